@@ -1,0 +1,34 @@
+"""Who may do what, in one table: pages and REST both ask ``may``."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class Action(models.TextChoices):
+    """What a page or a REST call does; every one of them names exactly one."""
+
+    VIEW = "view", "read clusters, decisions and policies"
+    EDIT = "edit", "change policies, import and refresh clusters"
+    APPROVE = "approve", "decide about waiting pods"
+    ADMINISTER = "administer", "connect clusters, manage people"
+
+
+class Role(models.TextChoices):
+    VIEWER = "viewer", "Viewer"
+    EDITOR = "editor", "Editor"
+    APPROVER = "approver", "Approver"
+    ADMIN = "admin", "Admin"
+
+
+ALLOWED: dict[str, frozenset[str]] = {
+    Role.VIEWER: frozenset({Action.VIEW}),
+    Role.EDITOR: frozenset({Action.VIEW, Action.EDIT}),
+    Role.APPROVER: frozenset({Action.VIEW, Action.APPROVE}),
+    Role.ADMIN: frozenset(Action.values),
+}
+
+
+def may(role: str, action: str) -> bool:
+    """Whether a person of ``role`` may do ``action``."""
+    return action in ALLOWED.get(role, frozenset())

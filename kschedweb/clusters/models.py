@@ -1,0 +1,114 @@
+"""Clusters, the credentials to read them, and the snapshots read from them."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+
+class Source(models.TextChoices):
+    DEMO = "demo", "Demo"
+    IMPORT = "import", "Imported files"
+    KUBECONFIG = "kubeconfig", "Kubeconfig"
+    TOKEN = "token", "Server and token"
+    IN_CLUSTER = "in-cluster", "The cluster kschedweb runs in"
+
+
+class Cluster(models.Model):
+    """A Kubernetes cluster that somebody connected, imported, or generated."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.SlugField(max_length=63, unique=True)
+    source = models.CharField(max_length=16, choices=Source.choices)
+    server = models.CharField(max_length=500, blank=True)
+    server_version = models.CharField(max_length=64, blank=True)
+    # [{"resource": "pods", "verb": "list", "allowed": true, "costs": "…"}], from access reviews
+    permissions = models.JSONField(default=list)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    refreshed_at = models.DateTimeField(null=True)
+    refresh_error = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        ordering = ("name",)
+
+
+class Credential(models.Model):
+    """What opens a cluster, encrypted (credentials.py); never shown again, never serialised."""
+
+    cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="credential")
+    key_id = models.CharField(max_length=16)
+    ciphertext = models.BinaryField()
+    updated_at = models.DateTimeField(auto_now=True)
+
+
+class Snapshot(models.Model):
+    """A cluster's objects at one moment, compressed. Immutable once ``complete``; the newest complete one is current."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="snapshots")
+    taken_at = models.DateTimeField(db_index=True)
+    complete = models.BooleanField(default=False)
+    content = models.BinaryField()  # storage.py: compressed JSON, a list of objects by kind
+    size = models.PositiveBigIntegerField()  # bytes before compression
+    counts = models.JSONField(default=dict)  # {"Node": 12, "Pod": 340, …}
+    problems = models.JSONField(default=list)  # [{"object": "Pod default/x", "reason": "…"}]
+    resource_versions = models.JSONField(default=dict)  # where a refresh goes on watching from
+
+    class Meta:
+        ordering = ("-taken_at", "-id")
+
+
+class NodeRow(models.Model):
+    """What the node list shows and filters by; the objects themselves are in the snapshot."""
+
+    snapshot = models.ForeignKey(Snapshot, on_delete=models.CASCADE, related_name="nodes")
+    name = models.CharField(max_length=253)
+    zone = models.CharField(max_length=253, blank=True)
+    region = models.CharField(max_length=253, blank=True)
+    instance_type = models.CharField(max_length=253, blank=True)
+    ready = models.BooleanField(default=True)
+    unschedulable = models.BooleanField(default=False)
+    taints = models.JSONField(default=list)  # ["key=value:NoSchedule"]
+    cpu_allocatable = models.BigIntegerField()  # millicores
+    cpu_requested = models.BigIntegerField()
+    memory_allocatable = models.BigIntegerField()  # bytes
+    memory_requested = models.BigIntegerField()
+    pods_allocatable = models.BigIntegerField()
+    pods_bound = models.BigIntegerField()
+    # Requests in thousandths of allocatable, so that lists sort in SQL.
+    cpu_share = models.IntegerField(default=0)
+    memory_share = models.IntegerField(default=0)
+    extended = models.JSONField(default=dict)  # {"nvidia.com/gpu": [requested, allocatable]}
+
+    class Meta:
+        ordering = ("name", "id")
+        constraints = [models.UniqueConstraint(fields=["snapshot", "name"], name="node_once_a_snapshot")]
+
+
+class PodRow(models.Model):
+    """What the pod list shows and filters by."""
+
+    snapshot = models.ForeignKey(Snapshot, on_delete=models.CASCADE, related_name="pods")
+    namespace = models.CharField(max_length=63)
+    name = models.CharField(max_length=253)
+    uid = models.CharField(max_length=253)
+    node = models.CharField(max_length=253, blank=True)  # "" while pending
+    pending = models.BooleanField()
+    phase = models.CharField(max_length=16, blank=True)
+    gated = models.BooleanField(default=False)
+    scheduler_name = models.CharField(max_length=253)
+    priority = models.IntegerField(default=0)
+    owner = models.CharField(max_length=320, blank=True)  # "ReplicaSet/web-7f9c"
+    cpu_request = models.BigIntegerField()  # millicores
+    memory_request = models.BigIntegerField()  # bytes
+    created_at = models.DateTimeField(null=True)
+    # The PodScheduled condition's message as the cluster's own scheduler wrote it, "" where there is none.
+    message = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("-pending", "namespace", "name", "id")
+        constraints = [models.UniqueConstraint(fields=["snapshot", "namespace", "name"], name="pod_once_a_snapshot")]
+        indexes = [models.Index(fields=["snapshot", "-pending", "namespace", "name"])]

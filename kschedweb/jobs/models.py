@@ -1,0 +1,44 @@
+"""Long work as rows: what runs, how far it is, how it ended."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+
+class State(models.TextChoices):
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    SUCCEEDED = "succeeded", "Succeeded"
+    FAILED = "failed", "Failed"
+    CANCELLED = "cancelled", "Cancelled"
+
+
+ENDED = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED})
+
+
+class Job(models.Model):
+    """One piece of background work. The row, not the broker, is the truth about it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    kind = models.CharField(max_length=64)  # the Celery task's name
+    title = models.CharField(max_length=200)
+    params = models.JSONField(default=dict)  # plain ids only, never a secret
+    state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)  # 0: not known yet
+    step = models.CharField(max_length=200, blank=True)
+    result = models.JSONField(default=dict)
+    error = models.TextField(blank=True)
+    cancel_requested = models.BooleanField(default=False)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    heartbeat_at = models.DateTimeField(null=True)  # reconciliation fails jobs whose worker fell silent
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+        indexes = [models.Index(fields=["state", "-created_at"])]

@@ -1,0 +1,36 @@
+"""Scheduling policies: named documents with immutable revisions."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+
+class Policy(models.Model):
+    """A named KubeSchedulerConfiguration; what it says is in its revisions."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.SlugField(max_length=63, unique=True)
+    description = models.CharField(max_length=500, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("name",)
+
+
+class Revision(models.Model):
+    """One saved state of a policy: valid when it was saved, never changed, numbered from 1."""
+
+    policy = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="revisions")
+    number = models.PositiveIntegerField()
+    document = models.TextField()  # the YAML as the person wrote it, comments and all
+    comment = models.CharField(max_length=500, blank=True)
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-number",)
+        constraints = [models.UniqueConstraint(fields=["policy", "number"], name="revision_number_once_a_policy")]

@@ -1,0 +1,26 @@
+"""Every address of the site; each app keeps its own in urls.py (pages) and api.py (REST)."""
+
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView
+
+from kschedweb.dashboard.rest import SchemaPage
+
+api = [
+    path("", include("kschedweb.accounts.api")),
+    path("", include("kschedweb.jobs.api")),
+    path("", include("kschedweb.clusters.api")),
+    path("", include("kschedweb.policies.api")),
+    path("", include("kschedweb.playground.api")),
+    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("docs/", SchemaPage.as_view(), name="schema-page"),
+]
+
+urlpatterns = [
+    path("api/v1/", include((api, "api"))),
+    path("", include("kschedweb.accounts.urls")),
+    path("", include("kschedweb.jobs.urls")),
+    path("", include("kschedweb.clusters.urls")),
+    path("", include("kschedweb.policies.urls")),
+    path("", include("kschedweb.playground.urls")),
+    path("", include("kschedweb.dashboard.urls")),
+]
