@@ -1,9 +1,7 @@
 """Every address of the site; each app keeps its own in urls.py (pages) and api.py (REST)."""
 
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView
-
-from kschedweb.dashboard.rest import SchemaPage
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 api = [
     path("", include("kschedweb.accounts.api")),
@@ -12,7 +10,7 @@ api = [
     path("", include("kschedweb.policies.api")),
     path("", include("kschedweb.playground.api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("docs/", SchemaPage.as_view(), name="schema-page"),
+    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api:schema"), name="schema-page"),
 ]
 
 urlpatterns = [

@@ -1,6 +1,5 @@
 """REST habits shared by every resource: cursor pages and problem details (RFC 9457)."""
 
-from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework.pagination import CursorPagination as BaseCursorPagination
 from rest_framework.views import exception_handler
 
@@ -13,6 +12,3 @@ class CursorPagination(BaseCursorPagination):
 def problem_details(error, context):
     return exception_handler(error, context)
 
-
-class SchemaPage(SpectacularSwaggerSplitView):
-    url_name = "api:schema"
