@@ -1,0 +1,1 @@
+"""The tests mirror kschedweb/; what they share is in conftest.py and support/."""

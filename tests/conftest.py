@@ -1,0 +1,133 @@
+"""What every test may ask for: people, clients, recorded data, the real scheduler, servers and a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.needs import missing
+
+if TYPE_CHECKING:
+    from django.test import Client
+    from rest_framework.test import APIClient
+
+    from kschedweb.accounts.models import User
+
+pytest_plugins = ["tests.support.controlplane", "tests.support.browser"]
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by what they use; those with servers or a browser share one pytest-xdist process."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if fixtures & {"control_plane", "oracle", "assets"}:
+            item.add_marker("live")
+        if fixtures & {"browser", "page", "page_as"}:
+            item.add_marker("browser")
+        if item.path.parent.name in ("live", "browser") or fixtures & {"control_plane", "browser"}:
+            item.add_marker(pytest.mark.xdist_group("servers"))
+
+
+@pytest.fixture(autouse=True)
+def keep_migrated_rows(django_db_serialized_rollback: None) -> None:
+    """Rows that migrations made (the policy `default`) are there in transactional tests too."""
+
+
+@pytest.fixture(autouse=True)
+def empty_cache() -> None:
+    """No test sees what another one left in the cache (throttles, for one)."""
+    from django.core.cache import cache
+
+    cache.clear()
+
+
+def person(role: str) -> User:
+    """The one person of this role, named like it, whose password is ``<role>-password``."""
+    from kschedweb.accounts.models import User
+
+    found = User.objects.filter(username=role).first()
+    return found or User.objects.create_user(username=role, password=f"{role}-password", role=role)
+
+
+@pytest.fixture
+def viewer(db: None) -> User:
+    return person("viewer")
+
+
+@pytest.fixture
+def editor(db: None) -> User:
+    return person("editor")
+
+
+@pytest.fixture
+def approver(db: None) -> User:
+    return person("approver")
+
+
+@pytest.fixture
+def admin(db: None) -> User:
+    return person("admin")
+
+
+@pytest.fixture
+def client_as(db: None) -> Callable[[str], Client]:
+    """``client_as("editor")``: Django's test client, logged in."""
+    from django.test import Client
+
+    def make(role: str) -> Client:
+        client = Client()
+        client.force_login(person(role), backend="django.contrib.auth.backends.ModelBackend")
+        return client
+
+    return make
+
+
+@pytest.fixture
+def api_as(db: None) -> Callable[[str], APIClient]:
+    """``api_as("viewer")``: a REST client that sends and reads JSON as that role."""
+    from rest_framework.test import APIClient
+
+    def make(role: str) -> APIClient:
+        client = APIClient(raise_request_exception=True)
+        client.default_format = "json"
+        client.force_authenticate(person(role))
+        return client
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of recorded data: conformance/, data/ (``KSCHEDWEB_SHARED``, else beside the checkout)."""
+    folder = Path(os.environ.get("KSCHEDWEB_SHARED") or ROOT.parent / "shared")
+    if not folder.is_dir():
+        missing("set KSCHEDWEB_SHARED to the folder of recorded data")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def oracle(assets: Path) -> Callable[[str, str], Any]:
+    """``oracle("explain" | "schedule" | "validate" | "bench", text)`` asks the real kube-scheduler.
+
+    Returns a list with one answer a line for ``explain`` and ``schedule``, one answer otherwise.
+    """
+    if not (assets / "oracle").exists():
+        missing("KUBEBUILDER_ASSETS holds no oracle")
+
+    def ask(mode: str, text: str) -> Any:
+        done = subprocess.run([assets / "oracle", mode], input=text, capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            raise RuntimeError(f"oracle {mode}: {done.stderr[-2000:]}")
+        answers = [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
+        return answers if mode in ("explain", "schedule") else answers[0]
+
+    return ask

@@ -1,0 +1,1 @@
+"""Servers, browsers and small helpers that tests of several folders share."""

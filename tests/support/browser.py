@@ -1,0 +1,126 @@
+"""Real pages in Chromium; a page that logs an error or breaks its content security policy fails the test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf import settings
+
+from tests.support.needs import missing
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+    from pytest_django.live_server_helper import LiveServer
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+REPORT_VIOLATIONS = """document.addEventListener('securitypolicyviolation', event =>
+    console.error('CSP violation', event.violatedDirective, event.blockedURI, event.sourceFile, event.lineNumber))"""
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args() -> dict[str, Any]:
+    if not CHROMIUM.exists():
+        missing("install Debian's chromium")
+    # Playwright keeps an event loop in this thread, which Django would take for asynchronous code.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    return {"executable_path": str(CHROMIUM), "headless": True, "args": FLAGS}
+
+
+@pytest.fixture(scope="session")
+def frontend() -> Path:
+    """The folder of the built frontend."""
+    folder = Path(settings.STATICFILES_DIRS[0])
+    if not (folder / "app.js").exists():
+        missing("build the frontend: make frontend")
+    return folder
+
+
+def watch(page: Page, origin: str, problems: list[str]) -> None:
+    """Append to ``problems`` whatever ``page`` does that no page should."""
+
+    def logged(message: Any) -> None:
+        # The browser logs every refused request; whether one is a problem is judged below, by its status.
+        if message.type == "error" and not message.text.startswith("Failed to load resource"):
+            problems.append(f"{page.url}: console: {message.text}")
+
+    def answered(response: Any) -> None:
+        if response.status >= 500 or (response.status >= 400 and "/static/" in response.url):
+            problems.append(f"{page.url}: {response.status} from {response.url}")
+
+    def asked(request: Any) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme in ("http", "https") and f"{parts.scheme}://{parts.netloc}" != origin:
+            problems.append(f"{page.url}: a request left for {request.url}")
+
+    page.add_init_script(REPORT_VIOLATIONS)
+    page.on("console", logged)
+    page.on("pageerror", lambda error: problems.append(f"{page.url}: uncaught: {error}"))
+    page.on("response", answered)
+    page.on("request", asked)
+
+
+@pytest.fixture
+def page_as(
+    browser: Browser, live_server: LiveServer, frontend: Path, client_as: Callable[[str], Any]
+) -> Iterator[Callable[..., Page]]:
+    """``page_as("editor", width=390, dark=True, javascript=False)``: a page whose person has that role ("": nobody)."""
+    contexts = []
+    problems: list[str] = []
+
+    def make(
+        role: str = "editor", *, width: int = 1440, height: int = 900, dark: bool = False, javascript: bool = True
+    ) -> Page:
+        context = browser.new_context(
+            base_url=live_server.url,
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            java_script_enabled=javascript,
+            reduced_motion="reduce",
+            accept_downloads=True,
+        )
+        contexts.append(context)
+        if role:
+            cookie = client_as(role).cookies[settings.SESSION_COOKIE_NAME]
+            context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie.value, "url": live_server.url}])
+        page = context.new_page()
+        watch(page, live_server.url, problems)
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert not problems, "\n".join(problems)
+
+
+@pytest.fixture
+def axe() -> Callable[[Page], None]:
+    """``axe(page)`` fails on any serious or critical finding of axe-core."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    def check(page: Page) -> None:
+        found = Axe().run(page).response["violations"]
+        serious = [
+            f"{item['impact']} {item['id']}: {item['help']}\n    "
+            + "\n    ".join(
+                f"{' '.join(map(str, node['target']))}: {node.get('failureSummary', '')}" for node in item["nodes"][:5]
+            )
+            for item in found
+            if item["impact"] in ("serious", "critical")
+        ]
+        assert not serious, f"axe on {page.url}:\n" + "\n".join(serious)
+
+    return check

@@ -1,0 +1,174 @@
+"""A real etcd and kube-apiserver on loopback, with users of different rights."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import urllib3
+
+from tests.support.needs import missing
+from tests.support.processes import free_port, running, wait_until
+
+Json = dict[str, Any]
+
+# user -> token; admin may do everything, the others what a test grants them.
+TOKENS = {name: f"{name}-token-for-tests" for name in ("admin", "reader", "limited", "stranger")}
+READ_EVERYTHING = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]
+
+
+class ControlPlane:
+    """One running API server: ``url``, ``ca`` (PEM text), ``tokens`` by user name, and calls as any user."""
+
+    def __init__(self, assets: Path, folder: Path) -> None:
+        self.assets = assets
+        self.folder = folder
+        self.port = free_port()
+        self.url = f"https://127.0.0.1:{self.port}"
+        self.tokens = TOKENS
+
+    @property
+    def ca(self) -> str:
+        """The certificate authority of the serving certificate."""
+        return (self.folder / "certs" / "apiserver.crt").read_text()
+
+    @functools.cached_property
+    def _http(self) -> urllib3.PoolManager:
+        return urllib3.PoolManager(ca_cert_data=self.ca, maxsize=8, block=True)
+
+    @contextlib.contextmanager
+    def started(self) -> Iterator[ControlPlane]:
+        client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+        key = str(self.folder / "sa.key")
+        subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
+        groups = {"admin": "system:masters"}
+        rows = [f"{token},{user},{user},{groups.get(user, '')}".rstrip(",") for user, token in self.tokens.items()]
+        (self.folder / "tokens.csv").write_text("\n".join(rows) + "\n")
+        etcd = [
+            str(self.assets / "etcd"), "--data-dir", str(self.folder / "etcd"),
+            "--listen-client-urls", client, "--advertise-client-urls", client,
+            "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+            "--initial-cluster", f"default={peer}", "--unsafe-no-fsync", "--log-level", "error",
+        ]  # fmt: skip
+        apiserver = [
+            str(self.assets / "kube-apiserver"), "--etcd-servers", client,
+            "--bind-address", "127.0.0.1", "--secure-port", str(self.port), "--cert-dir", str(self.folder / "certs"),
+            "--service-account-key-file", key, "--service-account-signing-key-file", key,
+            "--service-account-issuer", "https://kubernetes.default.svc",
+            "--token-auth-file", str(self.folder / "tokens.csv"), "--authorization-mode", "RBAC",
+            "--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount",
+            "--allow-privileged",
+        ]  # fmt: skip
+        # Left in reverse order: the API server must end before etcd, or it lingers on its port.
+        with running(etcd, self.folder / "etcd.log"), running(apiserver, self.folder / "apiserver.log") as server:
+            wait_until(lambda: server.poll() is not None or self._ready(), 90, "kube-apiserver ready", 0.3)
+            if server.poll() is not None:
+                raise RuntimeError((self.folder / "apiserver.log").read_text()[-2000:])
+            yield self
+
+    def _ready(self) -> bool:
+        try:
+            return self.request("GET", "/readyz").status == 200
+        except (FileNotFoundError, urllib3.exceptions.HTTPError):
+            return False
+
+    def request(self, method: str, path: str, body: object = None, user: str = "admin") -> urllib3.BaseHTTPResponse:
+        """One call, any status."""
+        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        return self._http.request(
+            method,
+            self.url + path,
+            body=None if body is None else json.dumps(body),
+            headers={"Authorization": f"Bearer {self.tokens[user]}", "Content-Type": kind},
+            retries=False,
+            timeout=30,
+        )
+
+    def call(self, method: str, path: str, body: object = None, user: str = "admin") -> Json:
+        """One call that must succeed; the answer's JSON."""
+        answer = self.request(method, path, body, user)
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {path}: {answer.status} {answer.data[:500]!r}")
+        found: Json = answer.json()
+        return found
+
+    def create_all(self, path: str, objects: Iterable[Json]) -> None:
+        """Create ``objects`` under the collection ``path``, eight at a time."""
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda item: self.call("POST", path, item), objects))
+
+    def create_nodes(self, nodes: Iterable[Json]) -> None:
+        """Create nodes with their status, and without the not-ready taint that admission adds."""
+
+        def create(node: Json) -> None:
+            path = f"/api/v1/nodes/{node['metadata']['name']}"
+            made = self.call("POST", "/api/v1/nodes", node)
+            taints = node.get("spec", {}).get("taints", [])
+            if made["spec"].get("taints", []) != taints:
+                self.call("PATCH", path, {"spec": {"taints": taints or None}})
+            if node.get("status"):
+                self.call("PATCH", f"{path}/status", {"status": node["status"]})
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(create, nodes))
+
+    def bind(self, namespace: str, pod: str, node: str) -> None:
+        """Bind a pending pod, as a scheduler would."""
+        target = {"apiVersion": "v1", "kind": "Node", "name": node}
+        body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod}, "target": target}
+        self.call("POST", f"/api/v1/namespaces/{namespace}/pods/{pod}/binding", body)
+
+    def grant(self, user: str, rules: list[Json]) -> None:
+        """Give ``user`` exactly ``rules`` in the whole cluster."""
+        rbac = "/apis/rbac.authorization.k8s.io/v1"
+        for path in (f"{rbac}/clusterrolebindings/{user}", f"{rbac}/clusterroles/{user}"):
+            self.request("DELETE", path)
+        group = "rbac.authorization.k8s.io"
+        role = {"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": user}, "rules": rules}
+        binding = {
+            "apiVersion": f"{group}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": user},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": user},
+            "subjects": [{"kind": "User", "name": user, "apiGroup": group}],
+        }
+        self.call("POST", f"{rbac}/clusterroles", role)
+        self.call("POST", f"{rbac}/clusterrolebindings", binding)
+
+    def wipe(self) -> None:
+        """Delete every node and every pod, at once."""
+        for namespace in self.call("GET", "/api/v1/namespaces")["items"]:
+            path = f"/api/v1/namespaces/{namespace['metadata']['name']}/pods"
+            self.call("DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})
+        self.call("DELETE", "/api/v1/nodes")
+
+
+@pytest.fixture(scope="session")
+def assets() -> Path:
+    """The folder of etcd, kube-apiserver, kube-scheduler, kwok and oracle (``KUBEBUILDER_ASSETS``)."""
+    folder = os.environ.get("KUBEBUILDER_ASSETS")
+    if not folder:
+        missing("set KUBEBUILDER_ASSETS to the folder of the test control plane")
+    if not (Path(folder) / "kube-apiserver").exists():
+        missing("KUBEBUILDER_ASSETS holds no kube-apiserver")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def control_plane(assets: Path) -> Iterator[ControlPlane]:
+    """The API server of this pytest process: ``reader`` may read everything, the others nothing yet."""
+    with (
+        tempfile.TemporaryDirectory(prefix="kschedweb-control-plane-") as folder,
+        ControlPlane(assets, Path(folder)).started() as plane,
+    ):
+        plane.grant("reader", READ_EVERYTHING)
+        yield plane

@@ -1,0 +1,15 @@
+"""What a test needs from the machine: absent, it is a skip with a message, and in CI a failure."""
+
+from __future__ import annotations
+
+import os
+from typing import NoReturn
+
+import pytest
+
+
+def missing(what: str) -> NoReturn:
+    """Skip the test that needs ``what``; fail it where ``CI`` is set, since CI brings everything."""
+    if os.environ.get("CI"):
+        pytest.fail(f"CI must bring it: {what}", pytrace=False)
+    pytest.skip(what)
