@@ -22,3 +22,8 @@ urlpatterns = [
     path("", include("kschedweb.playground.urls")),
     path("", include("kschedweb.dashboard.urls")),
 ]
+
+handler400 = "kschedweb.dashboard.problems.bad_request"
+handler403 = "kschedweb.dashboard.problems.permission_denied"
+handler404 = "kschedweb.dashboard.problems.not_found"
+handler500 = "kschedweb.dashboard.problems.server_error"

@@ -1,14 +1,218 @@
-"""REST habits shared by every resource: cursor pages and problem details (RFC 9457)."""
+"""REST habits shared by every resource: problem details, JSON that cannot hurt, cursor pages, idempotent commands."""
 
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.core.exceptions import ValidationError as ModelValidationError
+from django.http import Http404
+from rest_framework import exceptions, parsers
 from rest_framework.pagination import CursorPagination as BaseCursorPagination
-from rest_framework.views import exception_handler
+from rest_framework.renderers import JSONRenderer
+from rest_framework.response import Response
+from rest_framework.settings import api_settings
+from rest_framework.views import set_rollback
+
+from kschedweb.dashboard.problems import MEDIA_TYPE, problem
+from kschedweb.errors import ApplicationError, Conflict, FieldProblem, Unprocessable
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+MAX_DEPTH = 200
+IDEMPOTENCY_HEADER = "Idempotency-Key"
+
+
+class ProblemRenderer(JSONRenderer):
+    """JSON under the media type of RFC 9457."""
+
+    media_type = MEDIA_TYPE
+    format = "problem"
+
+
+class Replayed(Exception):
+    """The command was already done; ``status`` and ``body`` are what it answered then."""
+
+    def __init__(self, status: int, body: Any) -> None:
+        super().__init__("replayed")
+        self.status = status
+        self.body = body
+
+
+def field_problems(detail: Any, path: str = "") -> Iterator[FieldProblem]:
+    """Flatten DRF's nested error detail: ``{"spec": [{"name": ["…"]}]}`` -> ``spec[0].name``."""
+    if isinstance(detail, Mapping):
+        for key, value in detail.items():
+            here = "" if key == api_settings.NON_FIELD_ERRORS_KEY else str(key)
+            yield from field_problems(value, ".".join(part for part in (path, here) if part))
+    elif isinstance(detail, (list, tuple)):
+        for index, value in enumerate(detail):
+            nested = isinstance(value, (Mapping, list, tuple))
+            yield from field_problems(value, f"{path}[{index}]" if nested else path)
+    else:
+        yield {"path": path, "message": str(detail)}
+
+
+def _in_drf_terms(error: Exception) -> Exception:
+    if isinstance(error, Http404):
+        return exceptions.NotFound(*(error.args[:1] if error.args and isinstance(error.args[0], str) else ()))
+    if isinstance(error, PermissionDenied):
+        return exceptions.PermissionDenied(*error.args[:1])
+    if isinstance(error, RequestDataTooBig):
+        return ApplicationError("The upload is larger than this server allows.", status=413)
+    if isinstance(error, ModelValidationError):
+        detail = error.message_dict if hasattr(error, "error_dict") else error.messages
+        return exceptions.ValidationError(detail)
+    return error
+
+
+def problem_details(error: Exception, context: Mapping[str, Any]) -> Response | None:
+    """DRF's exception handler; ``None`` (an unforeseen error) goes on to Django's handler500, which logs it."""
+    request: Request = context["request"]
+    if isinstance(error, Replayed):
+        return Response(error.body, status=error.status, headers={"Idempotency-Replayed": "true"})
+    error = _in_drf_terms(error)
+    headers: dict[str, str] = {}
+    if isinstance(error, ApplicationError):
+        status, detail, errors = error.status, error.detail, error.errors
+    elif isinstance(error, exceptions.ValidationError):
+        status, errors = error.status_code, list(field_problems(error.detail))
+        detail = "The input is not valid."
+    elif isinstance(error, exceptions.APIException):
+        status, detail, errors = error.status_code, str(error.detail), []
+        if header := getattr(error, "auth_header", None):
+            headers["WWW-Authenticate"] = header
+        if wait := getattr(error, "wait", None):
+            headers["Retry-After"] = str(int(wait) + 1)
+    else:
+        return None
+    set_rollback()
+    request.accepted_renderer = ProblemRenderer()
+    request.accepted_media_type = MEDIA_TYPE
+    response = Response(problem(request.path, status, detail, errors), status=status, headers=headers)
+    response["Content-Type"] = MEDIA_TYPE
+    return response
+
+
+def _too_deep(value: Any) -> bool:
+    layer = [value]
+    for _ in range(MAX_DEPTH):
+        layer = [
+            item
+            for parent in layer
+            for item in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(item, (dict, list))
+        ]
+        if not layer:
+            return False
+    return True
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+class StrictJSONParser(parsers.JSONParser):
+    """JSON within the upload limit, without NaN, lone surrogates, endless digits, or endless nesting."""
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
+        raw = stream.read(settings.UPLOAD_LIMIT + 1)
+        if len(raw) > settings.UPLOAD_LIMIT:
+            raise ApplicationError("The body is larger than this server allows.", status=413)
+        try:
+            value = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
+        except RecursionError:
+            raise exceptions.ParseError("The JSON is nested too deeply.") from None
+        except UnicodeDecodeError:
+            raise exceptions.ParseError("The body is not UTF-8.") from None
+        except ValueError as error:
+            raise exceptions.ParseError(f"The body is not JSON: {error}.") from None
+        if isinstance(value, (dict, list)) and _too_deep([value]):
+            raise exceptions.ParseError(f"The JSON is nested more than {MAX_DEPTH} levels deep.")
+        if b"\\u" in raw:
+            _refuse_surrogates(value)
+        return value
+
+
+def _refuse_surrogates(value: Any) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise exceptions.ParseError("The JSON holds half of a surrogate pair.") from None
 
 
 class CursorPagination(BaseCursorPagination):
+    """Pages that stay put while rows come and go; ``limit`` (1 to 500) sets their size."""
+
     page_size_query_param = "limit"
+    page_size_query_description = "How many results a page holds, at most 500."
+    cursor_query_description = "Where the page begins; taken from `next` or `previous`."
     max_page_size = 500
+    ordering = ("-created_at", "-pk")
+
+    def get_ordering(self, request: Request, queryset: Any, view: Any) -> tuple[str, ...]:
+        """The queryset's own order, so that a filter's ``ordering`` holds; always ends with the primary key."""
+        ordering = tuple(queryset.query.order_by or queryset.model._meta.ordering or self.ordering)
+        if not all(isinstance(field, str) for field in ordering):
+            return self.ordering
+        key = queryset.model._meta.pk.name
+        return ordering if ordering[-1].lstrip("-") in ("pk", "id", key) else (*ordering, "pk")
 
 
-def problem_details(error, context):
-    return exception_handler(error, context)
+class IdempotencyMixin:
+    """A POST with an ``Idempotency-Key`` is done once; again it gives the first answer, with another body 422.
 
+    Not for commands whose answer holds a secret, since the answer is kept for a day.
+    """
+
+    _idempotency: Any = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)  # type: ignore[misc]
+        key = request.headers.get(IDEMPOTENCY_HEADER, "")
+        if request.method == "POST" and key:
+            self._idempotency = _claim(request, key)
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        from kschedweb.jobs import idempotency
+
+        response = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[misc]
+        claimed, self._idempotency = self._idempotency, None
+        if claimed is not None:
+            if response.status_code < 400:
+                idempotency.key_answered(row=claimed, status=response.status_code, body=_plain(response))
+            else:
+                idempotency.key_released(row=claimed)
+        return response
+
+    def raise_uncaught_exception(self, exc: Exception) -> None:
+        from kschedweb.jobs import idempotency
+
+        if self._idempotency is not None:
+            idempotency.key_released(row=self._idempotency)
+        super().raise_uncaught_exception(exc)  # type: ignore[misc]
+
+
+def _plain(response: Response) -> Any:
+    return json.loads(JSONRenderer().render(response.data)) if response.data is not None else None
+
+
+def _claim(request: Request, key: str) -> Any:
+    from kschedweb.jobs import idempotency
+
+    if len(key) > 128 or not key.isprintable() or not key.isascii():
+        raise ApplicationError(f"{IDEMPOTENCY_HEADER} must be at most 128 printable ASCII characters.")
+    digest = hashlib.sha256(f"{request.path}\n{request.content_type}\n".encode() + request.body).hexdigest()
+    row, mine = idempotency.key_claim(user=request.user, key=key, digest=digest)
+    if mine:
+        return row
+    if row.digest != digest:
+        raise Unprocessable(f"This {IDEMPOTENCY_HEADER} was used before with another request. Use a new one.")
+    if row.status == 0:
+        raise Conflict("The first request with this key is still being done. Ask again in a moment.")
+    raise Replayed(row.status, row.body)

@@ -38,7 +38,24 @@ class Job(models.Model):
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     heartbeat_at = models.DateTimeField(null=True)  # reconciliation fails jobs whose worker fell silent
+    attempt = models.PositiveSmallIntegerField(default=0)  # a writer whose attempt is over changes nothing
+    restartable = models.BooleanField(default=False)  # may run again after its worker died
+    sent_at = models.DateTimeField(null=True)  # when the broker last got its message
 
     class Meta:
         ordering = ("-created_at", "-id")
         indexes = [models.Index(fields=["state", "-created_at"])]
+
+
+class IdempotencyKey(models.Model):
+    """A POST that named a key: its digest, and what it answered (``status`` 0: still being done)."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=128)
+    digest = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField(default=0)
+    body = models.JSONField(null=True)
+    created_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "key"], name="idempotency_key_once_a_user")]

@@ -1,0 +1,65 @@
+"""What services raise when a request cannot be done; REST and pages both show it (dashboard/problems.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypedDict
+
+
+class FieldProblem(TypedDict):
+    """One thing wrong with the input: where (``spec.nodes[3].name``, ``""`` for the whole) and what to do."""
+
+    path: str
+    message: str
+
+
+class ApplicationError(Exception):
+    """A refusal that the person can understand and act on.
+
+    ``detail`` is one sentence, ``errors`` say where in the input; neither may hold a secret.
+    """
+
+    status = 400
+
+    def __init__(self, detail: str, *, errors: Iterable[FieldProblem] = (), status: int | None = None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.errors = list(errors)
+        if status is not None:
+            self.status = status
+
+
+class NotFound(ApplicationError):
+    """What was asked for does not exist, or not for this person."""
+
+    status = 404
+
+
+class Conflict(ApplicationError):
+    """The request is right, but the present state forbids it (a name is taken, a job has ended)."""
+
+    status = 409
+
+
+class PreconditionFailed(ApplicationError):
+    """Somebody changed it in the meantime (``If-Match`` or an expected number does not hold)."""
+
+    status = 412
+
+
+class TooLarge(ApplicationError):
+    """The input is larger than the operator allows."""
+
+    status = 413
+
+
+class Unprocessable(ApplicationError):
+    """Well-formed, but it contradicts something said before."""
+
+    status = 422
+
+
+class Unavailable(ApplicationError):
+    """Another system (a cluster, the broker) did not answer."""
+
+    status = 503

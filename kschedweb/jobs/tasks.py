@@ -1,0 +1,129 @@
+"""How a function becomes a job, and the periodic task that mends jobs after a crash."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import close_old_connections, connection
+
+from kschedweb.celery import app
+from kschedweb.errors import ApplicationError
+from kschedweb.jobs import idempotency, services
+
+if TYPE_CHECKING:
+    from kschedweb.jobs.models import Job
+
+logger = structlog.get_logger(__name__)
+
+BEAT = 15.0  # seconds between heartbeats of a run that reports nothing
+SAVE_EVERY = 0.5  # seconds between saved steps
+KEEP_JOBS = timedelta(days=90)
+
+# What a job's function looks like: (progress, **params) -> the job's result.
+JobFunction = Callable[..., dict[str, Any]]
+
+
+class Cancelled(Exception):
+    """Raised by ``Progress.step`` when the run must stop; let it pass."""
+
+
+class Progress:
+    """What a running job reports through; ``job`` is its row as it was claimed."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self._saved_at = 0.0
+        self._saved_step = ""
+
+    def step(self, text: str, done: int = 0, total: int = 0) -> None:
+        """Say what is being done and how far it is. Call it often: saving is throttled.
+
+        Raises ``Cancelled`` when somebody cancelled the job or another attempt took over.
+        """
+        now = time.monotonic()
+        if text == self._saved_step and done < total and now - self._saved_at < SAVE_EVERY:
+            return
+        self._saved_at, self._saved_step = now, text
+        if not services.job_progress(self.job, step=text, done=done, total=total):
+            raise Cancelled
+
+
+@contextlib.contextmanager
+def _heartbeat(job: Job) -> Iterator[None]:
+    """Beat from a thread, so that one long call in the job's function is not taken for a dead worker."""
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(BEAT):
+            try:
+                services.job_beat(job)
+            except Exception:
+                logger.warning("heartbeat_failed", job=str(job.pk), exc_info=True)
+            finally:
+                connection.close()
+
+    thread = threading.Thread(target=beat, name=f"heartbeat-{job.pk}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(BEAT)
+
+
+def _run(function: JobFunction, job: Job) -> None:
+    try:
+        with _heartbeat(job):
+            result = function(Progress(job), **job.params)
+    except Cancelled:
+        services.job_stopped(job)
+    except ApplicationError as error:
+        services.job_fail(job, error.detail)
+    except SoftTimeLimitExceeded:
+        services.job_fail(job, "The job took longer than this server allows and was stopped.")
+    except Exception:
+        logger.exception("job_failed", job=str(job.pk), kind=job.kind)
+        services.job_fail(job, f"The job failed for a reason it did not foresee. The log names it under {job.pk}.")
+    else:
+        services.job_succeed(job, result or {})
+
+
+def job_task(*, name: str, restartable: bool = False, **options: Any) -> Callable[[JobFunction], Any]:
+    """Make a Celery task called ``name`` of ``def refresh(progress, **params) -> dict``.
+
+    Start it by ``jobs.services.job_start(refresh, …)``. A restartable one may run twice without harm: it is run
+    once more when its worker died. ``options`` go to Celery. An ``ApplicationError`` is shown to the person as
+    it is; any other error is logged, and the person reads where.
+    """
+
+    def decorate(function: JobFunction) -> Any:
+        @wraps(function)
+        def run(job_id: str) -> None:
+            job = services.job_claim(job_id)
+            if job is None:
+                logger.info("job_skipped", job=job_id, kind=name)
+                return
+            _run(function, job)
+
+        task = app.task(name=name, ignore_result=True, **options)(run)
+        task.restartable = restartable
+        return task
+
+    return decorate
+
+
+@app.task(name="kschedweb.jobs.tasks.reconcile", ignore_result=True)
+def reconcile(alone_since: str | None = None) -> dict[str, int]:
+    """See ``jobs_reconcile``; beat calls it each minute, a worker when it starts."""
+    close_old_connections()
+    idempotency.keys_purge()
+    services.jobs_purge(older_than=KEEP_JOBS)
+    return services.jobs_reconcile(alone_since=datetime.fromisoformat(alone_since) if alone_since else None)
