@@ -1,9 +1,34 @@
-"""What every page's frame needs."""
+"""What every page's frame needs. Nothing is read from the database until a template asks."""
 
 from __future__ import annotations
 
-from django.http import HttpRequest
+from typing import TYPE_CHECKING
+
+from django.utils.functional import SimpleLazyObject
+
+from kschedweb.dashboard import navigation
+from kschedweb.dashboard.scope import scope_of
+from kschedweb.jobs.models import ENDED, Job
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+THEMES = ("system", "light", "dark")
 
 
 def frame(request: HttpRequest) -> dict[str, object]:
-    return {}
+    """Adds ``scope``, ``theme``, ``rail``, ``account_pages``, ``running_jobs`` and ``path_scoped``."""
+    scope = scope_of(request)
+    user = getattr(request, "user", None)
+    role = getattr(user, "role", "")
+    current = (request.resolver_match.url_name or "") if request.resolver_match else ""
+    theme = request.COOKIES.get("theme", "system")
+    return {
+        "scope": scope,
+        "theme": theme if theme in THEMES else "system",
+        "rail": SimpleLazyObject(lambda: navigation.entries(navigation.MAIN, role, current, scope.query)),
+        "account_pages": SimpleLazyObject(lambda: navigation.entries(navigation.ACCOUNT, role, current, "")),
+        "running_jobs": Job.objects.exclude(state__in=ENDED).count,
+        "path_scoped": current in navigation.SCOPED,
+        "path_decides": current in navigation.SCOPED or current == "decision",
+    }

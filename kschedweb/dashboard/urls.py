@@ -1,3 +1,15 @@
+"""Pages of the frame: overview, inventory, search."""
+
+from __future__ import annotations
+
 from django.urls import path
 
-urlpatterns: list = []
+from kschedweb.dashboard import views
+
+urlpatterns = [
+    path("", views.overview, name="overview"),
+    path("nodes/", views.nodes, name="nodes"),
+    path("pods/", views.pods, name="pods"),
+    path("search/", views.search, name="search"),
+    path("theme/", views.theme, name="theme"),
+]

@@ -1,0 +1,10 @@
+// The frame's behaviour on every page. Everything it does has a plain link or form beneath it.
+import { startChoosers } from "./frame/choosers";
+import { startDialogs } from "./frame/palette";
+import { startLive } from "./frame/live";
+import { startTheme } from "./frame/theme";
+
+startTheme();
+startChoosers();
+startDialogs();
+startLive();

@@ -1,0 +1,75 @@
+"""The rail: which pages there are and which one is open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.urls import NoReverseMatch, reverse
+
+from kschedweb.accounts.roles import Action, may
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A page of the rail. ``family`` holds the URL names under which it counts as open."""
+
+    label: str
+    icon: str
+    name: str
+    family: frozenset[str]
+    action: str = Action.VIEW
+
+
+def _entry(label: str, icon: str, name: str, *more: str, action: str = Action.VIEW) -> Entry:
+    return Entry(label, icon, name, frozenset({name, *more}), action)
+
+
+MAIN = (
+    _entry("Overview", "layout-dashboard", "overview"),
+    _entry("Clusters", "boxes", "clusters", "cluster", "cluster-connect", "cluster-import"),
+    _entry("Nodes", "server", "nodes"),
+    _entry("Pods", "package", "pods", "decision"),
+    _entry(
+        "Policies",
+        "sliders-horizontal",
+        "policies",
+        "policy",
+        "policy-new",
+        "policy-revisions",
+        "policy-diff",
+        "policy-effective",
+    ),
+    _entry("Jobs", "list-checks", "jobs", "job"),
+)
+ACCOUNT = (
+    _entry("Settings", "settings", "settings"),
+    _entry("Tokens", "key-round", "tokens"),
+    _entry("People", "users", "people", action=Action.ADMINISTER),
+    _entry("Audit", "scroll-text", "audit", action=Action.ADMINISTER),
+)
+# Pages that are about one cluster: they keep the chosen one in their address.
+SCOPED = frozenset({"overview", "nodes", "pods"})
+
+
+def entries(items: tuple[Entry, ...], role: str, current: str, query: str) -> list[dict[str, object]]:
+    """The entries a person of ``role`` may open, with their addresses."""
+    shown = []
+    for entry in items:
+        if not may(role, entry.action):
+            continue
+        try:
+            address = reverse(entry.name)
+        except NoReverseMatch:
+            continue
+        if entry.name in SCOPED:
+            address += query
+        shown.append(
+            {
+                "label": entry.label,
+                "icon": entry.icon,
+                "name": entry.name,
+                "address": address,
+                "open": current in entry.family,
+            }
+        )
+    return shown

@@ -1,0 +1,125 @@
+"""What a page is about: the cluster, namespace and policy chosen in the top bar, as the address says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlencode
+
+from django.core.cache import cache
+from django.utils.functional import cached_property
+
+from kschedweb.clusters.models import Cluster, PodRow, Snapshot
+from kschedweb.policies.models import Policy, Revision
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+Item = TypeVar("Item", Cluster, Policy)
+
+
+@dataclass
+class Scope:
+    """The choices of one request; each is read from the database when it is first asked for."""
+
+    request: HttpRequest
+
+    @cached_property
+    def clusters(self) -> list[Cluster]:
+        return list(Cluster.objects.all())
+
+    @cached_property
+    def cluster(self) -> Cluster | None:
+        """The named cluster; without a name the one chosen last, or the first. An unknown name is ``None``."""
+        match = self.request.resolver_match
+        in_path = match.kwargs.get("cluster", "") if match else ""
+        if not in_path and match and match.url_name == "cluster":
+            in_path = match.kwargs.get("name", "")
+        asked = in_path or self.request.GET.get("cluster", "")
+        if asked:
+            found = next((cluster for cluster in self.clusters if cluster.name == asked), None)
+            self._remember("cluster", found)
+            return found
+        return _named(self.clusters, self._remembered("cluster"))
+
+    @cached_property
+    def snapshot(self) -> Snapshot | None:
+        """The newest complete snapshot of the cluster, without its content."""
+        if self.cluster is None:
+            return None
+        return self.cluster.snapshots.filter(complete=True).defer("content").first()
+
+    @cached_property
+    def namespace(self) -> str:
+        return self.request.GET.get("namespace", "").strip()
+
+    @cached_property
+    def namespaces(self) -> list[str]:
+        """The namespaces that hold pods; a snapshot never changes, so they are counted once."""
+        if self.snapshot is None:
+            return []
+        key = f"namespaces:{self.snapshot.pk}"
+        names = cache.get(key)
+        if names is None:
+            pods = PodRow.objects.filter(snapshot=self.snapshot)
+            names = list(pods.order_by("namespace").values_list("namespace", flat=True).distinct())
+            cache.set(key, names, 3600)
+        return names
+
+    @cached_property
+    def policies(self) -> list[Policy]:
+        return list(Policy.objects.all())
+
+    @cached_property
+    def policy(self) -> Policy | None:
+        asked = self.request.GET.get("policy", "")
+        if asked:
+            found = next((policy for policy in self.policies if policy.name == asked), None)
+            self._remember("policy", found)
+            return found
+        return _named(self.policies, self._remembered("policy") or "default")
+
+    @cached_property
+    def revision(self) -> Revision | None:
+        """The asked revision of the policy, the newest where none was asked."""
+        if self.policy is None:
+            return None
+        revisions = self.policy.revisions.select_related("policy", "author")
+        asked = self.request.GET.get("revision", "")
+        if asked:
+            return revisions.filter(number=int(asked)).first() if asked.isdecimal() and len(asked) < 10 else None
+        return revisions.first()
+
+    @cached_property
+    def query(self) -> str:
+        """The choices as a query string, "" or with its "?", to hang on a link of the frame."""
+        chosen = {
+            "cluster": self.cluster.name if self.cluster and self.request.GET.get("cluster") else "",
+            "namespace": self.namespace,
+            "policy": self.request.GET.get("policy", "") if self.policy else "",
+            "revision": self.request.GET.get("revision", "") if self.revision else "",
+        }
+        text = urlencode({name: value for name, value in chosen.items() if value})
+        return f"?{text}" if text else ""
+
+    def _remembered(self, name: str) -> str:
+        session = getattr(self.request, "session", None)
+        return session.get(name, "") if session is not None else ""
+
+    def _remember(self, name: str, chosen: Cluster | Policy | None) -> None:
+        session = getattr(self.request, "session", None)
+        if chosen is not None and session is not None and session.get(name) != chosen.name:
+            session[name] = chosen.name
+
+
+def scope_of(request: HttpRequest) -> Scope:
+    """The request's scope, one for the view and the frame around it."""
+    scope = getattr(request, "scope_chosen", None)
+    if scope is None:
+        scope = Scope(request)
+        request.scope_chosen = scope  # type: ignore[attr-defined]
+    return scope
+
+
+def _named(items: list[Item], name: str) -> Item | None:
+    return next((item for item in items if item.name == name), items[0] if items else None)

@@ -1,0 +1,82 @@
+"""Small parts of pages: icons, amounts with their units, ages, bars."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django import template
+from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from kschedweb.dashboard import units
+
+register = template.Library()
+register.filter("cpu", units.cpu)
+register.filter("amount", units.amount)
+register.filter("memory", units.memory)
+
+
+@register.simple_tag
+def icon(name: str, label: str = "") -> SafeString:
+    """An icon of the sprite; decorative unless ``label`` names it."""
+    address = f"{static('icons.svg')}#{name}"
+    if label:
+        return format_html('<svg class="icon" role="img" aria-label="{}"><use href="{}"/></svg>', label, address)
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}"/></svg>', address)
+
+
+@register.filter
+def age(moment: datetime | None) -> SafeString | str:
+    """ "3 min ago" with the absolute time in UTC on focus and hover."""
+    if moment is None:
+        return "never"
+    words = units.ago((timezone.now() - moment).total_seconds())
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', moment.isoformat(), f"{moment:%Y-%m-%d %H:%M:%S} UTC", words
+    )
+
+
+@register.filter
+def stale(moment: datetime | None) -> bool:
+    """Whether what was read at ``moment`` is older than an hour."""
+    return moment is not None and (timezone.now() - moment).total_seconds() > 3600
+
+
+@register.simple_tag
+def meter(share: int | None, label: str = "") -> SafeString:
+    """A bar of ``share`` thousandths; amber from 90 %, red over 100 %."""
+    share = share or 0
+    level = "over" if share > 1000 else "high" if share >= 900 else ""
+    width = f"{min(max(share, 0), 1000) / 10:.1f}%"
+    return format_html(
+        '<svg class="meter {}" role="img" aria-label="{}"><rect width="{}" height="100%"/></svg>',
+        level,
+        label or f"{share / 10:.0f} %",
+        width,
+    )
+
+
+@register.filter
+def percent(share: int | None) -> str:
+    """Thousandths as whole percents."""
+    return f"{(share or 0) / 10:.0f} %"
+
+
+@register.filter
+def is_checkbox(field) -> bool:
+    return getattr(field.field.widget, "input_type", "") == "checkbox"
+
+
+@register.filter
+def described(field):
+    """The bound field with its help and error ids named for assistive technology."""
+    ids = [f"{field.auto_id}-help"] if field.help_text else []
+    attributes = {}
+    if field.errors:
+        ids.append(f"{field.auto_id}-error")
+        attributes["aria-invalid"] = "true"
+    if ids:
+        attributes["aria-describedby"] = " ".join(ids)
+    return field.as_widget(attrs=attributes)

@@ -1,0 +1,43 @@
+"""Amounts, shares and ages as people read them, always with their unit."""
+
+from __future__ import annotations
+
+BINARY = (("Ei", 60), ("Pi", 50), ("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))
+
+
+def cpu(millicores: int | None) -> str:
+    """250 -> "250m", 2000 -> "2", 2800 -> "2.8"."""
+    value = int(millicores or 0)
+    if abs(value) < 1000:
+        return f"{value}m" if value else "0"
+    return f"{value / 1000:.3f}".rstrip("0").rstrip(".")
+
+
+def memory(size: int | None) -> str:
+    """Bytes in the largest binary unit that leaves a number of at least 1, with at most one decimal."""
+    value = int(size or 0)
+    for unit, bits in BINARY:
+        if abs(value) >= 1 << bits:
+            return f"{value / (1 << bits):.1f}".removesuffix(".0") + unit
+    return str(value)
+
+
+def amount(value: int | None, resource: str) -> str:
+    """An amount of ``resource`` as the engine counts it (cpu in millicores, the rest in its own unit)."""
+    if resource == "cpu":
+        return f"{cpu(value)} CPU"
+    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
+        return memory(value)
+    return f"{int(value or 0):,}"
+
+
+def ago(seconds: float) -> str:
+    """ "just now", "4 min ago", "3 h ago", "2 days ago"."""
+    seconds = max(0, int(seconds))
+    if seconds < 60:
+        return "just now" if seconds < 10 else f"{seconds} s ago"
+    if seconds < 3600:
+        return f"{seconds // 60} min ago"
+    if seconds < 48 * 3600:
+        return f"{seconds // 3600} h ago"
+    return f"{seconds // 86400} days ago"
