@@ -4,8 +4,13 @@
 import os
 import sys
 
+from django.conf import settings
 from django.core.management import execute_from_command_line
+
+from kschedweb import env
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
-    execute_from_command_line(sys.argv)
+    with env.one_line_errors():
+        settings.is_overridden("DEBUG")  # Reads the settings now: Django hides a wrong one from some commands.
+        execute_from_command_line(sys.argv)

@@ -4,6 +4,9 @@ import os
 
 from django.core.asgi import get_asgi_application
 
+from kschedweb import env
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
 
-application = get_asgi_application()
+with env.one_line_errors():
+    application = get_asgi_application()

@@ -3,9 +3,14 @@
 import os
 
 from celery import Celery
+from django.conf import settings
+
+from kschedweb import env
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
 
 app = Celery("kschedweb")
-app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks()
+with env.one_line_errors():
+    settings.is_overridden("DEBUG")  # Reads the settings now: Celery would show a traceback later.
+    app.config_from_object(settings, namespace="CELERY")
+    app.autodiscover_tasks()

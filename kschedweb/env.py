@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -55,3 +58,13 @@ def integer(name: str, default: int, least: int, most: int) -> int:
 def words(name: str, default: str = "") -> list[str]:
     """A comma-separated list."""
     return [word.strip() for word in secret(name, default).split(",") if word.strip()]
+
+
+@contextlib.contextmanager
+def one_line_errors() -> Iterator[None]:
+    """At a process's entrance: a wrong setting ends it with one line that names the setting, and exit status 2."""
+    try:
+        yield
+    except ImproperlyConfigured as error:
+        sys.stderr.write(f"kschedweb: {error}\n")
+        raise SystemExit(2) from None

