@@ -4,7 +4,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench schema format frontend static clean
+.PHONY: help install run test check bench schema format frontend static clean
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
@@ -37,7 +37,7 @@ $(DEV_STAMP): | $(BIN)/python
 
 # Where the machine has no Node 20 or newer, a package from PyPI carries one.
 $(FRONTEND_STAMP): | $(BIN)/python
-	@if ! node -e 'process.exit(parseInt(process.versions.node) < 20)' 2>/dev/null || ! npm --version >/dev/null 2>&1; then \
+	@if ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || ! npm --version >/dev/null 2>&1; then \
 		echo "no Node.js 20 or newer here: taking $(NODE_WHEEL) from PyPI"; \
 		test -x .cache/node/bin/npm || { $(BIN)/python -m venv .cache/node && .cache/node/bin/python -m pip install --quiet --disable-pip-version-check $(NODE_WHEEL); } || exit 1; \
 		PATH="$(CURDIR)/.cache/node/bin:$$PATH"; \
@@ -50,6 +50,7 @@ $(STATIC_STAMP): $(FRONTEND_STAMP) | $(RUN_STAMP)
 	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py collectstatic --noinput --clear --verbosity 0
 	@touch $@
 
+install: $(DEV_STAMP) $(FRONTEND_STAMP)
 frontend: $(FRONTEND_STAMP)
 static: $(STATIC_STAMP)
 
@@ -63,7 +64,7 @@ check: $(DEV_STAMP)
 	$(BIN)/lint-imports --no-logo
 	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py makemigrations --check --dry-run --verbosity 0
 
-test: check $(FRONTEND_STAMP)
+test: install check
 	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
 
 bench: $(DEV_STAMP) $(FRONTEND_STAMP)

@@ -12,5 +12,5 @@ from kschedweb import env
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
     with env.one_line_errors():
-        settings.is_overridden("DEBUG")  # Reads the settings now: Django hides a wrong one from some commands.
+        _ = settings.DEBUG  # Reads the settings now: Django hides a wrong one from some commands.
         execute_from_command_line(sys.argv)

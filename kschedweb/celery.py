@@ -11,6 +11,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
 
 app = Celery("kschedweb")
 with env.one_line_errors():
-    settings.is_overridden("DEBUG")  # Reads the settings now: Celery would show a traceback later.
+    _ = settings.DEBUG  # Reads the settings now: Celery would show a traceback later.
     app.config_from_object(settings, namespace="CELERY")
     app.autodiscover_tasks()

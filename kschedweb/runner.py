@@ -45,16 +45,15 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen(2048)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ImproperlyConfigured(
-            f"cannot listen on {host}:{port}: {reason}. Choose another port, for instance: KSCHEDWEB_PORT={port + 1} make run"
-        ) from None
+        advice = f"Choose another port, for instance: KSCHEDWEB_PORT={port + 1} make run"
+        raise ImproperlyConfigured(f"cannot listen on {host}:{port}: {reason}. {advice}") from None
     return listener
 
 
 def make_secrets(folder: Path) -> None:
-    """Keep this installation's own secrets in ``folder``, readable by its owner only, unless the environment brings them."""
+    """Keep an installation's own secrets in ``folder``, readable by its owner only, where the environment has none."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, size in (("KSCHEDWEB_SECRET_KEY", 50), ("KSCHEDWEB_ENCRYPTION_KEYS", 32)):
             if os.environ.get(name) or os.environ.get(f"{name}_FILE"):
                 continue

@@ -1,9 +1,9 @@
 """Every address of the site; each app keeps its own in urls.py (pages) and api.py (REST)."""
 
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-api = [
+api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.accounts.api")),
     path("", include("kschedweb.jobs.api")),
     path("", include("kschedweb.clusters.api")),
