@@ -6,19 +6,22 @@ process) and scaled out (PostgreSQL, Redis, one process a role).
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import environ
 from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from kschedweb import __version__, env
+from kschedweb import __version__, env, logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(env.text("KSCHEDWEB_DATA_DIR") or BASE_DIR / ".data").resolve()
 
 DEBUG = env.boolean("KSCHEDWEB_DEBUG", False)
 HTTPS = env.boolean("KSCHEDWEB_HTTPS", False)
+# One proxy of the operator's own stands before the server and sets X-Forwarded-For and -Proto.
+BEHIND_PROXY = env.boolean("KSCHEDWEB_BEHIND_PROXY", False)
 SECRET_KEY = env.secret("KSCHEDWEB_SECRET_KEY")
 if not SECRET_KEY:
     raise ImproperlyConfigured(
@@ -60,6 +63,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     # First, so that an error anywhere below it has a request id.
     "django_structlog.middlewares.RequestMiddleware",
+    "kschedweb.dashboard.problems.ProblemMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -70,7 +74,6 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "kschedweb.dashboard.problems.ApplicationErrorMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -133,6 +136,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600} if REDIS_URL else
 CELERY_TASK_TIME_LIMIT = 1800
 CELERY_TASK_SOFT_TIME_LIMIT = 1740
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
+CELERY_BEAT_SYNC_EVERY = 1  # Its file is then never older than the last task: a health check looks at it.
 CELERY_BEAT_SCHEDULE = {
     "reconcile jobs": {"task": "kschedweb.jobs.tasks.reconcile", "schedule": 60, "options": {"expires": 50}},
 }
@@ -150,19 +154,29 @@ AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_CALLABLE = "kschedweb.accounts.lockout.lockout"
+AXES_VERBOSE = False
+AXES_IPWARE_PROXY_COUNT = 1 if BEHIND_PROXY else None
+AXES_IPWARE_META_PRECEDENCE_ORDER = ["HTTP_X_FORWARDED_FOR", "REMOTE_ADDR"] if BEHIND_PROXY else ["REMOTE_ADDR"]
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "kschedweb.accounts.authentication.TokenAuthentication",
-        "rest_framework.authentication.SessionAuthentication",
+        "kschedweb.accounts.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["kschedweb.accounts.permissions.RolePermission"],
     "DEFAULT_PAGINATION_CLASS": "kschedweb.dashboard.rest.CursorPagination",
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "kschedweb.dashboard.schema.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["kschedweb.dashboard.rest.StrictJSONParser"],
     "EXCEPTION_HANDLER": "kschedweb.dashboard.rest.problem_details",
+    "DEFAULT_THROTTLE_CLASSES": ["kschedweb.accounts.authentication.CallerThrottle"],
+    "DEFAULT_THROTTLE_RATES": {
+        "caller": f"{env.integer('KSCHEDWEB_API_RATE', 1200, 1, 1_000_000)}/min",
+        "stranger": "60/min",
+    },
+    "NUM_PROXIES": 1 if BEHIND_PROXY else 0,
     "PAGE_SIZE": 50,
 }
 SPECTACULAR_SETTINGS = {
@@ -170,10 +184,22 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Kubernetes scheduling explained, tried and run.",
     "VERSION": __version__,
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["kschedweb.accounts.permissions.RolePermission"],
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "kschedweb.dashboard.schema.add_problems",
+    ],
+    "ENUM_NAME_OVERRIDES": {
+        "Role": "kschedweb.accounts.roles.Role",
+        "Scope": "kschedweb.accounts.roles.Action",
+        "JobState": "kschedweb.jobs.models.State",
+        "TokenState": ["active", "expired", "revoked"],
+    },
 }
 
 CONTENT_SECURITY_POLICY = {
@@ -197,14 +223,19 @@ SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.boolean("KSCHEDWEB_BEHIND_PROXY", False) else None
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "kschedweb.dashboard.problems.csrf_failure"
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = UPLOAD_LIMIT
+
+LOGGING = logs.configuration(json_lines=not DEBUG, level=env.text("KSCHEDWEB_LOG_LEVEL", "INFO").upper())
+DJANGO_STRUCTLOG_CELERY_ENABLED = True
+DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL = logging.INFO
 
 STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"

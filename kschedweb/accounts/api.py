@@ -1,1 +1,197 @@
-urlpatterns: list = []
+"""REST: tokens, people and the audit trail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.core.exceptions import PermissionDenied
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts import selectors, services
+from kschedweb.accounts.filters import AuditFilter, UserFilter
+from kschedweb.accounts.models import AuditEntry, Token, User
+from kschedweb.accounts.roles import Action, Role
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+    from rest_framework.request import Request
+
+
+class TokenSerializer(serializers.ModelSerializer[Token]):
+    """A token without its key."""
+
+    state = serializers.ChoiceField(choices=["active", "expired", "revoked"], source="current_state", read_only=True)
+
+    class Meta:
+        model = Token
+        fields = ("id", "name", "prefix", "scope", "state", "created_at", "expires_at", "last_used_at", "revoked_at")
+        read_only_fields = fields
+
+
+class NewTokenSerializer(serializers.Serializer[None]):
+    name = serializers.CharField(max_length=64)
+    scope = serializers.ChoiceField(choices=Action.choices)
+    days = serializers.IntegerField(min_value=1, max_value=services.MAX_TOKEN_DAYS, help_text="How long it lives.")
+
+
+class CreatedTokenSerializer(TokenSerializer):
+    """A new token with its key, which is shown this once."""
+
+    key = serializers.CharField(read_only=True, help_text="Send it as `Authorization: Bearer ksw_…`.")
+
+    class Meta(TokenSerializer.Meta):
+        fields = (*TokenSerializer.Meta.fields, "key")
+        read_only_fields = fields
+
+
+def _for_people_or_admin_tokens(request: Request) -> None:
+    """A token of a narrow scope must not make or end tokens of its owner."""
+    if request.auth is not None and not request.auth.allows(Action.ADMINISTER):
+        raise PermissionDenied("Log in, or use a token of scope administer, to make or revoke tokens.")
+
+
+class TokenList(generics.ListAPIView[Token]):
+    action_required = Action.VIEW
+    serializer_class = TokenSerializer
+    queryset = Token.objects.none()
+
+    def get_queryset(self) -> QuerySet[Token]:
+        return selectors.token_list(self.request.user)
+
+    def get(self, request: Request, *args: object, **kwargs: object) -> Response:
+        """Your own tokens, newest first."""
+        return super().get(request, *args, **kwargs)
+
+    @extend_schema(request=NewTokenSerializer, responses={201: CreatedTokenSerializer})
+    def post(self, request: Request) -> Response:
+        """Make a token; its `key` is in this answer only."""
+        _for_people_or_admin_tokens(request)
+        asked = NewTokenSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        token, key = services.token_create(user=request.user, **asked.validated_data)
+        return Response({**TokenSerializer(token).data, "key": key}, status=201)
+
+
+class TokenDetail(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses=TokenSerializer)
+    def get(self, request: Request, id: int) -> Response:
+        """One of your own tokens."""
+        return Response(TokenSerializer(selectors.token_get(request.user, id)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, id: int) -> Response:
+        """Revoke the token: it stops working at once."""
+        _for_people_or_admin_tokens(request)
+        services.token_revoke(actor=request.user, token=selectors.token_get(request.user, id))
+        return Response(status=204)
+
+
+class UserSerializer(serializers.ModelSerializer[User]):
+    class Meta:
+        model = User
+        fields = ("username", "email", "role", "is_active", "must_change_password", "last_login", "date_joined")
+        read_only_fields = fields
+
+
+class NewUserSerializer(serializers.Serializer[None]):
+    username = serializers.CharField(max_length=150, validators=[UnicodeUsernameValidator()])
+    email = serializers.EmailField(required=False, allow_blank=True, max_length=254)
+    role = serializers.ChoiceField(choices=Role.choices)
+
+
+class UserChangeSerializer(serializers.Serializer[None]):
+    role = serializers.ChoiceField(choices=Role.choices, required=False)
+    is_active = serializers.BooleanField(required=False)
+
+
+class CreatedUserSerializer(UserSerializer):
+    """A person with the temporary password, which is shown this once."""
+
+    temporary_password = serializers.CharField(read_only=True)
+
+    class Meta(UserSerializer.Meta):
+        fields = (*UserSerializer.Meta.fields, "temporary_password")
+        read_only_fields = fields
+
+
+class UserList(generics.ListAPIView[User]):
+    action_required = Action.ADMINISTER
+    serializer_class = UserSerializer
+    filterset_class = UserFilter
+    queryset = selectors.user_list()
+
+    def get(self, request: Request, *args: object, **kwargs: object) -> Response:
+        """Everybody, by name."""
+        return super().get(request, *args, **kwargs)
+
+    @extend_schema(request=NewUserSerializer, responses={201: CreatedUserSerializer})
+    def post(self, request: Request) -> Response:
+        """Add somebody; the `temporary_password` is in this answer only and must be changed at the first login."""
+        asked = NewUserSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        user, password = services.user_create(actor=request.user, **asked.validated_data)
+        return Response({**UserSerializer(user).data, "temporary_password": password}, status=201)
+
+
+class UserDetail(APIView):
+    action_required = Action.ADMINISTER
+
+    @extend_schema(responses=UserSerializer)
+    def get(self, request: Request, username: str) -> Response:
+        """One person."""
+        return Response(UserSerializer(selectors.user_get(username)).data)
+
+    @extend_schema(request=UserChangeSerializer, responses=UserSerializer)
+    def patch(self, request: Request, username: str) -> Response:
+        """Change the role, or whether they may log in; 409 for the last active admin."""
+        asked = UserChangeSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        user = services.user_change(actor=request.user, user=selectors.user_get(username), **asked.validated_data)
+        return Response(UserSerializer(user).data)
+
+
+class UserPassword(APIView):
+    action_required = Action.ADMINISTER
+
+    @extend_schema(request=None, responses=CreatedUserSerializer)
+    def post(self, request: Request, username: str) -> Response:
+        """Give a new temporary password, in this answer only; the person's sessions end."""
+        user = selectors.user_get(username)
+        password = services.user_reset_password(actor=request.user, user=user)
+        user.refresh_from_db()
+        return Response({**UserSerializer(user).data, "temporary_password": password})
+
+
+class AuditSerializer(serializers.ModelSerializer[AuditEntry]):
+    details = serializers.DictField(read_only=True)
+
+    class Meta:
+        model = AuditEntry
+        fields = ("id", "at", "actor_name", "verb", "object_type", "object_id", "object_name", "details")
+        read_only_fields = fields
+
+
+class AuditList(generics.ListAPIView[AuditEntry]):
+    """Who changed what, newest first."""
+
+    action_required = Action.ADMINISTER
+    serializer_class = AuditSerializer
+    filterset_class = AuditFilter
+    queryset = selectors.audit_list()
+
+
+urlpatterns = [
+    path("tokens/", TokenList.as_view(), name="tokens"),
+    path("tokens/<int:id>/", TokenDetail.as_view(), name="token"),
+    path("users/", UserList.as_view(), name="users"),
+    path("users/<str:username>/", UserDetail.as_view(), name="user"),
+    path("users/<str:username>/password/", UserPassword.as_view(), name="user-password"),
+    path("audit/", AuditList.as_view(), name="audit"),
+]

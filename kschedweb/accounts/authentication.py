@@ -1,8 +1,88 @@
-"""Bearer tokens for programs."""
+"""Who calls the REST API: a program by ``Authorization: Bearer ksw_…``, or a page by its session."""
 
-from rest_framework.authentication import BaseAuthentication
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from rest_framework import authentication
+from rest_framework.exceptions import AuthenticationFailed, Throttled
+from rest_framework.throttling import SimpleRateThrottle
+
+from kschedweb.accounts import tokens
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+    from rest_framework.views import APIView
+
+    from kschedweb.accounts.models import Token, User
 
 
-class TokenAuthentication(BaseAuthentication):
-    def authenticate(self, request):
-        return None
+class StrangerThrottle(SimpleRateThrottle):
+    """Slows whoever calls without a valid key or session, by address."""
+
+    scope = "stranger"
+
+    def get_cache_key(self, request: Request, view: APIView | None) -> str:
+        return f"throttle_stranger_{self.get_ident(request)}"
+
+
+class CallerThrottle(SimpleRateThrottle):
+    """Limits each token and each person in a session on their own."""
+
+    scope = "caller"
+
+    def get_cache_key(self, request: Request, view: APIView) -> str:
+        who = f"token_{request.auth.pk}" if request.auth is not None else f"user_{request.user.pk}"
+        return f"throttle_{who}"
+
+
+def _count_stranger(request: Request) -> None:
+    throttle = StrangerThrottle()
+    if not throttle.allow_request(request, None):
+        raise Throttled(throttle.wait())
+
+
+class TokenAuthentication(authentication.BaseAuthentication):
+    """Bearer tokens for programs."""
+
+    def authenticate(self, request: Request) -> tuple[User, Token] | None:
+        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        token = tokens.token_of(key.strip())
+        if token is None:
+            _count_stranger(request)
+            raise AuthenticationFailed("The token is not valid: unknown, expired or revoked.")
+        tokens.mark_used(token)
+        return token.user, token
+
+    def authenticate_header(self, request: Request) -> str:
+        return 'Bearer realm="kschedweb"'
+
+
+class SessionAuthentication(authentication.SessionAuthentication):
+    """The pages' own calls, with Django's CSRF check; counts those who bring nothing."""
+
+    def authenticate(self, request: Request) -> tuple[User, None] | None:
+        found = super().authenticate(request)
+        if found is None:
+            _count_stranger(request)
+        return found
+
+
+class TokenScheme(OpenApiAuthenticationExtension):
+    target_class = TokenAuthentication
+    name = "token"
+
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "A token made on the page Tokens, `ksw_…`."}
+
+
+class SessionScheme(OpenApiAuthenticationExtension):
+    target_class = SessionAuthentication
+    name = "session"
+
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
+        return {"type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME}

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
-from kschedweb.accounts.roles import Action, Role
+from kschedweb.accounts.roles import Action, Role, scope_allows
 
 
 class User(AbstractUser):
     """A person; the role says what they may do (see roles.py)."""
 
     role = models.CharField(max_length=16, choices=Role.choices, default=Role.VIEWER)
+    must_change_password = models.BooleanField(default=False)  # it is a temporary one that an admin has seen
+    session_epoch = models.PositiveIntegerField(default=0)  # sessions of an earlier epoch are over
+
+    class Meta:
+        ordering = ("username", "id")
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """Django's hash of the password, with the epoch in it: a change of either ends every other session."""
+        salt = "kschedweb.accounts.models.User.session"
+        return salted_hmac(salt, f"{self.session_epoch}:{self.password}", secret=secret, algorithm="sha256").hexdigest()
 
 
 class Token(models.Model):
@@ -30,6 +42,17 @@ class Token(models.Model):
 
     class Meta:
         ordering = ("-created_at", "-id")
+
+    @property
+    def current_state(self) -> str:
+        """``active``, ``expired`` or ``revoked``."""
+        if self.revoked_at:
+            return "revoked"
+        return "expired" if self.expires_at <= timezone.now() else "active"
+
+    def allows(self, action: str) -> bool:
+        """Whether the scope covers ``action``; the owner's role is asked besides."""
+        return scope_allows(self.scope, action)
 
 
 class AuditEntry(models.Model):

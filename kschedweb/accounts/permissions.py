@@ -6,8 +6,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.decorators import login_required
+from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
+from django.shortcuts import redirect, resolve_url
+from django.urls import reverse
+from django_htmx.http import HttpResponseClientRedirect
+from rest_framework.exceptions import PermissionDenied as RestPermissionDenied
 from rest_framework.permissions import BasePermission
 
 from kschedweb.accounts.roles import Action, may
@@ -20,38 +25,68 @@ if TYPE_CHECKING:
 View = Callable[..., "HttpResponse"]
 
 
-def requires(action: Action) -> Callable[[View], View]:
-    """Decorate a page: log in first, then 403 unless the person's role allows ``action``."""
+def requires(action: Action, *, with_temporary_password: bool = False) -> Callable[[View], View]:
+    """Decorate a page: log in first, then 403 unless the person's role allows ``action``.
+
+    Who still has a temporary password is sent to change it, except from pages ``with_temporary_password``.
+    """
 
     def decorate(view: View) -> View:
-        @login_required
         @wraps(view)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-            if not may(request.user.role, action):
+            user = request.user
+            if not user.is_authenticated:
+                return _to_login(request)
+            if user.must_change_password and not with_temporary_password:
+                messages.info(request, "Choose a password of your own first.")
+                return _redirect(request, reverse("password"))
+            if not may(user.role, action):
                 raise PermissionDenied(f"Your role does not allow you to {action.label}.")
             return view(request, *args, **kwargs)
 
+        guarded.action_required = action  # type: ignore[attr-defined]
         return guarded
 
     return decorate
 
 
-class RolePermission(BasePermission):
-    """REST: a view names its action in ``action_required`` (one for all methods, or a dict by method).
+def _to_login(request: HttpRequest) -> HttpResponse:
+    if getattr(request, "htmx", False):
+        # The page that asked for a part comes back after the login, not the part.
+        here = request.htmx.current_url_abs_path or "/"
+        return HttpResponseClientRedirect(redirect_to_login(here).url)
+    return redirect_to_login(request.get_full_path())
 
-    Reading asks for VIEW and writing for EDIT where a view says nothing. A token's scope limits its owner's role.
+
+def _redirect(request: HttpRequest, address: str) -> HttpResponse:
+    return HttpResponseClientRedirect(resolve_url(address)) if getattr(request, "htmx", False) else redirect(address)
+
+
+def action_of(view: Any, method: str | None) -> Action:
+    """What ``method`` on an API view asks for: its ``action_required`` (one, or a dict by method).
+
+    Where the view says nothing, reading asks for VIEW and writing for EDIT.
     """
+    required = getattr(view, "action_required", None)
+    reading = method in ("GET", "HEAD", "OPTIONS")
+    if isinstance(required, dict):
+        required = required.get("GET" if reading else method)
+    return required or (Action.VIEW if reading else Action.EDIT)
+
+
+class RolePermission(BasePermission):
+    """REST's side of the same rule; a token's scope limits its owner's role."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         user = request.user
         if not (user and user.is_authenticated):
             return False
-        required = getattr(view, "action_required", None)
-        if isinstance(required, dict):
-            required = required.get(request.method)
-        if required is None:
-            required = Action.VIEW if request.method in ("GET", "HEAD", "OPTIONS") else Action.EDIT
+        if user.must_change_password:
+            raise RestPermissionDenied("Your password is a temporary one: log in and choose your own first.")
+        required = action_of(view, request.method)
         token = request.auth
-        if token is not None and hasattr(token, "scope") and not token.allows(required):
-            return False
-        return may(user.role, required)
+        if token is not None and not token.allows(required):
+            raise RestPermissionDenied(f"The scope of this token does not allow to {required.label}.")
+        if not may(user.role, required):
+            raise RestPermissionDenied(f"Your role does not allow you to {required.label}.")
+        return True

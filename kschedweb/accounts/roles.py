@@ -29,6 +29,20 @@ ALLOWED: dict[str, frozenset[str]] = {
 }
 
 
+# What a token's scope covers: reading always, and what it is named after.
+SCOPES: dict[str, frozenset[str]] = {
+    Action.VIEW: frozenset({Action.VIEW}),
+    Action.EDIT: frozenset({Action.VIEW, Action.EDIT}),
+    Action.APPROVE: frozenset({Action.VIEW, Action.APPROVE}),
+    Action.ADMINISTER: frozenset(Action.values),
+}
+
+
+def scope_allows(scope: str, action: str) -> bool:
+    """Whether a token of ``scope`` may be used for ``action``, as far as the token is concerned."""
+    return action in SCOPES.get(scope, frozenset())
+
+
 def may(role: str, action: str) -> bool:
     """Whether a person of ``role`` may do ``action``."""
     return action in ALLOWED.get(role, frozenset())

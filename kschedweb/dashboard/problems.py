@@ -89,14 +89,16 @@ def server_error(request: HttpRequest) -> HttpResponse:
         return HttpResponse(f"{detail}\n{request_id()}\n", status=500, content_type="text/plain; charset=utf-8")
 
 
-class ApplicationErrorMiddleware:
-    """Answers an ``ApplicationError`` that a page did not show beside a field."""
+class ProblemMiddleware:
+    """Puts the request id on every answer, and answers an ``ApplicationError`` that no view caught."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        response = self.get_response(request)
+        response["X-Request-ID"] = request_id()
+        return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, ApplicationError):

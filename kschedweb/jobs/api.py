@@ -1,1 +1,88 @@
-urlpatterns: list = []
+"""REST: jobs, how far they are, and stopping them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.core.exceptions import PermissionDenied
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.jobs import selectors, services
+from kschedweb.jobs.filters import JobFilter
+from kschedweb.jobs.models import Job
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from rest_framework.request import Request
+
+
+class JobSerializer(serializers.ModelSerializer[Job]):
+    """A piece of background work; ``total`` 0 means that the amount is not known yet."""
+
+    created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
+    result = serializers.DictField(read_only=True)
+
+    class Meta:
+        model = Job
+        fields = (
+            "id",
+            "kind",
+            "title",
+            "state",
+            "step",
+            "done",
+            "total",
+            "result",
+            "error",
+            "cancel_requested",
+            "attempt",
+            "created_by",
+            "created_at",
+            "started_at",
+            "ended_at",
+        )
+        read_only_fields = fields
+
+
+class JobList(generics.ListAPIView[Job]):
+    """The jobs, newest first."""
+
+    action_required = Action.VIEW
+    serializer_class = JobSerializer
+    filterset_class = JobFilter
+    queryset = selectors.job_list()
+
+
+class JobDetail(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses=JobSerializer)
+    def get(self, request: Request, id: UUID) -> Response:
+        """One job; ask again until `state` is `succeeded`, `failed` or `cancelled`."""
+        return Response(JobSerializer(selectors.job_get(id)).data)
+
+
+class JobCancel(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=None, responses={202: JobSerializer})
+    def post(self, request: Request, id: UUID) -> Response:
+        """Ask the job to stop: at once if it waits, at its next step if it runs; 409 if it has ended."""
+        job = selectors.job_get(id)
+        if not selectors.may_cancel(request.user, job):
+            raise PermissionDenied("Only who started a job, or an admin, may cancel it.")
+        return Response(JobSerializer(services.job_cancel(job=job, user=request.user)).data, status=202)
+
+
+urlpatterns = [
+    path("jobs/", JobList.as_view(), name="jobs"),
+    path("jobs/<uuid:id>/", JobDetail.as_view(), name="job"),
+    path("jobs/<uuid:id>/cancel/", JobCancel.as_view(), name="job-cancel"),
+]

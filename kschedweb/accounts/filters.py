@@ -1,0 +1,37 @@
+"""Filters of the audit trail and of people, the same for page and REST."""
+
+from __future__ import annotations
+
+import django_filters as filters
+from django.db.models import Q, QuerySet
+
+from kschedweb.accounts.models import AuditEntry, User
+from kschedweb.accounts.roles import Role
+
+
+class AuditFilter(filters.FilterSet):
+    search = filters.CharFilter(method="find", label="Search")
+    actor = filters.CharFilter(field_name="actor_name", lookup_expr="iexact", label="Who")
+    verb = filters.CharFilter(lookup_expr="istartswith", label="What")
+    object_type = filters.CharFilter(lookup_expr="iexact", label="Kind of thing")
+    object_name = filters.CharFilter(lookup_expr="iexact", label="Name of thing")
+    since = filters.DateFilter(field_name="at", lookup_expr="date__gte", label="From")
+    until = filters.DateFilter(field_name="at", lookup_expr="date__lte", label="To")
+
+    class Meta:
+        model = AuditEntry
+        fields: list[str] = []
+
+    def find(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
+        matches = Q(actor_name__icontains=value) | Q(verb__icontains=value) | Q(object_name__icontains=value)
+        return queryset.filter(matches)
+
+
+class UserFilter(filters.FilterSet):
+    search = filters.CharFilter(field_name="username", lookup_expr="icontains", label="Search")
+    role = filters.ChoiceFilter(choices=Role.choices, label="Role", empty_label="Any role")
+    is_active = filters.BooleanFilter(label="Active")
+
+    class Meta:
+        model = User
+        fields: list[str] = []

@@ -1,0 +1,46 @@
+"""Make the first admin of a new installation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from kschedweb import env
+from kschedweb.accounts import services
+from kschedweb.accounts.models import User
+from kschedweb.accounts.roles import Role
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+
+class Command(BaseCommand):
+    help = (
+        "Make an admin unless an active one exists. The password is KSCHEDWEB_ADMIN_PASSWORD (or the content of "
+        "KSCHEDWEB_ADMIN_PASSWORD_FILE), else a generated one that is printed once."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--username", default="admin")
+        parser.add_argument("--reset", action="store_true", help="give that admin a new generated password")
+
+    def handle(self, *args: Any, username: str, reset: bool, **options: Any) -> None:
+        """Prints ``username`` and ``password`` on a line each where it made a password, nothing otherwise."""
+        if reset:
+            user = User.objects.filter(username=username, role=Role.ADMIN, is_active=True).first()
+            if user is None:
+                raise CommandError(f"There is no active admin named {username}.")
+            self._print(username, services.user_reset_password(actor=None, user=user))
+            return
+        given = env.secret("KSCHEDWEB_ADMIN_PASSWORD")
+        try:
+            made, password = services.admin_ensure(username=username, password=given)
+        except ValidationError as error:
+            raise CommandError(f"KSCHEDWEB_ADMIN_PASSWORD: {' '.join(error.messages)}") from None
+        if made and not given:
+            self._print(username, password)
+
+    def _print(self, username: str, password: str) -> None:
+        self.stdout.write(f"username: {username}\npassword: {password}")

@@ -1,0 +1,41 @@
+"""Reading people, tokens and the audit trail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.http import Http404
+
+from kschedweb.accounts.models import AuditEntry, Token, User
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+
+def user_list() -> QuerySet[User]:
+    return User.objects.order_by("username", "id")
+
+
+def user_get(username: str) -> User:
+    user = User.objects.filter(username=username).first()
+    if user is None:
+        raise Http404("There is nobody of this name.")
+    return user
+
+
+def token_list(user: User) -> QuerySet[Token]:
+    """The person's own tokens, newest first."""
+    return Token.objects.filter(user=user).select_related("user")
+
+
+def token_get(user: User, token_id: int) -> Token:
+    """One of the person's own tokens; another person's does not exist for them."""
+    token = token_list(user).filter(pk=token_id).first()
+    if token is None:
+        raise Http404("You have no such token.")
+    return token
+
+
+def audit_list() -> QuerySet[AuditEntry]:
+    """Newest first."""
+    return AuditEntry.objects.all()

@@ -1,0 +1,189 @@
+"""Pages of people: login, password, settings, tokens, people, audit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.views import LoginView, LogoutView
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST, require_safe
+
+from kschedweb.accounts import selectors, services
+from kschedweb.accounts.filters import AuditFilter, UserFilter
+from kschedweb.accounts.forms import PersonForm, RoleForm, TokenForm
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.dashboard.exports import csv_response
+from kschedweb.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from django.forms import Form
+    from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+
+PAGE_SIZE = 50
+CSV_ROWS = 100_000
+
+# Django's own view: it rotates the session key at login, and refuses addresses of other sites in `next`.
+login = LoginView.as_view(template_name="accounts/login.html", redirect_authenticated_user=True)
+# By POST only, so that no image on another site logs anybody out.
+logout = LogoutView.as_view()
+
+
+def add_errors(form: Form, error: ApplicationError) -> None:
+    """Show what a service refused beside the fields it names, the rest above the form."""
+    named = [item for item in error.errors if item["path"] in form.fields]
+    for item in named:
+        form.add_error(item["path"], item["message"])
+    if not named:
+        form.add_error(None, error.detail)
+
+
+@never_cache
+@sensitive_post_parameters()
+@requires(Action.VIEW, with_temporary_password=True)
+def password(request: HttpRequest) -> HttpResponse:
+    form = PasswordChangeForm(request.user, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        services.password_change(user=request.user, password=form.cleaned_data["new_password1"])
+        update_session_auth_hash(request, request.user)
+        messages.success(request, "Your password is changed. Other sessions have ended.")
+        return redirect("settings")
+    return render(request, "accounts/password.html", {"form": form})
+
+
+@requires(Action.VIEW)
+def settings(request: HttpRequest) -> HttpResponse:
+    active = [token for token in selectors.token_list(request.user) if token.current_state == "active"]
+    return render(request, "accounts/settings.html", {"active_tokens": len(active)})
+
+
+@require_POST
+@requires(Action.VIEW)
+def sessions_end(request: HttpRequest) -> HttpResponse:
+    services.sessions_end(user=request.user)
+    update_session_auth_hash(request, request.user)
+    messages.success(request, "Every other session of yours has ended.")
+    return redirect("settings")
+
+
+@never_cache
+@requires(Action.VIEW)
+def tokens(request: HttpRequest) -> HttpResponse:
+    """The person's tokens; the answer to a creation shows the key, this once."""
+    form = TokenForm(request.POST or None, user=request.user)
+    context: dict[str, Any] = {"form": form}
+    if request.method == "POST" and form.is_valid():
+        try:
+            token, key = services.token_create(user=request.user, **form.cleaned_data)
+        except ApplicationError as error:
+            add_errors(form, error)
+        else:
+            context = {"form": TokenForm(user=request.user), "created": token, "key": key}
+    context["tokens"] = selectors.token_list(request.user)
+    return render(request, "accounts/tokens.html", context)
+
+
+@require_POST
+@requires(Action.VIEW)
+def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
+    token = services.token_revoke(actor=request.user, token=selectors.token_get(request.user, token_id))
+    messages.success(request, f"The token {token.name} no longer works.")
+    return redirect("tokens")
+
+
+def _people(request: HttpRequest, form: PersonForm, **context: Any) -> HttpResponse:
+    filters = UserFilter(request.GET, queryset=selectors.user_list())
+    page = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
+    roles = RoleForm.base_fields["role"].choices  # type: ignore[attr-defined]
+    context |= {"form": form, "filters": filters, "page": page, "roles": roles}
+    return render(request, "accounts/people.html", context)
+
+
+@never_cache
+@requires(Action.ADMINISTER)
+def people(request: HttpRequest) -> HttpResponse:
+    """Everybody; the answer to a creation shows the temporary password, this once."""
+    form = PersonForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            user, secret = services.user_create(actor=request.user, **form.cleaned_data)
+        except ValidationError as error:
+            form.add_error(None, error)
+        except ApplicationError as error:
+            add_errors(form, error)
+        else:
+            return _people(request, PersonForm(), person=user, temporary_password=secret)
+    return _people(request, form)
+
+
+@require_POST
+@never_cache
+@requires(Action.ADMINISTER)
+def person_password(request: HttpRequest, username: str) -> HttpResponse:
+    user = selectors.user_get(username)
+    secret = services.user_reset_password(actor=request.user, user=user)
+    if user == request.user:
+        user.refresh_from_db()
+        update_session_auth_hash(request, user)
+    return _people(request, PersonForm(), person=user, temporary_password=secret)
+
+
+@require_POST
+@requires(Action.ADMINISTER)
+def person_role(request: HttpRequest, username: str) -> HttpResponse:
+    form = RoleForm(request.POST)
+    if not form.is_valid():
+        raise ApplicationError("There is no such role.")
+    try:
+        user = services.user_change_role(actor=request.user, user=selectors.user_get(username), **form.cleaned_data)
+    except ApplicationError as error:
+        messages.error(request, error.detail)
+    else:
+        messages.success(request, f"{user.username} is now {user.get_role_display().lower()}.")
+    return redirect("people")
+
+
+@require_POST
+@requires(Action.ADMINISTER)
+def person_active(request: HttpRequest, username: str) -> HttpResponse:
+    active = request.POST.get("active") == "true"
+    try:
+        user = services.user_set_active(actor=request.user, user=selectors.user_get(username), active=active)
+    except ApplicationError as error:
+        messages.error(request, error.detail)
+    else:
+        messages.success(request, f"{user.username} may {'log in again' if user.is_active else 'no longer log in'}.")
+    return redirect("people")
+
+
+@require_safe
+@requires(Action.ADMINISTER)
+def audit(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
+    """The trail, newest first; ``format=csv`` is the same rows as a file."""
+    filters = AuditFilter(request.GET, queryset=selectors.audit_list())
+    if request.GET.get("format") == "csv":
+        return csv_response(
+            "audit.csv",
+            ["time", "who", "what", "kind", "id", "name", "details"],
+            (
+                (
+                    entry.at.isoformat(),
+                    entry.actor_name,
+                    entry.verb,
+                    entry.object_type,
+                    entry.object_id,
+                    entry.object_name,
+                    entry.details,
+                )
+                for entry in filters.qs[:CSV_ROWS].iterator()
+            ),
+        )
+    page = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "accounts/audit.html", {"filters": filters, "page": page})

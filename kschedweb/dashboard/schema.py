@@ -1,0 +1,63 @@
+"""What OpenAPI says of every operation alike: problems, idempotency, summaries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.openapi import AutoSchema as BaseAutoSchema
+from drf_spectacular.utils import OpenApiParameter
+
+from kschedweb.dashboard.problems import MEDIA_TYPE
+from kschedweb.dashboard.rest import IDEMPOTENCY_HEADER, IdempotencyMixin
+
+PROBLEM = {
+    "type": "object",
+    "description": "Problem details (RFC 9457).",
+    "required": ["type", "title", "status", "detail", "instance", "request_id", "errors"],
+    "properties": {
+        "type": {"type": "string", "format": "uri-reference"},
+        "title": {"type": "string", "description": "The status in words."},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "detail": {"type": "string", "description": "What went wrong and what to do."},
+        "instance": {"type": "string", "format": "uri-reference", "description": "The address that was asked for."},
+        "request_id": {"type": "string", "description": "The log names the request by it."},
+        "errors": {
+            "type": "array",
+            "description": "Where in the input, if it is about the input.",
+            "items": {
+                "type": "object",
+                "required": ["path", "message"],
+                "properties": {"path": {"type": "string"}, "message": {"type": "string"}},
+            },
+        },
+    },
+}
+REFERENCE = {"$ref": "#/components/responses/Problem"}
+
+
+class AutoSchema(BaseAutoSchema):
+    """Takes summary and description from the method's docstring, and knows the ``Idempotency-Key`` header."""
+
+    def get_override_parameters(self) -> list[Any]:
+        if self.method != "POST" or not isinstance(self.view, IdempotencyMixin):
+            return []
+        description = "Any text of up to 128 characters; the same request with the same key is done only once in a day."
+        return [OpenApiParameter(IDEMPOTENCY_HEADER, str, OpenApiParameter.HEADER, description=description)]
+
+    def get_summary(self) -> str | None:
+        first_line = self.get_description().strip().splitlines()[:1]
+        return first_line[0].rstrip(".") if first_line else None
+
+
+def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """The hook that gives each operation its errors, all of one shape."""
+    components = result.setdefault("components", {})
+    components.setdefault("schemas", {})["Problem"] = PROBLEM
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    components.setdefault("responses", {})["Problem"] = {"description": "What went wrong.", "content": content}
+    for path, operations in result["paths"].items():
+        for operation in operations.values():
+            statuses = ["400", "401", "403", *(["404"] if "{" in path else []), "429", "default"]
+            for status in statuses:
+                operation["responses"].setdefault(status, REFERENCE)
+    return result

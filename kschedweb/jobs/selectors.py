@@ -1,0 +1,38 @@
+"""Reading jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.http import Http404
+
+from kschedweb.accounts.roles import Action, may
+from kschedweb.jobs.models import ENDED, Job
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+
+    from kschedweb.accounts.models import User
+
+
+def job_list() -> QuerySet[Job]:
+    """Newest first."""
+    return Job.objects.select_related("created_by")
+
+
+def job_get(job_id: UUID | str) -> Job:
+    job = job_list().filter(pk=job_id).first()
+    if job is None:
+        raise Http404("There is no such job.")
+    return job
+
+
+def unfinished_count() -> int:
+    return Job.objects.exclude(state__in=ENDED).count()
+
+
+def may_cancel(user: User, job: Job) -> bool:
+    """Whoever started it, and admins."""
+    return may(user.role, Action.ADMINISTER) or (may(user.role, Action.EDIT) and job.created_by_id == user.pk)

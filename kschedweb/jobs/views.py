@@ -1,0 +1,61 @@
+"""The pages of jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.errors import Conflict
+from kschedweb.jobs import selectors, services
+from kschedweb.jobs.filters import JobFilter
+from kschedweb.jobs.models import ENDED
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpRequest, HttpResponse
+
+PAGE_SIZE = 50
+
+
+@require_safe
+@requires(Action.VIEW)
+def jobs(request: HttpRequest) -> HttpResponse:
+    filters = JobFilter(request.GET, queryset=selectors.job_list())
+    page = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {"filters": filters, "page": page, "running": selectors.unfinished_count()}
+    return render(request, "jobs/job_list.html", context)
+
+
+@require_safe
+@requires(Action.VIEW)
+def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """The job's page; to HTMX only the part that changes."""
+    row = selectors.job_get(job_id)
+    context = {"job": row, "ended": row.state in ENDED, "may_cancel": selectors.may_cancel(request.user, row)}
+    if request.htmx and row.state in ENDED:
+        # The whole page again, so that its title tells how it ended.
+        response = render(request, "jobs/live.html", context)
+        response["HX-Refresh"] = "true"
+        return response
+    return render(request, "jobs/live.html" if request.htmx else "jobs/job_detail.html", context)
+
+
+@require_POST
+@requires(Action.EDIT)
+def cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    row = selectors.job_get(job_id)
+    if not selectors.may_cancel(request.user, row):
+        raise PermissionDenied("Only who started a job, or an admin, may cancel it.")
+    try:
+        services.job_cancel(job=row, user=request.user)
+    except Conflict as error:
+        messages.info(request, error.detail)
+    return redirect("job", job_id)
