@@ -1,0 +1,282 @@
+"""The seam to a cluster's API server: checked address, checked certificate, time limits, raw JSON.
+
+The ``kubernetes`` package speaks to the server; its configuration files, models, proxies and redirects are not used.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import ssl
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import Any
+from urllib.parse import urlencode
+
+import urllib3
+from kubernetes.client import ApiClient, Configuration
+from urllib3.util.retry import Retry
+
+from kschedweb import __version__
+from kschedweb.clusters.addresses import Endpoint, endpoint_check
+from kschedweb.clusters.credentials import Secret
+from kschedweb.errors import ApplicationError
+
+CONNECT_SECONDS = 5.0
+READ_SECONDS = 30.0
+PAGE = 500
+ATTEMPTS = 4
+LARGEST_BODY = 256 * 1024 * 1024
+RETRIED = frozenset({429, 500, 502, 503, 504})
+CONNECTIONS = 16
+
+
+class ClusterError(ApplicationError):
+    """The cluster did not answer as it should; ``code`` is the HTTP status, 0 where there was none."""
+
+    status = 502
+
+    def __init__(self, message: str, *, code: int = 0, passing: bool = False, wait: float = 0.0) -> None:
+        super().__init__(message)
+        self.code = code
+        self.passing = passing  # worth another try
+        self.wait = wait  # seconds that the server asked for
+
+
+class Gone(ClusterError):
+    """The place to go on from is no longer known to the server (410): read the list anew."""
+
+
+class Stopped(Exception):
+    """The reading was called off."""
+
+
+@dataclass(frozen=True)
+class Page:
+    items: list[dict[str, Any]]
+    resource_version: str
+    next_token: str
+    remaining: int
+
+
+class Client:
+    """One cluster, one secret. Safe to use from several threads; ``close`` it, or use it in ``with``."""
+
+    def __init__(self, endpoint: Endpoint, secret: Secret, *, stop: Event | None = None) -> None:
+        configuration = Configuration(host=endpoint.url, proxy="", no_proxy="*")
+        configuration.proxy = None
+        self._api = ApiClient(configuration)
+        self._api.rest_client.pool_manager = _pool(endpoint, secret)
+        self._base = endpoint.url
+        self._headers = {"Accept": "application/json", "User-Agent": f"kschedweb/{__version__}", "Host": endpoint.host_header}
+        if secret.token:
+            self._headers["Authorization"] = f"Bearer {secret.token}"
+        elif secret.username:
+            basic = urllib3.make_headers(basic_auth=f"{secret.username}:{secret.password}")
+            self._headers["Authorization"] = basic["authorization"]
+        self.stop = stop or Event()
+
+    @classmethod
+    def open(cls, secret: Secret, *, endpoint: Endpoint | None = None) -> Client:
+        """A client for ``secret``; its server is checked against the operator's allowlist first."""
+        return cls(endpoint or endpoint_check(secret.server), secret)
+
+    def close(self) -> None:
+        self._api.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def version(self) -> str:
+        """The server's version, such as ``v1.36.3``."""
+        answer = self.get("/version")
+        if not isinstance(answer, dict) or not isinstance(answer.get("gitVersion"), str):
+            raise ClusterError("The server answers, but not as a Kubernetes API server does.")
+        return str(answer["gitVersion"])[:64]
+
+    def get(self, path: str, **query: object) -> Any:
+        return self._json("GET", path, query)
+
+    def create(self, path: str, body: dict[str, Any]) -> Any:
+        return self._json("POST", path, {}, body)
+
+    def pages(self, path: str, *, limit: int = PAGE) -> Iterator[Page]:
+        """The list at ``path`` page by page, all as of one resource version. ``Gone`` where paging took too long."""
+        token = ""
+        while True:
+            query = {"limit": limit} | ({"continue": token} if token else {})
+            answer = self.get(path, **query)
+            items, metadata = (answer.get("items"), answer.get("metadata")) if isinstance(answer, dict) else (None, None)
+            if not isinstance(metadata, dict) or not isinstance(items or [], list):
+                raise ClusterError(f"The server's answer for {path} is not a list.")
+            token = str(metadata.get("continue") or "")
+            remaining = metadata.get("remainingItemCount") or 0
+            yield Page(items or [], str(metadata.get("resourceVersion", "")), token, int(remaining))
+            if not token:
+                return
+
+    def watch(self, path: str, resource_version: str, *, seconds: int) -> Iterator[dict[str, Any]]:
+        """The events at ``path`` after ``resource_version``, for at most ``seconds``; bookmarks included."""
+        query = {
+            "watch": "1",
+            "resourceVersion": resource_version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": seconds,
+        }
+        with self._request("GET", path, query, read_seconds=seconds + READ_SECONDS) as response:
+            for line in _lines(response):
+                if self.stop.is_set():
+                    raise Stopped
+                event = _parse(line, path)
+                if event.get("type") == "ERROR":
+                    status = event.get("object") or {}
+                    raise _refusal(int(status.get("code") or 500), path)
+                yield event
+
+    def _json(self, method: str, path: str, query: dict[str, Any], body: dict[str, Any] | None = None) -> Any:
+        """One answer, read whole. Reading is tried again where the server is busy or the line breaks."""
+        for attempt in range(1, ATTEMPTS + 1):
+            if self.stop.is_set():
+                raise Stopped
+            try:
+                with self._request(method, path, query, body) as response:
+                    return _parse(_body(response), path)
+            except ClusterError as error:
+                if attempt == ATTEMPTS or not error.passing:
+                    raise
+                self.stop.wait(error.wait or 0.2 * 2**attempt * random.uniform(0.5, 1.0))  # noqa: S311
+        raise AssertionError
+
+    @contextmanager
+    def _request(
+        self,
+        method: str,
+        path: str,
+        query: dict[str, Any],
+        body: dict[str, Any] | None = None,
+        *,
+        read_seconds: float = READ_SECONDS,
+    ) -> Iterator[urllib3.BaseHTTPResponse]:
+        url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
+        headers = dict(self._headers) | ({"Content-Type": "application/json"} if body is not None else {})
+        try:
+            answer = self._api.call_api(
+                method, url, headers, body, None, _request_timeout=(CONNECT_SECONDS, read_seconds)
+            )
+            response = answer.response
+            try:
+                if response.status >= 300:
+                    raise _refusal(response.status, path, response.headers.get("Retry-After", ""))
+                yield response
+                response.release_conn()
+            except BaseException:
+                # What was not read to its end must not be taken for the next answer.
+                response.close()
+                raise
+        except urllib3.exceptions.HTTPError as error:
+            raise _line_error(error) from error
+
+
+def _pool(endpoint: Endpoint, secret: Secret) -> urllib3.PoolManager:
+    """Connections to the checked address alone: no redirect is followed, no retry hidden, no proxy asked."""
+    keywords: dict[str, Any] = {}
+    if endpoint.scheme == "https":
+        keywords = {"ssl_context": tls_context(secret), "server_hostname": secret.tls_server_name or endpoint.host}
+    return urllib3.PoolManager(
+        num_pools=1,
+        maxsize=CONNECTIONS,
+        retries=Retry(total=0, redirect=0, raise_on_redirect=False, raise_on_status=False),
+        **keywords,
+    )
+
+
+def tls_context(secret: Secret) -> ssl.SSLContext:
+    """TLS that always verifies: against the secret's authority where it brings one, else the system's."""
+    context = ssl.create_default_context()
+    if secret.ca:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        try:
+            context.load_verify_locations(cadata=secret.ca)
+        except (ssl.SSLError, ValueError):
+            raise ApplicationError("The certificate authority is not a PEM certificate.") from None
+    if secret.client_certificate:
+        with tempfile.TemporaryDirectory() as folder:
+            # The ssl module takes a client key from a file only; the folder is private and gone at once.
+            pair = Path(folder) / "pair.pem"
+            pair.touch(mode=0o600)
+            pair.write_text(f"{secret.client_certificate}\n{secret.client_key}\n", encoding="ascii")
+            try:
+                context.load_cert_chain(pair, password=lambda: "")
+            except (ssl.SSLError, OSError, ValueError):
+                raise ApplicationError("The client certificate and key are not a matching pair of PEM texts.") from None
+    return context
+
+
+def _body(response: urllib3.BaseHTTPResponse) -> bytes:
+    chunks, size = [], 0
+    for chunk in response.stream(1024 * 1024, decode_content=True):
+        size += len(chunk)
+        if size > LARGEST_BODY:
+            raise ClusterError("The server's answer is larger than any cluster's page would be.")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    rest = b""
+    for chunk in response.stream(None, decode_content=True):
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > LARGEST_BODY:
+            raise ClusterError("The server sends an event that does not end.")
+        yield from (line for line in lines if line)
+
+
+def _parse(data: bytes, path: str) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        raise ClusterError(f"The server's answer for {path} is not JSON.") from None
+
+
+def _refusal(code: int, path: str, retry_after: str = "") -> ClusterError:
+    """The error of an HTTP status. The server's own text stays out: it may come from anywhere and hold anything."""
+    if code == 410:
+        return Gone(f"The server no longer knows where reading {path} stopped.", code=code)
+    wait = min(float(retry_after), 10.0) if retry_after.isdigit() else 0.0
+    words = {
+        401: "The cluster does not accept the credentials (401): they are wrong or have expired.",
+        403: f"The credentials may not read {path} (403).",
+        404: f"The server does not serve {path} (404).",
+        429: "The cluster is too busy to answer (429).",
+    }
+    text = words.get(code) or (
+        f"The server sends the request elsewhere ({code}), which is not followed: give its final address."
+        if 300 <= code < 400
+        else f"The cluster answered {path} with status {code}."
+    )
+    return ClusterError(text, code=code, passing=code in RETRIED, wait=wait)
+
+
+def _line_error(error: BaseException) -> ClusterError:
+    """What went wrong on the line, in words that say nothing of what is behind it."""
+    reason: BaseException = getattr(error, "reason", None) or error
+    if isinstance(reason, urllib3.exceptions.SSLError):
+        if "CERTIFICATE_VERIFY_FAILED" in str(reason):
+            return ClusterError(
+                "The server's certificate is not signed by the given certificate authority, "
+                "or does not name this address."
+            )
+        return ClusterError("The server does not speak TLS as expected.")
+    if isinstance(reason, urllib3.exceptions.NewConnectionError):
+        return ClusterError("The cluster cannot be reached at its address.", passing=True)
+    if isinstance(reason, urllib3.exceptions.TimeoutError):
+        return ClusterError("The cluster did not answer in time.", passing=True)
+    return ClusterError("The connection to the cluster broke off.", passing=True)

@@ -1,0 +1,69 @@
+"""One FilterSet a list, for its page and its REST resource."""
+
+from __future__ import annotations
+
+import django_filters
+from django.db.models import Q, QuerySet
+
+from kschedweb.clusters.models import NodeRow, PodRow
+
+
+class NodeFilter(django_filters.FilterSet):
+    search = django_filters.CharFilter(method="by_search", label="Name or instance type holds", max_length=253)
+    zone = django_filters.CharFilter(field_name="zone", label="Zone", max_length=253)
+    instance_type = django_filters.CharFilter(field_name="instance_type", label="Instance type", max_length=253)
+    ready = django_filters.BooleanFilter(field_name="ready", label="Ready")
+    unschedulable = django_filters.BooleanFilter(field_name="unschedulable", label="Cordoned")
+    tainted = django_filters.BooleanFilter(method="by_tainted", label="Tainted")
+    ordering = django_filters.OrderingFilter(
+        fields=(
+            ("name", "name"),
+            ("zone", "zone"),
+            ("instance_type", "instance_type"),
+            ("cpu_share", "cpu"),
+            ("memory_share", "memory"),
+            ("pods_bound", "pods"),
+            ("cpu_allocatable", "cpu_allocatable"),
+            ("memory_allocatable", "memory_allocatable"),
+        ),
+        label="Order",
+    )
+
+    class Meta:
+        model = NodeRow
+        fields: list[str] = []
+
+    def by_search(self, rows: QuerySet[NodeRow], name: str, value: str) -> QuerySet[NodeRow]:
+        return rows.filter(Q(name__icontains=value) | Q(instance_type__icontains=value))
+
+    def by_tainted(self, rows: QuerySet[NodeRow], name: str, value: bool) -> QuerySet[NodeRow]:
+        return rows.exclude(taints=[]) if value else rows.filter(taints=[])
+
+
+class PodFilter(django_filters.FilterSet):
+    search = django_filters.CharFilter(method="by_search", label="Name, owner or message holds", max_length=253)
+    namespace = django_filters.CharFilter(field_name="namespace", label="Namespace", max_length=63)
+    node = django_filters.CharFilter(field_name="node", label="Node", max_length=253)
+    scheduler = django_filters.CharFilter(field_name="scheduler_name", label="Scheduler", max_length=253)
+    pending = django_filters.BooleanFilter(field_name="pending", label="Pending")
+    gated = django_filters.BooleanFilter(field_name="gated", label="Gated")
+    ordering = django_filters.OrderingFilter(
+        fields=(
+            ("pending", "pending"),
+            ("namespace", "namespace"),
+            ("name", "name"),
+            ("node", "node"),
+            ("priority", "priority"),
+            ("cpu_request", "cpu"),
+            ("memory_request", "memory"),
+            ("created_at", "created"),
+        ),
+        label="Order",
+    )
+
+    class Meta:
+        model = PodRow
+        fields: list[str] = []
+
+    def by_search(self, rows: QuerySet[PodRow], name: str, value: str) -> QuerySet[PodRow]:
+        return rows.filter(Q(name__icontains=value) | Q(owner__icontains=value) | Q(message__icontains=value))

@@ -1,0 +1,190 @@
+"""Clusters from files: kubectl's lists, multi-document YAML, exports of kube-scheduler-simulator.
+
+A text that cannot be read at all is refused as a whole. In one that can be read, an object that is not understood is
+left out and listed with its reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from kschedweb.clusters.documents import DocumentError, Limits, documents_read
+from kschedweb.clusters.kinds import BY_NAME, reduce
+from kschedweb.clusters.rows import MOST_PROBLEMS, object_problem
+from kschedweb.errors import ApplicationError
+
+Json = dict[str, Any]
+
+DEPTH = 64
+NODES = 20_000_000
+MOST_OBJECTS = 200_000
+NAME = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
+NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+# The keys of a simulator's export, and the kind of what is listed under each.
+SIMULATOR = {
+    "pods": "Pod",
+    "nodes": "Node",
+    "pvs": "PersistentVolume",
+    "pvcs": "PersistentVolumeClaim",
+    "storageClasses": "StorageClass",
+    "priorityClasses": "PriorityClass",
+    "namespaces": "Namespace",
+}
+SCHEDULER_CONFIG = "schedulerConfig"
+
+
+class ImportFailed(ApplicationError):
+    """A file that is refused as a whole; nothing of it is kept."""
+
+
+@dataclass
+class Import:
+    """What the files held: objects ready to be stored, and what was left out with its reason."""
+
+    objects: list[Json] = field(default_factory=list)
+    problems: list[dict[str, str]] = field(default_factory=list)
+    left_out: int = 0
+
+    def problem(self, name: str, reason: str) -> None:
+        self.left_out += 1
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append({"object": name[:320], "reason": reason[:500]})
+
+
+def files_read(files: Iterable[tuple[str, bytes | str]], *, limit: int) -> Import:
+    """The objects of all ``files`` (name, content), of at most ``limit`` bytes together.
+
+    Raises ``ImportFailed`` where a file cannot be read, or all of them hold nothing that a scheduler reads.
+    """
+    result, seen, size = Import(), set[tuple[str, str, str]](), 0
+    for name, content in files:
+        size += len(content)
+        limits = Limits(size=max(0, limit - size + len(content)), depth=DEPTH, nodes=NODES)
+        try:
+            documents = documents_read(content, limits)
+        except DocumentError as error:
+            message = f"{name}: {error.detail}" if name else error.detail
+            raise ImportFailed(message, errors=[{"path": name or "text", "message": error.detail}], status=error.status) from None
+        for item in unfolded(documents, result):
+            _take(item, result, seen)
+    if not any(item["kind"] in ("Node", "Pod") for item in result.objects):
+        first = f" The first thing left out: {_first(result)}." if result.problems else ""
+        raise ImportFailed(
+            "There is no node and no pod in it. Expected are kubectl get … -o json or yaml, several YAML documents, "
+            f"or an export of kube-scheduler-simulator.{first}"
+        )
+    return result
+
+
+def _first(result: Import) -> str:
+    problem = result.problems[0]
+    return f"{problem['object']}: {problem['reason'].rstrip('.')}"
+
+
+def unfolded(documents: list[Any], result: Import) -> Iterator[Json]:
+    """The single objects in ``documents``: lists taken apart, a simulator's export given its kinds."""
+    pending = list(reversed(documents))
+    while pending:
+        document = pending.pop()
+        if isinstance(document, list):
+            pending.extend(reversed(document))
+        elif not isinstance(document, dict):
+            result.problem(f"a {_type(document)}", "is not a Kubernetes object")
+        elif "kind" not in document and SIMULATOR.keys() & document.keys():
+            pending.extend(reversed(_simulator(document, result)))
+        elif isinstance(kind := document.get("kind"), str) and kind.endswith("List") and "items" in document:
+            items = document["items"]
+            if isinstance(items, list):
+                pending.extend(reversed([_with_kind(item, kind[:-4]) for item in items]))
+            elif items is not None:
+                result.problem(kind, f"items must be a list, is a {_type(items)}")
+        else:
+            yield document
+
+
+def _simulator(document: Json, result: Import) -> list[Any]:
+    items: list[Any] = []
+    for key, value in document.items():
+        if key in SIMULATOR and isinstance(value, list):
+            items += [_with_kind(item, SIMULATOR[key]) for item in value]
+        elif key == SCHEDULER_CONFIG and value:
+            result.problem(key, "a scheduler configuration is not part of a cluster: add it under Policies")
+        elif value:
+            result.problem(key, "is not part of an export that is known here")
+    return items
+
+
+def _with_kind(item: Any, kind: str) -> Any:
+    """``item`` with the kind that its list gives it; a plain ``List`` gives none."""
+    if isinstance(item, dict) and kind and not item.get("kind"):
+        known = BY_NAME.get(kind)
+        return {"apiVersion": known.api_version if known else "", **item, "kind": kind}
+    return item
+
+
+def _take(item: Json, result: Import, seen: set[tuple[str, str, str]]) -> None:
+    """Keep ``item`` in ``result``, or list why not."""
+    if len(result.objects) + result.left_out >= MOST_OBJECTS:
+        raise ImportFailed(f"There are more than {MOST_OBJECTS:,} objects in it.", status=413)
+    name = _reference(item)
+    reason = _unfit(item)
+    if reason:
+        result.problem(name, reason)
+        return
+    metadata = item["metadata"]
+    kind = BY_NAME[item["kind"]]
+    if kind.namespaced:
+        metadata["namespace"] = metadata.get("namespace") or "default"
+    elif "namespace" in metadata:
+        del metadata["namespace"]
+    key = (item["kind"], metadata.get("namespace") or "", metadata["name"])
+    if key in seen:
+        result.problem(name, "is there twice; the first is kept")
+        return
+    if problem := object_problem(item):
+        result.problem(name, problem["reason"])
+        return
+    seen.add(key)
+    item["apiVersion"] = item.get("apiVersion") or kind.api_version
+    result.objects.append(reduce(item))
+
+
+def _unfit(item: Json) -> str:
+    """Why ``item`` is no object that a scheduler reads, "" if it is one."""
+    kind, metadata = item.get("kind"), item.get("metadata")
+    if not isinstance(kind, str) or not kind:
+        return "has no kind"
+    known = BY_NAME.get(kind)
+    if known is None:
+        return "is of a kind that the scheduler does not read"
+    version = item.get("apiVersion")
+    if version is not None and not isinstance(version, str):
+        return "apiVersion must be text"
+    if version and version != known.api_version:
+        return f"has apiVersion {version[:80]}; {known.api_version} is what is read here"
+    if not isinstance(metadata, dict):
+        return "has no metadata"
+    name, namespace = metadata.get("name"), metadata.get("namespace")
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        return "metadata.name is missing or not a name that Kubernetes allows"
+    if known.namespaced and namespace and not (isinstance(namespace, str) and NAMESPACE.fullmatch(namespace)):
+        return "metadata.namespace is not a name that Kubernetes allows"
+    for part in ("spec", "status"):
+        if not isinstance(item.get(part) or {}, dict):
+            return f"{part} must be a mapping, is a {_type(item[part])}"
+    return ""
+
+
+def _reference(item: Json) -> str:
+    metadata = item.get("metadata") if isinstance(item.get("metadata"), dict) else {}
+    name = "/".join(str(metadata[key])[:120] for key in ("namespace", "name") if metadata and metadata.get(key))
+    return f"{str(item.get('kind') or 'object')[:80]} {name or '(no name)'}"
+
+
+def _type(value: Any) -> str:
+    names = {dict: "mapping", list: "list", str: "text", bool: "boolean", int: "number", float: "number"}
+    return names.get(type(value), "null")

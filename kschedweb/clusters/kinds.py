@@ -1,0 +1,81 @@
+"""The kinds of objects that a snapshot holds: where they are served, and what a decision lacks without them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of object. ``costs`` completes "Without it …"; an optional one is not served by every cluster."""
+
+    name: str
+    group: str  # "": the core group
+    version: str
+    resource: str
+    namespaced: bool
+    costs: str
+    needed: bool = False  # without it no snapshot makes sense
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def path(self) -> str:
+        prefix = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        return f"{prefix}/{self.resource}"
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind("Node", "", "v1", "nodes", False, "there is nothing to schedule to", needed=True),
+    Kind("Pod", "", "v1", "pods", True, "there is nothing to schedule, and nodes look empty", needed=True),
+    Kind("Namespace", "", "v1", "namespaces", False, "affinity terms with a namespaceSelector match no namespace"),
+    Kind("PersistentVolume", "", "v1", "persistentvolumes", False, "pods with bound volumes lose their volumes' node affinity and zone"),
+    Kind("PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", True, "pods with claims are shown as waiting for claims that are missing"),
+    Kind("StorageClass", "storage.k8s.io", "v1", "storageclasses", False, "it is unknown which claims wait for their first pod"),
+    Kind("CSINode", "storage.k8s.io", "v1", "csinodes", False, "limits of volumes a node are not applied"),
+    Kind("CSIDriver", "storage.k8s.io", "v1", "csidrivers", False, "storage capacity is not taken into account"),
+    Kind("CSIStorageCapacity", "storage.k8s.io", "v1", "csistoragecapacities", True, "storage capacity is not taken into account"),
+    Kind("VolumeAttachment", "storage.k8s.io", "v1", "volumeattachments", False, "attached volumes count only through their pods"),
+    Kind("Service", "", "v1", "services", True, "default topology spreading does not group pods by service"),
+    Kind("ReplicationController", "", "v1", "replicationcontrollers", True, "default topology spreading does not group pods by controller"),
+    Kind("ReplicaSet", "apps", "v1", "replicasets", True, "default topology spreading does not group pods by controller"),
+    Kind("StatefulSet", "apps", "v1", "statefulsets", True, "default topology spreading does not group pods by controller"),
+    Kind("DaemonSet", "apps", "v1", "daemonsets", True, "new nodes are tried without their daemon pods"),
+    Kind("Deployment", "apps", "v1", "deployments", True, "pods are shown under their replica set only"),
+    Kind("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, "preemption does not know which pods are protected"),
+    Kind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, "priorities of pods to come are unknown"),
+    Kind("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", False, "overheads of pods to come are unknown"),
+    Kind("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", True, "pods that claim devices cannot be judged"),
+    Kind("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", False, "devices of nodes are unknown"),
+    Kind("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", False, "pods that claim devices cannot be judged"),
+)
+BY_NAME = {kind.name: kind for kind in KINDS}
+
+# What the scheduler never reads, large or liable to hold secrets: dropped before anything is stored.
+_CONTAINER = ("env", "envFrom", "command", "args", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+_ANNOTATIONS = ("kubectl.kubernetes.io/last-applied-configuration",)
+
+
+def reduce(item: dict[str, object]) -> dict[str, object]:
+    """``item`` (changed in place) without what no decision needs: managed fields, environments, commands, probes."""
+    metadata = item.get("metadata")
+    if isinstance(metadata, dict):
+        metadata.pop("managedFields", None)
+        annotations = metadata.get("annotations")
+        if isinstance(annotations, dict):
+            for name in _ANNOTATIONS:
+                annotations.pop(name, None)
+    spec = item.get("spec")
+    if isinstance(spec, dict):
+        template = spec.get("template")
+        if isinstance(template, dict):
+            reduce(template)
+        for group in ("containers", "initContainers", "ephemeralContainers"):
+            containers = spec.get(group)
+            for container in containers if isinstance(containers, list) else ():
+                if isinstance(container, dict):
+                    for name in _CONTAINER:
+                        container.pop(name, None)
+    return item

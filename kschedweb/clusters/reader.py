@@ -1,0 +1,166 @@
+"""Reading a cluster: every kind in pages the first time, by watching what has changed after that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+from kschedweb.clusters.client import PAGE, Client, ClusterError, Gone
+from kschedweb.clusters.kinds import KINDS, Kind, reduce
+
+Json = dict[str, Any]
+Step = Callable[[str, int, int], None]
+
+WORKERS = 4
+LIST_ATTEMPTS = 3
+# The API server sends its closing bookmark two seconds before a watch ends, so an idle one is caught up in one.
+WATCH_SECONDS = 3
+
+
+@dataclass
+class Collection:
+    """The objects of one kind by ``namespace/name``, as of ``resource_version``."""
+
+    objects: dict[str, Json] = field(default_factory=dict)
+    resource_version: str = ""
+    problems: list[dict[str, str]] = field(default_factory=list)
+    served: bool = True
+    watched: bool = False
+
+    def add(self, kind: Kind, item: Any) -> None:
+        key = object_key(item)
+        if key is None:
+            self.problems.append({"object": kind.name, "reason": "the server sent an object without a name"})
+            return
+        item["apiVersion"], item["kind"] = kind.api_version, kind.name
+        self.objects[key] = reduce(item)
+
+
+def object_key(item: Any) -> str | None:
+    """``namespace/name`` (``/name`` without a namespace), ``None`` for what has no name."""
+    metadata = item.get("metadata") if isinstance(item, dict) else None
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(name, str) or not name:
+        return None
+    return f"{metadata.get('namespace') or ''}/{name}"
+
+
+def collections_of(objects: list[Json], resource_versions: dict[str, str]) -> dict[str, Collection]:
+    """What an earlier reading had, by kind, to go on from."""
+    found = {kind: Collection(resource_version=version) for kind, version in resource_versions.items()}
+    for item in objects:
+        if (key := object_key(item)) and item.get("kind") in found:
+            found[item["kind"]].objects[key] = item
+    return found
+
+
+def cluster_read(client: Client, step: Step, previous: dict[str, Collection] | None = None) -> dict[str, Collection]:
+    """Every kind of ``KINDS`` from the cluster, by kind name; ``step(text, done, total)`` hears how far it is.
+
+    A kind that may not be read, or is not served, is an empty collection with its problem. Raises ``ClusterError``
+    where nodes or pods cannot be read or the cluster stops answering: half a cluster would be a wrong cluster.
+    """
+    previous = previous or {}
+    with ThreadPoolExecutor(WORKERS, thread_name_prefix="cluster-read") as pool:
+        futures = {pool.submit(kind_read, client, kind, previous.get(kind.name)): kind for kind in KINDS}
+        try:
+            return dict(_gather(futures, step))
+        except BaseException:
+            client.stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _gather(futures: dict[Future[Collection], Kind], step: Step) -> Iterator[tuple[str, Collection]]:
+    waiting, objects = set(futures), 0
+    step("Reading objects", 0, len(futures))
+    while waiting:
+        done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+        for future in done:
+            collection = future.result()
+            objects += len(collection.objects)
+            yield futures[future].name, collection
+        step(f"Read {objects:,} objects", len(futures) - len(waiting), len(futures))
+
+
+def kind_read(client: Client, kind: Kind, previous: Collection | None = None) -> Collection:
+    """All objects of ``kind``. What fits one page is listed again; more than that goes on by watching."""
+    try:
+        if previous and previous.resource_version and len(previous.objects) > PAGE:
+            try:
+                return kind_watch(client, kind, previous)
+            except Gone:
+                pass
+        return kind_list(client, kind)
+    except ClusterError as error:
+        if kind.needed or error.code not in (403, 404):
+            raise _needed(error, kind) if kind.needed else error from None
+        collection = Collection(served=error.code != 404)
+        if collection.served:
+            reason = f"may not be listed with these credentials. Without it, {kind.costs}."
+            collection.problems.append({"object": kind.resource, "reason": reason})
+        return collection
+
+
+def _needed(error: ClusterError, kind: Kind) -> ClusterError:
+    if error.code != 403:
+        return error
+    return ClusterError(f"The credentials may not list {kind.resource}. Without it, {kind.costs}.", code=403)
+
+
+def kind_list(client: Client, kind: Kind) -> Collection:
+    """All objects of ``kind`` in pages; begun anew where the server forgot the place in between."""
+    for attempt in range(1, LIST_ATTEMPTS + 1):
+        collection = Collection()
+        try:
+            for page in client.pages(kind.path):
+                for item in page.items:
+                    collection.add(kind, item)
+                collection.resource_version = page.resource_version
+            return collection
+        except Gone:
+            if attempt == LIST_ATTEMPTS:
+                raise
+    raise AssertionError
+
+
+def kind_watch(client: Client, kind: Kind, previous: Collection, *, seconds: int = WATCH_SECONDS) -> Collection:
+    """``previous`` brought up to now by the events since. Raises ``Gone`` where those are no longer known."""
+    target = next(client.pages(kind.path, limit=1)).resource_version
+    collection = Collection(dict(previous.objects), previous.resource_version, watched=True)
+    if reached(collection.resource_version, target):
+        return collection
+    for event in client.watch(kind.path, collection.resource_version, seconds=seconds):
+        item = event.get("object")
+        if event.get("type") == "DELETED":
+            collection.objects.pop(object_key(item) or "", None)
+        elif event.get("type") in ("ADDED", "MODIFIED"):
+            collection.add(kind, item)
+        metadata = item.get("metadata") if isinstance(item, dict) else None
+        collection.resource_version = str((metadata or {}).get("resourceVersion") or collection.resource_version)
+        if reached(collection.resource_version, target):
+            break
+    if not reached(collection.resource_version, target):
+        # The server closed the watch before it had caught up: only a list is certain.
+        raise Gone(f"Watching {kind.resource} did not catch up.", code=410)
+    return collection
+
+
+def reached(version: str, target: str) -> bool:
+    """Whether ``version`` is at or after ``target``; resource versions of one kind are numbers that grow."""
+    return version.isdigit() and target.isdigit() and int(version) >= int(target)
+
+
+def changed(before: dict[str, Collection] | None, now: dict[str, Collection]) -> bool:
+    """Whether any object is there, gone, or different."""
+
+    def versions(collections: dict[str, Collection]) -> dict[str, dict[str, Any]]:
+        return {
+            name: {key: item["metadata"].get("resourceVersion") for key, item in collection.objects.items()}
+            for name, collection in collections.items()
+            if collection.objects
+        }
+
+    return before is None or versions(before) != versions(now)

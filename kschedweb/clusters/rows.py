@@ -1,0 +1,145 @@
+"""What lists show and filter by, computed once when a snapshot is stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from typing import Any
+
+from django.utils.dateparse import parse_datetime
+from django.utils.timezone import is_aware
+
+from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
+from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.objects import Node, ObjectError, Pod, reference
+from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
+from kschedweb.engine.snapshot import FINISHED
+
+Json = dict[str, Any]
+Problem = dict[str, str]
+
+INSTANCE_TYPE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+BASIC = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
+LARGEST = 2**63 - 1
+MOST_PROBLEMS = 500
+
+
+def rows_of(snapshot: Snapshot, objects: list[Json]) -> tuple[list[NodeRow], list[PodRow], list[Problem]]:
+    """The rows of ``objects``, unsaved, and what the engine could not understand."""
+    engine = EngineSnapshot.from_objects(objects)
+    problems = [{"object": str(found), "reason": reason} for found, reason in engine.problems]
+    pods = {pod.key: pod for pod in (*engine.pending, *(pod for pod in engine.pods.pods if pod is not None))}
+    bound = Counter(pod.node_name for pod in pods.values())
+    nodes = [node_row(snapshot, engine, node, bound[node.name]) for node in engine.nodes]
+    for raw in objects:
+        if raw.get("kind") == "Pod":
+            try:
+                pod = Pod.read(raw)
+            except ObjectError:
+                continue
+            pods.setdefault(pod.key, pod)
+    return nodes, [pod_row(snapshot, pod) for pod in pods.values()], problems[:MOST_PROBLEMS]
+
+
+def node_row(snapshot: Snapshot, engine: EngineSnapshot, node: Node, pods: int) -> NodeRow:
+    row = engine.index[node.name]
+    requested = {name: int(engine.requested[row, column]) for name, column in engine.resources.items()}
+    cpu, memory = node.allocatable.get("cpu", 0), node.allocatable.get("memory", 0)
+    labels = node.labels
+    return NodeRow(
+        snapshot=snapshot,
+        name=node.name[:253],
+        zone=labels.get(ZONE, labels.get(BETA_ZONE, ""))[:253],
+        region=labels.get(REGION, labels.get(BETA_REGION, ""))[:253],
+        instance_type=next((labels[key] for key in INSTANCE_TYPE if key in labels), "")[:253],
+        ready=_ready(node.raw),
+        unschedulable=node.unschedulable,
+        taints=[taint_text(taint) for taint in (node.raw.get("spec") or {}).get("taints") or []],
+        cpu_allocatable=_clamp(cpu),
+        cpu_requested=_clamp(requested.get("cpu", 0)),
+        memory_allocatable=_clamp(memory),
+        memory_requested=_clamp(requested.get("memory", 0)),
+        pods_allocatable=_clamp(node.allocatable.get("pods", 0)),
+        pods_bound=pods,
+        cpu_share=_share(requested.get("cpu", 0), cpu),
+        memory_share=_share(requested.get("memory", 0), memory),
+        extended={
+            name: [_clamp(requested.get(name, 0)), _clamp(amount)]
+            for name, amount in node.allocatable.items()
+            if name not in BASIC and (amount or requested.get(name))
+        },
+    )
+
+
+def pod_row(snapshot: Snapshot, pod: Pod) -> PodRow:
+    metadata, status = pod.raw.get("metadata") or {}, pod.raw.get("status") or {}
+    phase = status.get("phase") if isinstance(status.get("phase"), str) else ""
+    return PodRow(
+        snapshot=snapshot,
+        namespace=pod.namespace[:63],
+        name=pod.name[:253],
+        uid=pod.uid[:253],
+        node=pod.node_name[:253],
+        pending=not pod.node_name and phase not in FINISHED,
+        phase=(phase or "")[:16],
+        gated=bool(pod.gates) and not pod.node_name,
+        scheduler_name=pod.scheduler_name[:253],
+        priority=max(-(2**31), min(pod.priority, 2**31 - 1)),
+        owner=f"{pod.controller[1]}/{pod.controller[2]}"[:320] if pod.controller else "",
+        cpu_request=_clamp(pod.requests.get("cpu", 0)),
+        memory_request=_clamp(pod.requests.get("memory", 0)),
+        created_at=_moment(metadata.get("creationTimestamp")),
+        message=_message(status) if not pod.node_name else "",
+    )
+
+
+def object_problem(raw: Json) -> Problem | None:
+    """Why the engine cannot understand ``raw``, a Node or a Pod; ``None`` if it can."""
+    try:
+        if raw["kind"] == "Node":
+            Node.read(raw)
+        elif raw["kind"] == "Pod":
+            Pod.read(raw)
+    except ObjectError as error:
+        return {"object": reference(raw), "reason": str(error)}
+    return None
+
+
+def taint_text(taint: Json) -> str:
+    """``key=value:Effect``, as kubectl writes it."""
+    value = f"={taint['value']}" if taint.get("value") else ""
+    return f"{taint.get('key', '')}{value}:{taint.get('effect', '')}"
+
+
+def _conditions(status: Json, kind: str) -> Json:
+    conditions = status.get("conditions")
+    found = (entry for entry in conditions if isinstance(entry, dict)) if isinstance(conditions, list) else ()
+    return next((entry for entry in found if entry.get("type") == kind), {})
+
+
+def _ready(node: Json) -> bool:
+    """The Ready condition; a node that says nothing (an export, a plan) counts as ready."""
+    condition = _conditions(node.get("status") or {}, "Ready")
+    return condition.get("status", "True") == "True"
+
+
+def _message(status: Json) -> str:
+    condition = _conditions(status, "PodScheduled")
+    message = condition.get("message") if condition.get("status") == "False" else ""
+    return message[:4000] if isinstance(message, str) else ""
+
+
+def _moment(value: Any) -> datetime | None:
+    try:
+        moment = parse_datetime(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return moment if moment and is_aware(moment) else None
+
+
+def _share(requested: int, allocatable: int) -> int:
+    return min(requested * 1000 // allocatable, 2**31 - 1) if allocatable > 0 else 0
+
+
+def _clamp(amount: int) -> int:
+    return max(-LARGEST, min(int(amount), LARGEST))

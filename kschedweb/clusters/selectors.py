@@ -1,0 +1,65 @@
+"""Reading clusters and snapshots. Everybody who is logged in sees all clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import Http404
+
+from kschedweb.clusters import storage
+from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
+
+
+def cluster_list() -> QuerySet[Cluster]:
+    """All clusters by name, each with the time and counts of its newest snapshot (``taken_at``, ``counts``)."""
+    newest = Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True).order_by("-taken_at", "-id")
+    return Cluster.objects.annotate(
+        taken_at=Subquery(newest.values("taken_at")[:1]), counts=Subquery(newest.values("counts")[:1])
+    )
+
+
+def cluster_get(name: str) -> Cluster:
+    """The cluster called ``name``. Raises ``Http404``."""
+    try:
+        return cluster_list().get(name=name)
+    except Cluster.DoesNotExist:
+        raise Http404(f"There is no cluster {name}.") from None
+
+
+def snapshot_list(cluster: Cluster) -> QuerySet[Snapshot]:
+    """The complete snapshots of ``cluster``, newest first, without their content."""
+    return cluster.snapshots.filter(complete=True).defer("content", "resource_versions")
+
+
+def snapshot_current(cluster: Cluster) -> Snapshot | None:
+    """The newest complete snapshot of ``cluster``, without its content."""
+    return snapshot_list(cluster).first()
+
+
+def snapshot_get(cluster: Cluster, id: str | UUID) -> Snapshot:
+    """One complete snapshot of ``cluster``. Raises ``Http404``."""
+    try:
+        return snapshot_list(cluster).get(pk=UUID(str(id)))
+    except (ValueError, Snapshot.DoesNotExist):
+        raise Http404(f"Cluster {cluster.name} has no snapshot {id}.") from None
+
+
+def snapshot_objects(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """The raw Kubernetes objects of ``snapshot``; a new list each time."""
+    return storage.unpack(Snapshot.objects.values_list("content", flat=True).get(pk=snapshot.pk))
+
+
+def node_rows(snapshot: Snapshot) -> QuerySet[NodeRow]:
+    return NodeRow.objects.filter(snapshot=snapshot)
+
+
+def pod_rows(snapshot: Snapshot) -> QuerySet[PodRow]:
+    """The pods of ``snapshot``, pending ones first."""
+    return PodRow.objects.filter(snapshot=snapshot)
+
+
+def permissions_missing(cluster: Cluster) -> list[dict[str, Any]]:
+    """The permissions that the cluster's credentials lack, with what each costs."""
+    return [entry for entry in cluster.permissions if not entry["allowed"]]

@@ -1,0 +1,250 @@
+"""Every change of clusters and snapshots."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from kschedweb.accounts import audit
+from kschedweb.clusters import demo, reader, selectors, sources, storage
+from kschedweb.clusters.access import permissions_review
+from kschedweb.clusters.client import Client
+from kschedweb.clusters.credentials import credential_save, keys
+from kschedweb.clusters.imports import Import, files_read
+from kschedweb.clusters.kubeconfig import kubeconfig_read
+from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot, Source
+from kschedweb.clusters.rows import MOST_PROBLEMS, rows_of
+from kschedweb.errors import ApplicationError, Conflict
+from kschedweb.jobs.models import ENDED, Job
+from kschedweb.jobs.services import job_start
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+Json = dict[str, Any]
+
+KEEP_SNAPSHOTS = 5
+NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+RESERVED = frozenset({"connect", "import"})  # addresses of pages
+CONNECTED = frozenset({Source.KUBECONFIG, Source.TOKEN, Source.IN_CLUSTER})
+BATCH = 500
+
+
+def cluster_connect(
+    *,
+    user: User | None,
+    name: str,
+    source: str,
+    kubeconfig: str = "",
+    context: str = "",
+    server: str = "",
+    token: str = "",
+    ca: str = "",
+) -> tuple[Cluster, Job]:
+    """Connect a cluster, learn its version and what the credentials may do, and start reading it.
+
+    ``source`` is KUBECONFIG (``kubeconfig``, ``context``), TOKEN (``server``, ``token``, ``ca``) or IN_CLUSTER.
+    Raises ``ApplicationError`` where something is refused or the cluster does not answer; nothing is kept then.
+    """
+    name_check(name)
+    name_free(name)
+    if source == Source.KUBECONFIG:
+        secret = kubeconfig_read(kubeconfig, context)
+    elif source == Source.TOKEN:
+        secret = sources.token_secret(server, token, ca)
+    elif source == Source.IN_CLUSTER:
+        secret = sources.in_cluster_secret()
+    else:
+        raise _field("source", "Choose how to connect: kubeconfig, token or in-cluster.")
+    if source != Source.IN_CLUSTER:
+        keys()
+    endpoint = sources.endpoint_of(source, secret)
+    with Client.open(secret, endpoint=endpoint) as client:
+        version = client.version()
+        permissions = permissions_review(client)
+    with transaction.atomic():
+        name_free(name)
+        cluster = Cluster.objects.create(
+            name=name,
+            source=source,
+            server=secret.server[:500],
+            server_version=version,
+            permissions=permissions,
+            created_by=user,
+        )
+        if source != Source.IN_CLUSTER:
+            credential_save(cluster=cluster, secret=secret)
+        audit.record(user, "cluster.connected", cluster, name, server=cluster.server, source=source)
+        return cluster, _refresh_job(cluster, user)
+
+
+def cluster_refresh(*, user: User | None, cluster: Cluster) -> Job:
+    """Start reading ``cluster`` again; the job that is already reading it where there is one."""
+    if cluster.source not in CONNECTED:
+        raise Conflict(f"Cluster {cluster.name} is not connected: there is nothing to read it from again.")
+    with transaction.atomic():
+        Cluster.objects.select_for_update().get(pk=cluster.pk)
+        running = Job.objects.filter(kind=_refresh_task().name, params__cluster=str(cluster.pk)).exclude(state__in=ENDED)
+        return running.first() or _refresh_job(cluster, user)
+
+
+def _refresh_task() -> Any:
+    from kschedweb.clusters.tasks import refresh  # Tasks call services: this is the one way back.
+
+    return refresh
+
+
+def _refresh_job(cluster: Cluster, user: User | None) -> Job:
+    return job_start(_refresh_task(), title=f"Read cluster {cluster.name}", params={"cluster": str(cluster.pk)}, user=user)
+
+
+def snapshot_read(*, cluster: Cluster, step: Callable[[str, int, int], None]) -> Snapshot:
+    """Read ``cluster`` now and keep what was read as its current snapshot.
+
+    Where nothing changed since the last one, that stays the current one. Raises ``ApplicationError`` where the
+    cluster cannot be read; the last snapshot stays then, and the cluster says why.
+    """
+    try:
+        return _snapshot_read(cluster, step)
+    except ApplicationError as error:
+        Cluster.objects.filter(pk=cluster.pk).update(refresh_error=error.detail[:500])
+        raise
+
+
+def _snapshot_read(cluster: Cluster, step: Callable[[str, int, int], None]) -> Snapshot:
+    secret = sources.secret_of(cluster)
+    step("Connecting", 0, 0)
+    taken_at = timezone.now()
+    last = selectors.snapshot_current(cluster)
+    before = None
+    if last is not None:
+        before = reader.collections_of(selectors.snapshot_objects(last), last.resource_versions)
+    with Client.open(secret, endpoint=sources.endpoint_of(cluster.source, secret)) as client:
+        version = client.version()
+        permissions = permissions_review(client)
+        now = reader.cluster_read(client, step, before)
+    step("Storing the snapshot", 0, 0)
+    versions = {name: read.resource_version for name, read in now.items() if read.resource_version}
+    objects = [item for read in now.values() for item in read.objects.values()]
+    problems = [problem for read in now.values() for problem in read.problems]
+    with transaction.atomic():
+        _lock(cluster)
+        Cluster.objects.filter(pk=cluster.pk).update(
+            server_version=version, permissions=permissions, refreshed_at=taken_at, refresh_error=""
+        )
+        if last is not None and not reader.changed(before, now):
+            # Where to go on from is all that moved; whoever looks at the snapshot sees no difference.
+            Snapshot.objects.filter(pk=last.pk).update(resource_versions=versions)
+            return last
+        return snapshot_store(
+            cluster=cluster, objects=objects, problems=problems, resource_versions=versions, taken_at=taken_at
+        )
+
+
+def _lock(cluster: Cluster) -> None:
+    if not Cluster.objects.select_for_update().filter(pk=cluster.pk).exists():
+        raise Conflict(f"Cluster {cluster.name} was deleted in the meantime.")
+
+
+@transaction.atomic
+def snapshot_store(
+    *,
+    cluster: Cluster,
+    objects: list[Json],
+    problems: list[dict[str, str]],
+    resource_versions: dict[str, str] | None = None,
+    taken_at: datetime | None = None,
+) -> Snapshot:
+    """Keep ``objects`` as the current snapshot of ``cluster``, with its rows; older ones beyond the newest few go."""
+    content, size = storage.pack(objects)
+    snapshot = Snapshot(
+        cluster=cluster,
+        taken_at=taken_at or timezone.now(),
+        content=content,
+        size=size,
+        counts=dict(sorted(Counter(item["kind"] for item in objects).items())),
+        resource_versions=resource_versions or {},
+    )
+    nodes, pods, misunderstood = rows_of(snapshot, objects)
+    snapshot.counts["pending"] = sum(pod.pending for pod in pods)
+    snapshot.problems = (problems + misunderstood)[:MOST_PROBLEMS]
+    snapshot.save()
+    NodeRow.objects.bulk_create(nodes, batch_size=BATCH)
+    PodRow.objects.bulk_create(pods, batch_size=BATCH)
+    snapshot.complete = True
+    snapshot.save(update_fields=["complete"])
+    old = cluster.snapshots.order_by("-taken_at", "-id").values_list("pk", flat=True)[KEEP_SNAPSHOTS:]
+    Snapshot.objects.filter(pk__in=list(old)).delete()
+    return snapshot
+
+
+def cluster_import(
+    *, user: User | None, name: str, files: Iterable[tuple[str, bytes | str]], limit: int, replace: bool = False
+) -> tuple[Cluster, Snapshot, Import]:
+    """Make a cluster of ``files`` (name, content), or with ``replace`` a new snapshot of one imported before.
+
+    Raises ``ApplicationError`` where a file cannot be read; nothing is kept then.
+    """
+    name_check(name)
+    existing = None if not replace else Cluster.objects.filter(name=name).first()
+    if existing is None:
+        name_free(name)
+    elif existing.source != Source.IMPORT:
+        raise Conflict(f"Cluster {name} was not imported, so files cannot replace it.")
+    read = files_read(files, limit=limit)
+    with transaction.atomic():
+        if existing is not None:
+            cluster = existing
+            _lock(cluster)
+        else:
+            name_free(name)
+            cluster = Cluster.objects.create(name=name, source=Source.IMPORT, created_by=user)
+        snapshot = snapshot_store(cluster=cluster, objects=read.objects, problems=read.problems)
+        Cluster.objects.filter(pk=cluster.pk).update(refreshed_at=snapshot.taken_at)
+        audit.record(user, "cluster.imported", cluster, name, counts=snapshot.counts, left_out=read.left_out)
+    return cluster, snapshot, read
+
+
+@transaction.atomic
+def cluster_delete(*, user: User | None, cluster: Cluster) -> None:
+    """Delete ``cluster`` with its credentials and snapshots."""
+    audit.record(user, "cluster.deleted", cluster, cluster.name, source=cluster.source)
+    Cluster.objects.filter(pk=cluster.pk).delete()
+
+
+@transaction.atomic
+def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.SEED) -> Cluster:
+    """The demo cluster, generated anew where it is not there yet; the same seed gives the same objects."""
+    existing = Cluster.objects.filter(name=name).first()
+    if existing is not None:
+        if existing.source != Source.DEMO:
+            raise Conflict(f"There is already a cluster {name}, which is not the demo.")
+        return existing
+    name_check(name)
+    cluster = Cluster.objects.create(name=name, source=Source.DEMO, created_by=user, refreshed_at=timezone.now())
+    snapshot_store(cluster=cluster, objects=demo.cluster(seed), problems=[])
+    audit.record(user, "cluster.demo-loaded", cluster, name, seed=seed)
+    return cluster
+
+
+def name_check(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise _field("name", "A name has lower-case letters, digits and hyphens, and at most 63 of them.")
+    if name in RESERVED:
+        raise _field("name", f"{name} is the address of a page: choose another name.")
+
+
+def name_free(name: str) -> None:
+    if Cluster.objects.filter(name=name).exists():
+        message = f"There is already a cluster {name}."
+        raise Conflict(message, errors=[{"path": "name", "message": message}])
+
+
+def _field(path: str, message: str) -> ApplicationError:
+    return ApplicationError(message, errors=[{"path": path, "message": message}])
