@@ -1,0 +1,53 @@
+"""The in-tree plugins by the names that configurations use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from kschedweb.engine.plugins.defaultbinder import DefaultBinder
+from kschedweb.engine.plugins.dynamicresources import DynamicResources
+from kschedweb.engine.plugins.imagelocality import ImageLocality
+from kschedweb.engine.plugins.interpodaffinity import InterPodAffinity
+from kschedweb.engine.plugins.nodeaffinity import NodeAffinity
+from kschedweb.engine.plugins.nodedeclaredfeatures import NodeDeclaredFeatures
+from kschedweb.engine.plugins.nodename import NodeName
+from kschedweb.engine.plugins.nodeports import NodePorts
+from kschedweb.engine.plugins.noderesourcesbalancedallocation import NodeResourcesBalancedAllocation
+from kschedweb.engine.plugins.noderesourcesfit import NodeResourcesFit
+from kschedweb.engine.plugins.nodeunschedulable import NodeUnschedulable
+from kschedweb.engine.plugins.podtopologyspread import PodTopologySpread
+from kschedweb.engine.plugins.prioritysort import PrioritySort
+from kschedweb.engine.plugins.schedulinggates import SchedulingGates
+from kschedweb.engine.plugins.tainttoleration import TaintToleration
+from kschedweb.engine.plugins.volumebinding import VolumeBinding
+
+IN_TREE: tuple[Callable[[dict[str, Any]], Any], ...] = (
+    DefaultBinder,
+    DynamicResources,
+    ImageLocality,
+    InterPodAffinity,
+    NodeAffinity,
+    NodeDeclaredFeatures,
+    NodeName,
+    NodePorts,
+    NodeResourcesBalancedAllocation,
+    NodeResourcesFit,
+    NodeUnschedulable,
+    PodTopologySpread,
+    PrioritySort,
+    SchedulingGates,
+    TaintToleration,
+    VolumeBinding,
+)
+ENTRY_POINTS = "kschedweb.plugins"
+
+
+@cache
+def registry() -> dict[str, Callable[[dict[str, Any]], Any]]:
+    """Plugin name -> factory taking the plugin's arguments; installed packages add theirs by entry points."""
+    plugins = {plugin.name: plugin for plugin in IN_TREE}  # type: ignore[attr-defined]
+    plugins.update((point.name, point.load()) for point in entry_points(group=ENTRY_POINTS))
+    return plugins

@@ -1,0 +1,258 @@
+"""The scheduling cycle: from a pod and a snapshot to a node, or to the reasons why there is none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.columns import Ints
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanation, FilterColumn
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
+from kschedweb.engine.framework.status import Code, CycleError, Status, fit_error, unresolvable
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.plugins import registry as in_tree
+from kschedweb.engine.snapshot import Snapshot
+
+NO_NODES = "no nodes available to schedule pods"
+MIN_FEASIBLE, MIN_PERCENTAGE = 100, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What one scheduling cycle came to; ``node`` is "" where the pod does not fit, ``message`` then says why."""
+
+    pod: str
+    node: str = ""
+    evaluated: int = 0
+    feasible: int = 0
+    message: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        result: dict[str, Any] = {"pod": self.pod}
+        if self.node:
+            result["node"] = self.node
+        result.update(evaluated=self.evaluated, feasible=self.feasible)
+        if self.message:
+            result["message"] = self.message
+        return result
+
+
+class Scheduler:
+    """kube-scheduler over a snapshot. ``explain`` changes nothing; ``schedule`` and ``bind`` change the snapshot."""
+
+    def __init__(
+        self, snapshot: Snapshot, configuration: Configuration, registry: Mapping[str, Factory] | None = None
+    ) -> None:
+        self.snapshot = snapshot
+        self.configuration = configuration
+        self._frameworks = {
+            profile.scheduler_name: Framework(profile, registry or in_tree())
+            for profile in configuration.profiles
+        }
+        self._start = 0  # where the search for feasible nodes begins; shared by all profiles
+
+    def framework(self, pod: Pod) -> Framework:
+        """The framework that schedules ``pod``; raises CycleError where no profile has its scheduler name."""
+        try:
+            return self._frameworks[pod.scheduler_name]
+        except KeyError:
+            raise CycleError(f'profile not found for scheduler name "{pod.scheduler_name}"') from None
+
+    def explain(self, pod: Pod) -> Explanation:
+        """Every filter's verdict and every score on every node; a bound pod is explained as if it were not bound.
+
+        Raises CycleError where the cycle itself fails, as kube-scheduler's would.
+        """
+        framework, snapshot = self.framework(pod), self.snapshot
+        if pod.key in snapshot.pods.slots:
+            snapshot = snapshot.copy()
+            snapshot.remove_pod(pod.key)
+        explanation = Explanation(pod.key, pod.scheduler_name, snapshot.names, pre_enqueue=framework.pre_enqueue(pod))
+        if not len(snapshot):
+            explanation.message = NO_NODES
+            return explanation
+        cycle = Cycle(snapshot, pod)
+        outcome = framework.pre_filter(cycle)
+        self._explain_filters(explanation, framework, cycle, outcome)
+        if explanation.feasible.size:
+            self._explain_scores(explanation, framework, cycle)
+        else:
+            explanation.message = _message(snapshot, outcome, explanation.filters, explanation.rejected_by)
+        return explanation
+
+    def _explain_filters(
+        self, explanation: Explanation, framework: Framework, cycle: Cycle, outcome: PreFilterOutcome
+    ) -> None:
+        size = len(cycle.snapshot)
+        if not outcome.status.ok:
+            explanation.pre_filter = outcome.status
+            explanation.rejected_by = np.full(size, EXCLUDED, dtype=np.int32)
+            return
+        explanation.filters = framework.filter(cycle, outcome.skipped)
+        explanation.rejected_by = _first_rejection(explanation.filters, size)
+        if outcome.nodes is not None:
+            explanation.pre_filter_nodes = sorted(outcome.nodes)
+            explanation.rejected_by[~_named(cycle.snapshot, outcome.nodes)] = EXCLUDED
+        explanation.feasible = np.flatnonzero(explanation.rejected_by == FEASIBLE)
+
+    def _explain_scores(self, explanation: Explanation, framework: Framework, cycle: Cycle) -> None:
+        rows = explanation.feasible
+        skipped = framework.pre_score(cycle, rows)
+        explanation.scores = framework.score(cycle, rows, skipped)
+        explanation.skipped = sorted(skipped & set(framework.weights))
+        explanation.total = sum((column.weighted for column in explanation.scores), np.zeros(len(rows), dtype=np.int64))
+        explanation.best = rows[explanation.total == explanation.total.max()].tolist()
+        explanation.chosen = explanation.best[0]
+
+    def bind(self, pod: Pod, node: str) -> None:
+        """Put ``pod`` on ``node`` in the snapshot."""
+        self.snapshot.add_pod(pod.on(node), self.snapshot.index[node])
+
+    def schedule(self, pods: Iterable[Pod]) -> list[Placement]:
+        """Place pods one after the other, each seeing those before it, as kube-scheduler does with parallelism 1."""
+        return [self.schedule_one(pod) for pod in pods]
+
+    def schedule_one(self, pod: Pod) -> Placement:
+        """Run the whole cycle for ``pod`` and put it on the node found."""
+        try:
+            placement = self._place(pod)
+        except CycleError as error:
+            return Placement(pod.key, message=str(error))
+        if placement.node:
+            self.bind(pod, placement.node)
+        return placement
+
+    def _place(self, pod: Pod) -> Placement:
+        framework, snapshot = self.framework(pod), self.snapshot
+        size = len(snapshot)
+        if not size:
+            return Placement(pod.key, message=NO_NODES)
+        cycle = Cycle(snapshot, pod)
+        outcome = framework.pre_filter(cycle)
+        if not outcome.status.ok:
+            return Placement(pod.key, message=fit_error(size, (), outcome.status.message))
+        filters = framework.filter(cycle, outcome.skipped)
+        rejected_by = _first_rejection(filters, size)
+        candidates = np.arange(size)
+        if outcome.nodes is not None:
+            named = _named(snapshot, outcome.nodes)
+            rejected_by[~named] = EXCLUDED
+            candidates = np.flatnonzero(named)
+        nominated = snapshot.index.get(pod.nominated_node, -1)
+        if nominated >= 0 and rejected_by[nominated] == FEASIBLE:
+            return Placement(pod.key, snapshot.names[nominated], 1, 1)
+        feasible, failed = self._search(framework, candidates, rejected_by)
+        _raise_errors(filters, rejected_by, failed)
+        if nominated >= 0 and rejected_by[nominated] >= 0:
+            failed = np.union1d(failed, [nominated])
+        evaluated = len(feasible) + len(failed)
+        self._start = (self._start + evaluated) % size
+        if not feasible.size:
+            return Placement(pod.key, message=_message(snapshot, outcome, filters, rejected_by))
+        chosen = self._choose(framework, cycle, feasible)
+        return Placement(pod.key, snapshot.names[chosen], evaluated, len(feasible))
+
+    def _search(
+        self, framework: Framework, candidates: NDArray[np.intp], rejected_by: NDArray[np.int32]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """(feasible, failed) nodes in the order visited; the search ends at one feasible node more than wanted."""
+        wanted = self._wanted(framework, len(candidates))
+        visited = np.roll(candidates, -(self._start % len(candidates))) if len(candidates) else candidates
+        passes = rejected_by[visited] == FEASIBLE
+        found = np.flatnonzero(passes)
+        if len(found) > wanted:
+            end = found[wanted]
+            visited, passes = visited[:end], passes[:end]
+        return visited[passes], visited[~passes]
+
+    def _wanted(self, framework: Framework, nodes: int) -> int:
+        """How many feasible nodes are enough (specification 1.5)."""
+        if not framework.plugins("score"):
+            return 1
+        if nodes < MIN_FEASIBLE:
+            return nodes
+        percentage = framework.profile.percentage_of_nodes_to_score
+        if percentage is None:
+            percentage = self.configuration.percentage_of_nodes_to_score
+        if percentage == 0:
+            percentage = max(MIN_PERCENTAGE, 50 - nodes // 125)
+        return max(MIN_FEASIBLE, nodes * percentage // 100)
+
+    def _choose(self, framework: Framework, cycle: Cycle, feasible: NDArray[np.intp]) -> int:
+        if len(feasible) == 1:
+            return int(feasible[0])
+        skipped = framework.pre_score(cycle, feasible)
+        total: Ints = np.zeros(len(feasible), dtype=np.int64)
+        for column in framework.score(cycle, feasible, skipped):
+            total += column.weighted
+        return int(feasible[_heap_root(total.tolist())])
+
+
+def _named(snapshot: Snapshot, names: frozenset[str]) -> NDArray[np.bool_]:
+    mask = np.zeros(len(snapshot), dtype=np.bool_)
+    mask[[snapshot.index[name] for name in names if name in snapshot.index]] = True
+    return mask
+
+
+def _first_rejection(filters: list[FilterColumn], size: int) -> NDArray[np.int32]:
+    """Index of the first filter that rejects each node, -1 where none does."""
+    first = np.full(size, FEASIBLE, dtype=np.int32)
+    for position in reversed(range(len(filters))):
+        if not filters[position].skipped:
+            first[filters[position].codes != 0] = position
+    return first
+
+
+def _message(
+    snapshot: Snapshot, outcome: PreFilterOutcome, filters: list[FilterColumn], rejected_by: NDArray[np.int32]
+) -> str:
+    """FitError's text."""
+    if not outcome.status.ok:
+        return fit_error(len(snapshot), (), outcome.status.message)
+    histogram: Counter[str] = Counter()
+    for position, column in enumerate(filters):
+        counts = np.bincount(column.codes[rejected_by == position], minlength=len(column.verdicts))
+        for status, count in zip(column.verdicts, counts.tolist(), strict=True):
+            for reason in status.decisive.reasons:
+                histogram[reason] += count
+    excluded = int(np.count_nonzero(rejected_by == EXCLUDED))
+    if excluded:
+        for reason in _absent(outcome.narrowed_by).reasons:
+            histogram[reason] += excluded
+    return fit_error(len(snapshot), histogram.items())
+
+
+def _raise_errors(filters: list[FilterColumn], rejected_by: NDArray[np.int32], failed: NDArray[np.intp]) -> None:
+    """A filter that fails on a visited node, rather than rejecting it, ends the cycle."""
+    for position, column in enumerate(filters):
+        if any(status.code is Code.ERROR for status in column.verdicts):
+            for node in failed[rejected_by[failed] == position]:
+                status = column.verdicts[int(column.codes[node])]
+                if status.code is Code.ERROR:
+                    raise CycleError(status.decisive.message)
+
+
+def _absent(plugins: list[str]) -> Status:
+    return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}]")
+
+
+def _heap_root(totals: list[int]) -> int:
+    """The position kube-scheduler's heap brings to the root: it decides which of several best nodes is taken."""
+    heap = list(range(len(totals)))
+    for parent in range(len(heap) // 2 - 1, -1, -1):
+        node = parent
+        while (child := 2 * node + 1) < len(heap):
+            if child + 1 < len(heap) and totals[heap[child + 1]] > totals[heap[child]]:
+                child += 1
+            if totals[heap[child]] <= totals[heap[node]]:
+                break
+            heap[node], heap[child] = heap[child], heap[node]
+            node = child
+    return heap[0]

@@ -1,0 +1,144 @@
+"""Everything the scheduler thought about one pod, as columns over nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.columns import Codes, Ints
+from kschedweb.engine.framework.status import SUCCESS, Status
+
+FEASIBLE, EXCLUDED = -1, -2  # in Explanation.rejected_by
+
+
+@dataclass(frozen=True, slots=True)
+class FilterColumn:
+    """One filter's verdict on every node: ``codes[node]`` indexes ``verdicts``; 0 passes."""
+
+    plugin: str
+    skipped: bool
+    codes: Codes
+    verdicts: list[Status]
+
+    @classmethod
+    def passing(cls, plugin: str, size: int) -> FilterColumn:
+        """The column of a filter that its PreFilter skipped."""
+        return cls(plugin, True, np.zeros(size, dtype=np.int32), [SUCCESS])
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreColumn:
+    """One plugin's scores, aligned with ``Explanation.feasible``."""
+
+    plugin: str
+    weight: int
+    raw: Ints
+    normalized: Ints
+
+    @property
+    def weighted(self) -> Ints:
+        return self.normalized * self.weight
+
+
+def _no_nodes() -> NDArray[np.intp]:
+    return np.zeros(0, dtype=np.intp)
+
+
+def _no_scores() -> Ints:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(slots=True)
+class Explanation:
+    """Why a pod goes where it goes.
+
+    ``rejected_by[node]`` indexes ``filters`` with the first filter that rejects the node; -1: the node is feasible;
+    -2: PreFilter excluded it. ``feasible`` holds node positions, in node order, and the scores are aligned with it.
+    ``message`` is the FitError without PostFilter's part, "" where the pod fits.
+    """
+
+    pod: str
+    profile: str
+    nodes: list[str]
+    pre_enqueue: Status = SUCCESS
+    pre_filter: Status | None = None
+    pre_filter_nodes: list[str] | None = None
+    filters: list[FilterColumn] = field(default_factory=list)
+    rejected_by: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    feasible: NDArray[np.intp] = field(default_factory=_no_nodes)
+    scores: list[ScoreColumn] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    total: Ints = field(default_factory=_no_scores)
+    best: list[int] = field(default_factory=list)
+    chosen: int | None = None
+    message: str = ""
+
+    def verdict_at(self, node: int) -> Status | None:
+        """The decisive verdict on the node at a position; ``None`` where it is feasible."""
+        by = int(self.rejected_by[node])
+        if by == FEASIBLE:
+            return None
+        if by == EXCLUDED:
+            return self.pre_filter
+        column = self.filters[by]
+        return column.verdicts[int(column.codes[node])].decisive
+
+    def verdict(self, node: str) -> Status | None:
+        """The decisive verdict on ``node``; raises ValueError where there is no such node."""
+        return self.verdict_at(self.nodes.index(node))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form in which the real scheduler's answers are kept in the conformance files."""
+        result: dict[str, Any] = {"pod": self.pod}
+        if self.pre_filter is not None:
+            result["preFilter"] = self.pre_filter.to_dict()
+        if self.pre_filter_nodes is not None:
+            result["preFilterNodes"] = self.pre_filter_nodes
+        result["rejected"] = self._rejected()
+        result["filters"] = self._filters()
+        names = [self.nodes[node] for node in self.feasible]
+        result["feasible"] = names or None
+        if names:
+            result.update(self._scored(names))
+        if self.message:
+            result["message"] = self.message
+        return result
+
+    def _rejected(self) -> dict[str, Any]:
+        rejected = {}
+        for node in np.flatnonzero(self.rejected_by >= 0):
+            verdict = self.verdict_at(int(node))
+            assert verdict is not None
+            rejected[self.nodes[node]] = verdict.to_dict()
+        return rejected
+
+    def _filters(self) -> dict[str, Any]:
+        filters = {}
+        for column in self.filters:
+            says = [verdict.to_dict(plugin=False) for verdict in column.verdicts]
+            nodes = np.flatnonzero((column.codes != 0) & (self.rejected_by != EXCLUDED))
+            if nodes.size:
+                filters[column.plugin] = {self.nodes[node]: says[column.codes[node]] for node in nodes}
+        return filters
+
+    def _scored(self, names: list[str]) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        if self.scores:
+            result["scores"] = {
+                column.plugin: {
+                    "weight": column.weight,
+                    "raw": dict(zip(names, column.raw.tolist(), strict=True)),
+                    "normalized": dict(zip(names, column.normalized.tolist(), strict=True)),
+                }
+                for column in self.scores
+            }
+        if self.skipped:
+            result["skippedScorePlugins"] = self.skipped
+        result["total"] = dict(zip(names, self.total.tolist(), strict=True))
+        result["best"] = [self.nodes[node] for node in self.best]
+        if self.chosen is not None:
+            result["chosen"] = self.nodes[self.chosen]
+        return result

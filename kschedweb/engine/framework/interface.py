@@ -1,0 +1,200 @@
+"""The extension points, one small protocol each.
+
+A plugin answers for many nodes at once. It keeps nothing between pods: what PreFilter and PreScore find out goes
+into the cycle's state under the plugin's own key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from kschedweb.engine.columns import Codes, Ints, Mask, Rows
+from kschedweb.engine.framework.status import SUCCESS, Status
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.snapshot import Snapshot
+
+
+@dataclass(slots=True)
+class Cycle:
+    """One pod's way through the plugins: what it reads, and the scratchpad it writes."""
+
+    snapshot: Snapshot
+    pod: Pod
+    state: dict[str, Any] = field(default_factory=dict)
+
+    def size(self, rows: Rows) -> int:
+        """How many nodes ``rows`` are."""
+        return len(self.snapshot) if isinstance(rows, slice) else len(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class PreFilterResult:
+    """``nodes``: the only nodes worth looking at, ``None`` for all."""
+
+    status: Status = SUCCESS
+    nodes: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """A filter's answer: ``codes[i]`` indexes ``statuses``; 0 passes (``statuses[0]`` is success)."""
+
+    codes: Codes
+    statuses: Sequence[Status]
+
+    @property
+    def passes(self) -> Mask:
+        return self.codes == 0
+
+    @classmethod
+    def where(cls, rejected: Mask, status: Status) -> Verdicts:
+        return cls(rejected.astype(np.int32), (SUCCESS, status))
+
+    @classmethod
+    def uniform(cls, size: int, status: Status = SUCCESS) -> Verdicts:
+        return cls(np.full(size, 0 if status.ok else 1, dtype=np.int32), (SUCCESS, status))
+
+
+class Plugin(Protocol):
+    """What every plugin has: the name it goes by in a configuration."""
+
+    name: str
+
+
+@runtime_checkable
+class PreEnqueuePlugin(Protocol):
+    """May the pod enter the queue at all?"""
+
+    name: str
+
+    def pre_enqueue(self, pod: Pod) -> Status: ...
+
+
+@runtime_checkable
+class QueueSortPlugin(Protocol):
+    """Which of two queued pods (with the times they were queued) comes first?"""
+
+    name: str
+
+    def less(self, a: Pod, a_queued: float, b: Pod, b_queued: float) -> bool: ...
+
+
+@runtime_checkable
+class PreFilterPlugin(Protocol):
+    """Look at the pod once; reject it, narrow the nodes, or skip the plugin's filter (``Skip``)."""
+
+    name: str
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult: ...
+
+
+@runtime_checkable
+class FilterPlugin(Protocol):
+    """Which of the nodes ``rows`` can take the pod?"""
+
+    name: str
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts: ...
+
+
+@runtime_checkable
+class PostFilterPlugin(Protocol):
+    """No node fits: can room be made? ``rejected`` maps node name to its status."""
+
+    name: str
+
+    def post_filter(self, cycle: Cycle, rejected: dict[str, Status]) -> tuple[str, Status]: ...
+
+
+@runtime_checkable
+class PreScorePlugin(Protocol):
+    """Look at the feasible nodes (positions ``rows``) once; ``Skip`` leaves the plugin's score out."""
+
+    name: str
+
+    def pre_score(self, cycle: Cycle, rows: Rows) -> Status: ...
+
+
+@runtime_checkable
+class ScorePlugin(Protocol):
+    """Raw scores of the nodes ``rows``, int64, same length."""
+
+    name: str
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints: ...
+
+
+@runtime_checkable
+class NormalizeScorePlugin(Protocol):
+    """Raw scores of all feasible nodes to scores from 0 to 100."""
+
+    name: str
+
+    def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints: ...
+
+
+@runtime_checkable
+class ReservePlugin(Protocol):
+    """Claim what the pod needs on ``node``; ``unreserve`` gives it back and must never fail."""
+
+    name: str
+
+    def reserve(self, cycle: Cycle, node: str) -> Status: ...
+
+    def unreserve(self, cycle: Cycle, node: str) -> None: ...
+
+
+@runtime_checkable
+class PermitPlugin(Protocol):
+    """Let the pod go on, reject it, or let it wait (``Wait``, seconds)."""
+
+    name: str
+
+    def permit(self, cycle: Cycle, node: str) -> tuple[Status, float]: ...
+
+
+@runtime_checkable
+class PreBindPlugin(Protocol):
+    """Do what must be done before the pod is bound."""
+
+    name: str
+
+    def pre_bind(self, cycle: Cycle, node: str) -> Status: ...
+
+
+@runtime_checkable
+class BindPlugin(Protocol):
+    """Bind the pod; ``Skip`` leaves it to the next one."""
+
+    name: str
+
+    def bind(self, cycle: Cycle, node: str) -> Status: ...
+
+
+@runtime_checkable
+class PostBindPlugin(Protocol):
+    """Take notice that the pod is bound."""
+
+    name: str
+
+    def post_bind(self, cycle: Cycle, node: str) -> None: ...
+
+
+POINTS: dict[str, type] = {
+    "preEnqueue": PreEnqueuePlugin,
+    "queueSort": QueueSortPlugin,
+    "preFilter": PreFilterPlugin,
+    "filter": FilterPlugin,
+    "postFilter": PostFilterPlugin,
+    "preScore": PreScorePlugin,
+    "score": ScorePlugin,
+    "reserve": ReservePlugin,
+    "permit": PermitPlugin,
+    "preBind": PreBindPlugin,
+    "bind": BindPlugin,
+    "postBind": PostBindPlugin,
+}

@@ -1,0 +1,132 @@
+"""Calls the plugins of one profile, point by point, with kube-scheduler's rules about skipping, merging and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.columns import ALL, Ints, Rows
+from kschedweb.engine.config import Profile
+from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
+from kschedweb.engine.framework.interface import POINTS, Cycle, NormalizeScorePlugin
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
+from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, unresolvable
+from kschedweb.engine.objects.pod import Pod
+
+Factory = Callable[[dict[str, Any]], Any]
+
+
+@dataclass(slots=True)
+class PreFilterOutcome:
+    """What all PreFilter plugins said together. ``nodes`` is ``None`` for all nodes."""
+
+    status: Status = SUCCESS
+    nodes: frozenset[str] | None = None
+    narrowed_by: list[str] = field(default_factory=list)
+    skipped: set[str] = field(default_factory=set)
+
+
+class Framework:
+    """The plugins of ``profile``, made by ``registry`` from their arguments."""
+
+    def __init__(self, profile: Profile, registry: Mapping[str, Factory]) -> None:
+        self.profile = profile
+        self.weights = {ref.name: ref.weight for ref in profile.points.get("score", ())}
+        self._instances: dict[str, Any] = {}
+        self._points: dict[str, list[Any]] = {point: [] for point in POINTS}
+        for point, refs in profile.points.items():
+            for ref in refs:
+                plugin = self._instance(ref.name, registry)
+                if point in POINTS and isinstance(plugin, POINTS[point]):
+                    self._points[point].append(plugin)
+
+    def _instance(self, name: str, registry: Mapping[str, Factory]) -> Any:
+        if name not in self._instances and name in registry:
+            self._instances[name] = registry[name](self.profile.args.get(name, {}))
+        return self._instances.get(name)
+
+    def plugins(self, point: str) -> list[Any]:
+        """The plugins at an extension point, in the order in which they run."""
+        return self._points[point]
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Whether the pod may enter the queue: the first plugin that says no decides."""
+        for plugin in self._points["preEnqueue"]:
+            status: Status = plugin.pre_enqueue(pod)
+            if not status.ok:
+                return status.by(plugin.name)
+        return SUCCESS
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
+        """Run PreFilter; raises CycleError where a plugin fails."""
+        outcome = PreFilterOutcome()
+        for plugin in self._points["preFilter"]:
+            result = plugin.pre_filter(cycle)
+            status: Status = result.status
+            if status.code is Code.SKIP:
+                outcome.skipped.add(plugin.name)
+            elif status.code is Code.UNRESOLVABLE:
+                outcome.status = status.by(plugin.name)
+                return outcome
+            elif status.code is Code.UNSCHEDULABLE:
+                outcome.status = status.by(plugin.name)
+            elif not status.ok:
+                raise CycleError(f'running PreFilter plugin "{plugin.name}": {status.message}')
+            elif result.nodes is not None:
+                outcome.narrowed_by = sorted([*outcome.narrowed_by, plugin.name])
+                outcome.nodes = result.nodes if outcome.nodes is None else outcome.nodes & result.nodes
+                if not outcome.nodes:
+                    outcome.status = _unsatisfied(outcome.narrowed_by)
+                    return outcome
+        return outcome
+
+    def filter(self, cycle: Cycle, skipped: set[str], rows: Rows = ALL) -> list[FilterColumn]:
+        """Ask every filter about every node of ``rows``."""
+        columns = []
+        for plugin in self._points["filter"]:
+            if plugin.name in skipped:
+                columns.append(FilterColumn.passing(plugin.name, cycle.size(rows)))
+            else:
+                verdicts = plugin.filter(cycle, rows)
+                statuses = [status.by(plugin.name) for status in verdicts.statuses]
+                columns.append(FilterColumn(plugin.name, False, verdicts.codes, statuses))
+        return columns
+
+    def pre_score(self, cycle: Cycle, rows: Rows) -> set[str]:
+        """Run PreScore; returns the plugins whose score is skipped. Raises CycleError."""
+        skipped = set()
+        for plugin in self._points["preScore"]:
+            status: Status = plugin.pre_score(cycle, rows)
+            if status.code is Code.SKIP:
+                skipped.add(plugin.name)
+            elif not status.ok:
+                raise CycleError(f'running PreScore plugin "{plugin.name}": {status.message}')
+        return skipped
+
+    def score(self, cycle: Cycle, rows: Rows, skipped: set[str]) -> list[ScoreColumn]:
+        """Raw and normalised scores of the feasible nodes ``rows``. Raises CycleError."""
+        columns = []
+        for plugin in self._points["score"]:
+            if plugin.name in skipped:
+                continue
+            raw: Ints = plugin.score(cycle, rows)
+            normalized = raw
+            if isinstance(plugin, NormalizeScorePlugin):
+                normalized = plugin.normalize_score(cycle, rows, raw)
+            outside = np.flatnonzero((normalized < 0) | (normalized > MAX_NODE_SCORE))
+            if outside.size:
+                raise CycleError(
+                    f'applying score defaultWeights on Score plugins: plugin "{plugin.name}" returns an invalid score '
+                    f"{normalized[outside[0]]}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
+                )
+            columns.append(ScoreColumn(plugin.name, self.weights[plugin.name], raw, normalized))
+        return columns
+
+
+def _unsatisfied(plugins: list[str]) -> Status:
+    if len(plugins) == 1:
+        return unresolvable(f"node(s) didn't satisfy plugin {plugins[0]}")
+    return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}] simultaneously")

@@ -1,0 +1,96 @@
+"""What a plugin answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+
+class Code(StrEnum):
+    """kube-scheduler's status codes, by its own names."""
+
+    SUCCESS = "Success"
+    ERROR = "Error"
+    UNSCHEDULABLE = "Unschedulable"
+    UNRESOLVABLE = "UnschedulableAndUnresolvable"
+    WAIT = "Wait"
+    SKIP = "Skip"
+    PENDING = "Pending"
+
+
+REJECTED = frozenset({Code.UNSCHEDULABLE, Code.UNRESOLVABLE, Code.PENDING})
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A code, the reasons for it in the scheduler's words, and the plugin that gave it."""
+
+    code: Code = Code.SUCCESS
+    reasons: tuple[str, ...] = ()
+    plugin: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.code is Code.SUCCESS
+
+    @property
+    def rejected(self) -> bool:
+        return self.code in REJECTED
+
+    @property
+    def message(self) -> str:
+        return ", ".join(self.reasons)
+
+    @property
+    def decisive(self) -> Status:
+        """As the runtime passes it on: an error says which filter failed."""
+        if self.code is not Code.ERROR:
+            return self
+        return replace(self, reasons=(f'running "{self.plugin}" filter plugin: {self.message}',))
+
+    def by(self, plugin: str) -> Status:
+        return replace(self, plugin=plugin)
+
+    def to_dict(self, *, plugin: bool = True) -> dict[str, Any]:
+        result: dict[str, Any] = {"plugin": self.plugin} if plugin and self.plugin else {}
+        result["code"] = str(self.code)
+        if self.reasons:
+            result["reasons"] = list(self.reasons)
+        return result
+
+
+SUCCESS = Status()
+SKIP = Status(Code.SKIP)
+
+
+def unschedulable(*reasons: str) -> Status:
+    return Status(Code.UNSCHEDULABLE, reasons)
+
+
+def unresolvable(*reasons: str) -> Status:
+    return Status(Code.UNRESOLVABLE, reasons)
+
+
+def error(reason: str) -> Status:
+    return Status(Code.ERROR, (reason,))
+
+
+class CycleError(Exception):
+    """The scheduling cycle cannot go on; the text is kube-scheduler's error."""
+
+
+def fit_error(nodes: int, histogram: Iterable[tuple[str, int]], pre_filter: str = "", post_filter: str = "") -> str:
+    """The text of kube-scheduler's FitError.
+
+    ``histogram`` holds (reason, number of nodes); ``pre_filter`` takes its place where PreFilter rejected the pod.
+    """
+    text = f"0/{nodes} nodes are available:"
+    if pre_filter:
+        text += f" {pre_filter}."
+    else:
+        parts = sorted(f"{count} {reason}" for reason, count in histogram if count)
+        if parts:
+            text += f" {', '.join(parts)}."
+    return f"{text} {post_filter}" if post_filter else text

@@ -1,0 +1,105 @@
+"""Typed access to Kubernetes JSON: a wrong shape is an error that names the field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+
+
+class ObjectError(ValueError):
+    """An object that cannot be understood; the text names the field and what is wrong with it."""
+
+
+def reference(raw: Any) -> str:
+    """``Kind namespace/name`` of a raw object, as far as it can be told."""
+    if not isinstance(raw, dict):
+        return f"a {type(raw).__name__}"
+    metadata = raw.get("metadata") if isinstance(raw.get("metadata"), dict) else {}
+    parts = [str(metadata[key]) for key in ("namespace", "name") if metadata and metadata.get(key)]
+    return f"{raw.get('kind') or 'object'} {'/'.join(parts) or '(no name)'}"
+
+
+def mapping(raw: Json, key: str, path: str = "") -> Json:
+    """``raw[key]`` as an object; missing and null are the empty one."""
+    value = raw.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ObjectError(f"{path}{key}: must be an object, is a {_kind(value)}")
+    return value
+
+
+def sequence(raw: Json, key: str, path: str = "") -> list[Any]:
+    """``raw[key]`` as a list; missing and null are the empty one."""
+    value = raw.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise ObjectError(f"{path}{key}: must be a list, is a {_kind(value)}")
+    return value
+
+
+def objects(raw: Json, key: str, path: str = "") -> list[Json]:
+    """``raw[key]`` as a list of objects."""
+    value = sequence(raw, key, path)
+    for position, item in enumerate(value):
+        if not isinstance(item, dict):
+            raise ObjectError(f"{path}{key}[{position}]: must be an object, is a {_kind(item)}")
+    return value
+
+
+def text(raw: Json, key: str, path: str = "") -> str:
+    """``raw[key]`` as a string; missing and null are the empty one."""
+    value = raw.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ObjectError(f"{path}{key}: must be a string, is a {_kind(value)}")
+    return value
+
+
+def texts(raw: Json, key: str, path: str = "") -> tuple[str, ...]:
+    """``raw[key]`` as strings."""
+    value = sequence(raw, key, path)
+    for position, item in enumerate(value):
+        if not isinstance(item, str):
+            raise ObjectError(f"{path}{key}[{position}]: must be a string, is a {_kind(item)}")
+    return tuple(value)
+
+
+def integer(raw: Json, key: str, default: int = 0, path: str = "") -> int:
+    """``raw[key]`` as a whole number."""
+    value = raw.get(key)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int):
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        raise ObjectError(f"{path}{key}: must be a whole number, is a {_kind(value)}")
+    return value
+
+
+def boolean(raw: Json, key: str, path: str = "") -> bool:
+    """``raw[key]`` as true or false; missing and null are false."""
+    value = raw.get(key)
+    if value is None:
+        return False
+    if not isinstance(value, bool):
+        raise ObjectError(f"{path}{key}: must be true or false, is a {_kind(value)}")
+    return value
+
+
+def string_map(raw: Json, key: str, path: str = "") -> dict[str, str]:
+    """``raw[key]`` as an object of strings, such as labels."""
+    value = mapping(raw, key, path)
+    for name, item in value.items():
+        if not isinstance(item, str):
+            raise ObjectError(f"{path}{key}[{name!r}]: must be a string, is a {_kind(item)}")
+    return value
+
+
+def _kind(value: object) -> str:
+    return {dict: "object", list: "list", str: "string", bool: "boolean", int: "number", float: "number"}.get(
+        type(value), type(value).__name__
+    )

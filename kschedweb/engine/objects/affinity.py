@@ -1,0 +1,98 @@
+"""A pod's affinity to nodes and to other pods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedweb.engine.objects.access import Json, integer, mapping, objects, text, texts
+from kschedweb.engine.objects.labels import Labels, Selector, SelectorError, label_selector
+from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, PreferredTerm, term, terms
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAffinity:
+    """``required`` is ``None`` where the pod does not ask; an empty tuple matches no node."""
+
+    required: tuple[NodeSelectorTerm, ...] | None = None
+    preferred: tuple[PreferredTerm, ...] | None = None
+
+    @classmethod
+    def read(cls, raw: Json, path: str = "") -> NodeAffinity:
+        required, preferred = None, None
+        if raw.get(REQUIRED) is not None:
+            required = terms(mapping(raw, REQUIRED, path), "nodeSelectorTerms", path)
+        if raw.get(PREFERRED) is not None:
+            preferred = tuple(
+                PreferredTerm(integer(item, "weight", path=path), term(mapping(item, "preference", path), path))
+                for item in objects(raw, PREFERRED, path)
+            )
+        return cls(required, preferred)
+
+
+@dataclass(frozen=True, slots=True)
+class PodTerm:
+    """A term of pod (anti-)affinity with its weight (0 where required).
+
+    It means pods in ``namespaces``, or in namespaces whose labels ``namespace_selector`` matches.
+    """
+
+    selector: Selector
+    topology_key: str
+    namespaces: frozenset[str]
+    namespace_selector: Selector
+    weight: int = 0
+
+    def matches(self, namespace: str, labels: Labels, namespace_labels: Labels) -> bool:
+        if namespace not in self.namespaces and not self.namespace_selector.matches(namespace_labels):
+            return False
+        return self.selector.matches(labels)
+
+
+@dataclass(frozen=True, slots=True)
+class PodAffinity:
+    """All terms of a pod. ``error`` is what the scheduler says where a selector cannot be parsed."""
+
+    required: tuple[PodTerm, ...] = ()
+    anti_required: tuple[PodTerm, ...] = ()
+    preferred: tuple[PodTerm, ...] = ()
+    anti_preferred: tuple[PodTerm, ...] = ()
+    present: bool = False  # podAffinity or podAntiAffinity is written down, even if empty
+    error: str = ""
+
+
+NONE = PodAffinity()
+
+
+def read_pod_affinity(raw: Json, namespace: str) -> PodAffinity:
+    """``spec.affinity`` of a pod in ``namespace``."""
+    affinity, anti = raw.get("podAffinity"), raw.get("podAntiAffinity")
+    if affinity is None and anti is None:
+        return NONE
+    path = "spec.affinity."
+    parts: list[tuple[PodTerm, ...]] = []
+    error = ""
+    for block in (mapping(raw, "podAffinity", path), mapping(raw, "podAntiAffinity", path)):
+        for key in (REQUIRED, PREFERRED):
+            try:
+                parts.append(tuple(_term(item, key == PREFERRED, namespace) for item in objects(block, key, path)))
+            except SelectorError as problem:
+                parts.append(())
+                error = error or str(problem)
+    return PodAffinity(parts[0], parts[2], parts[1], parts[3], True, error)
+
+
+def _term(raw: Json, preferred: bool, namespace: str) -> PodTerm:
+    body = mapping(raw, "podAffinityTerm") if preferred else raw
+    namespaces = frozenset(texts(body, "namespaces"))
+    if not namespaces and body.get("namespaceSelector") is None:
+        namespaces = frozenset({namespace})
+    return PodTerm(
+        selector=label_selector(body.get("labelSelector"), "labelSelector."),
+        topology_key=text(body, "topologyKey"),
+        namespaces=namespaces,
+        namespace_selector=label_selector(body.get("namespaceSelector"), "namespaceSelector."),
+        weight=integer(raw, "weight") if preferred else 0,
+    )

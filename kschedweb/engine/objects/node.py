@@ -1,0 +1,56 @@
+"""A node as the scheduler reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedweb.engine.objects.access import Json, ObjectError, boolean, integer, mapping, objects, string_map, text, texts
+from kschedweb.engine.objects.quantity import read_list
+from kschedweb.engine.objects.resources import units
+from kschedweb.engine.objects.taints import Taint, read_taints
+
+ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
+HOSTNAME = "kubernetes.io/hostname"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One node; ``allocatable`` in milli-CPU and whole units."""
+
+    name: str
+    labels: dict[str, str]
+    taints: tuple[Taint, ...]
+    unschedulable: bool
+    allocatable: dict[str, int]
+    images: tuple[tuple[tuple[str, ...], int], ...]  # (names, bytes)
+    declared_features: frozenset[str]
+    raw: Json
+
+    @property
+    def zone(self) -> str:
+        """What the scheduler spreads its node order over; "" where the node names neither zone nor region."""
+        zone = self.labels.get(BETA_ZONE, self.labels.get(ZONE, ""))
+        region = self.labels.get(BETA_REGION, self.labels.get(REGION, ""))
+        return f"{region}:\x00:{zone}" if zone or region else ""
+
+    @classmethod
+    def read(cls, raw: Json) -> Node:
+        """A v1 Node; raises ObjectError where it cannot be understood."""
+        metadata, spec, status = mapping(raw, "metadata"), mapping(raw, "spec"), mapping(raw, "status")
+        name = text(metadata, "name", "metadata.")
+        if not name:
+            raise ObjectError("metadata.name: is missing")
+        return cls(
+            name=name,
+            labels=string_map(metadata, "labels", "metadata."),
+            taints=read_taints(spec, "taints", "spec."),
+            unschedulable=boolean(spec, "unschedulable", "spec."),
+            allocatable=units(read_list(status, "allocatable", "status.")),
+            images=tuple(
+                (texts(image, "names", "status.images."), integer(image, "sizeBytes", path="status.images."))
+                for image in objects(status, "images", "status.")
+            ),
+            declared_features=frozenset(texts(status, "declaredFeatures", "status.")),
+            raw=raw,
+        )

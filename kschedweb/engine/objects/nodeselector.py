@@ -1,0 +1,58 @@
+"""Node selectors: the terms of node affinity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedweb.engine.objects.access import Json, objects, text, texts
+from kschedweb.engine.objects.labels import Requirement, SelectorError, requirement
+
+FIELD_NAME = "metadata.name"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSelectorTerm:
+    """Conditions on a node's labels and fields, all of which must hold.
+
+    ``valid`` is false where Kubernetes cannot parse the term: it then matches no node.
+    """
+
+    labels: tuple[Requirement, ...]
+    fields: tuple[Requirement, ...]
+    valid: bool = True
+
+    @property
+    def empty(self) -> bool:
+        return not self.labels and not self.fields and self.valid
+
+    def names(self) -> frozenset[str] | None:
+        """The node names that ``metadata.name In […]`` allows, ``None`` where the term does not name nodes."""
+        sets = [frozenset(field.values) for field in self.fields if field.operator == "In" and field.key == FIELD_NAME]
+        return frozenset.intersection(*sets) if sets else None
+
+
+@dataclass(frozen=True, slots=True)
+class PreferredTerm:
+    weight: int
+    term: NodeSelectorTerm
+
+
+def term(raw: Json, path: str = "") -> NodeSelectorTerm:
+    """A corev1.NodeSelectorTerm; a part that cannot be parsed makes the whole term invalid."""
+    valid, labels, fields = True, [], []
+    for expression in objects(raw, "matchExpressions", path):
+        key, operator, values = text(expression, "key"), text(expression, "operator"), texts(expression, "values")
+        try:
+            labels.append(requirement(key, operator, values))
+        except SelectorError:
+            valid = False
+    for field in objects(raw, "matchFields", path):
+        key, operator, values = text(field, "key"), text(field, "operator"), texts(field, "values")
+        if operator not in ("In", "NotIn") or len(values) != 1:
+            valid = False
+        fields.append(Requirement(key, operator, values))
+    return NodeSelectorTerm(tuple(labels), tuple(fields), valid)
+
+
+def terms(raw: Json, key: str, path: str = "") -> tuple[NodeSelectorTerm, ...]:
+    return tuple(term(item, path) for item in objects(raw, key, path))

@@ -1,0 +1,59 @@
+"""Kubernetes quantities as exact whole numbers of nano-units.
+
+The API server keeps at most nine decimals and rounds the rest up, so nano-units lose nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from kschedweb.engine.objects.access import Json, ObjectError, mapping
+
+NANO = 10**9
+_MAX = (2**63 - 1) * NANO
+_FORM = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?")
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+
+
+@lru_cache(maxsize=65536)
+def parse(quantity: str) -> int:
+    """Nano-units of ``quantity`` (``"100m"``, ``"1.5Gi"``, ``"2e3"``); raises ObjectError on another form."""
+    found = _FORM.fullmatch(quantity)
+    if not found or not (found[2] or found[3]):
+        raise ObjectError(f"{quantity!r} is not a quantity, such as 500m, 2 or 1.5Gi")
+    sign, whole, fraction, exponent, suffix = found.groups(default="")
+    if len(exponent) > 6:
+        raise ObjectError(f"{quantity!r} has an exponent out of range")
+    digits = int(whole + fraction or "0")
+    if suffix in _BINARY:
+        scaled, power = digits << _BINARY[suffix], -len(fraction)
+    else:
+        scaled, power = digits, (int(exponent[1:]) if exponent else _DECIMAL[suffix]) - len(fraction)
+    power += 9
+    amount = scaled * 10**power if power >= 0 else -(-scaled // 10**-power)
+    amount = min(amount, _MAX)
+    return -amount if sign == "-" else amount
+
+
+def read(value: Any, path: str = "") -> int:
+    """Nano-units of a quantity in JSON, a string or a number."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ObjectError(f"{path}: must be a quantity, such as 500m, 2 or 1.5Gi")
+    try:
+        return parse(value if isinstance(value, str) else repr(value))
+    except ObjectError as error:
+        raise ObjectError(f"{path}: {error}") from None
+
+
+def read_list(raw: Json, key: str, path: str = "") -> dict[str, int]:
+    """``raw[key]`` as resource name -> nano-units."""
+    return {name: read(value, f"{path}{key}.{name}") for name, value in mapping(raw, key, path).items()}
+
+
+def whole(resource: str, nano: int) -> int:
+    """What the scheduler counts: milli-units of CPU, whole units of everything else, rounded up."""
+    unit = NANO // 1000 if resource == "cpu" else NANO
+    return -(-nano // unit)

@@ -1,0 +1,166 @@
+"""What a pod asks of a node: the sum over its containers as Kubernetes computes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedweb.engine.objects.access import Json, mapping, objects, text
+from kschedweb.engine.objects.labels import is_qualified_name
+from kschedweb.engine.objects.quantity import NANO, read_list, whole
+
+CPU, MEMORY, EPHEMERAL = "cpu", "memory", "ephemeral-storage"
+# What the scheduler assumes of a container that asks for nothing, where it compares use.
+DEFAULT_REQUESTS = {CPU: NANO // 10, MEMORY: 200 * 1024 * 1024 * NANO}
+
+Amounts = dict[str, int]
+
+
+def is_extended(name: str) -> bool:
+    if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
+        return False
+    return is_qualified_name(f"requests.{name}")
+
+
+def is_scalar(name: str) -> bool:
+    """Whether the scheduler counts ``name`` beside CPU, memory and ephemeral storage."""
+    return (
+        is_extended(name)
+        or name.startswith(("hugepages-", "attachable-volumes-"))
+        or "kubernetes.io/" in name
+    )
+
+
+def pod_level(name: str) -> bool:
+    return name in (CPU, MEMORY) or name.startswith("hugepages-")
+
+
+def units(amounts: Amounts) -> Amounts:
+    """Nano-units to what the scheduler counts."""
+    return {name: whole(name, amount) for name, amount in amounts.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One container's share in nano-units: asked for, and, once running, as the kubelet reports it."""
+
+    name: str
+    requests: Amounts
+    sidecar: bool = False
+    running: tuple[Amounts, Amounts] | None = None  # actuated, allocated
+
+
+@dataclass(frozen=True, slots=True)
+class PodResources:
+    """The resources of a pod, before they are summed."""
+
+    containers: tuple[Container, ...]
+    init_containers: tuple[Container, ...]
+    overhead: Amounts
+    pod_requests: Amounts | None = None
+    pod_running: tuple[Amounts, Amounts] | None = None
+    resize_infeasible: bool = False
+
+    @property
+    def pod_level_set(self) -> bool:
+        return self.pod_requests is not None and any(pod_level(name) for name in self.pod_requests)
+
+    def total(self, *, at_pod_level: bool = True, status: bool = False, defaults: Amounts | None = None) -> Amounts:
+        """The pod's requests in nano-units.
+
+        ``at_pod_level``: values set for the pod as a whole replace the sum. ``status``: a running container counts
+        with what it really has. ``defaults``: what a container that does not name a resource is taken to ask for.
+        """
+        total: Amounts = {}
+        for container in self.containers:
+            _add(total, self._effective(container, status, defaults))
+        sidecars: Amounts = {}
+        peak: Amounts = {}
+        for container in self.init_containers:
+            requests = self._effective(container, status and container.sidecar, defaults)
+            candidate = dict(sidecars)
+            _add(candidate, requests)
+            if container.sidecar:
+                _add(total, requests)
+                sidecars = candidate
+            _raise(peak, candidate)
+        _raise(total, peak)
+        if at_pod_level and self.pod_level_set:
+            total.update(self._at_pod_level(status))
+        _add(total, self.overhead)
+        return total
+
+    def _effective(self, container: Container, status: bool, defaults: Amounts | None) -> Amounts:
+        requests = container.requests
+        if status and container.running:
+            requests = self._running(requests, *container.running)
+        return {**defaults, **requests} if defaults else requests
+
+    def _running(self, spec: Amounts, actuated: Amounts, allocated: Amounts) -> Amounts:
+        effective: Amounts = {} if self.resize_infeasible else dict(spec)
+        _raise(effective, actuated)
+        _raise(effective, allocated)
+        return effective
+
+    def _at_pod_level(self, status: bool) -> Amounts:
+        asked = self.pod_requests or {}
+        effective = self._running(asked, *self.pod_running) if status and self.pod_running else asked
+        return {name: effective.get(name, 0) for name in asked if pod_level(name)}
+
+
+def _add(total: Amounts, more: Amounts) -> None:
+    for name, amount in more.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def _raise(total: Amounts, other: Amounts) -> None:
+    for name, amount in other.items():
+        if name not in total or amount > total[name]:
+            total[name] = amount
+
+
+def read_resources(spec: Json, status: Json) -> PodResources:
+    """The resources in a pod's spec and status, defaulted as the API server does (requests from limits)."""
+    reported = {
+        text(item, "name"): item
+        for key in ("containerStatuses", "initContainerStatuses")
+        for item in objects(status, key, "status.")
+    }
+    containers = tuple(_container(item, reported, "spec.containers") for item in objects(spec, "containers", "spec."))
+    inits = tuple(_container(item, reported, "spec.initContainers") for item in objects(spec, "initContainers", "spec."))
+    resources = PodResources(containers, inits, read_list(spec, "overhead", "spec."))
+    pod_requests, pod_running = _pod_level(spec, status, resources)
+    resize = next((c for c in objects(status, "conditions", "status.") if c.get("type") == "PodResizePending"), {})
+    return PodResources(
+        containers, inits, resources.overhead, pod_requests, pod_running, resize.get("reason") == "Infeasible"
+    )
+
+
+def _container(raw: Json, reported: dict[str, Json], path: str) -> Container:
+    asked = mapping(raw, "resources", f"{path}.")
+    limits = read_list(asked, "limits", f"{path}.resources.")
+    requests = read_list(asked, "requests", f"{path}.resources.")
+    status = reported.get(text(raw, "name"), {})
+    running = None
+    if status.get("resources") is not None:
+        running = (read_list(mapping(status, "resources"), "requests"), read_list(status, "allocatedResources"))
+    return Container(text(raw, "name"), {**limits, **requests}, raw.get("restartPolicy") == "Always", running)
+
+
+def _pod_level(spec: Json, status: Json, resources: PodResources) -> tuple[Amounts | None, tuple[Amounts, Amounts] | None]:
+    if spec.get("resources") is None:
+        return None, None
+    asked = mapping(spec, "resources", "spec.")
+    requests = read_list(asked, "requests", "spec.resources.")
+    limits = read_list(asked, "limits", "spec.resources.")
+    if limits:
+        bare = PodResources(resources.containers, resources.init_containers, {})
+        for name, amount in bare.total().items():
+            if name not in requests and name in (CPU, MEMORY):
+                requests[name] = amount
+        for name, amount in limits.items():
+            if name not in requests and pod_level(name):
+                requests[name] = amount
+    running = None
+    if status.get("resources") is not None:
+        running = (read_list(mapping(status, "resources"), "requests"), read_list(status, "allocatedResources"))
+    return requests, running

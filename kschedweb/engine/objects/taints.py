@@ -1,0 +1,57 @@
+"""Taints and what tolerates them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedweb.engine.objects.access import Json, objects, text
+
+NO_SCHEDULE = "NoSchedule"
+PREFER_NO_SCHEDULE = "PreferNoSchedule"
+NO_EXECUTE = "NoExecute"
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    key: str
+    value: str
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+
+    def tolerates(self, taint: Taint) -> bool:
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.key and self.key != taint.key:
+            return False
+        if self.operator in ("", "Equal"):
+            return self.value == taint.value
+        # Gt and Lt need the feature gate TaintTolerationComparisonOperators, which is off in 1.36.
+        return self.operator == "Exists"
+
+
+def tolerated(taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
+    return any(toleration.tolerates(taint) for toleration in tolerations)
+
+
+def read_taints(raw: Json, key: str, path: str = "") -> tuple[Taint, ...]:
+    return tuple(
+        Taint(text(item, "key", path), text(item, "value", path), text(item, "effect", path))
+        for item in objects(raw, key, path)
+    )
+
+
+def read_tolerations(raw: Json, key: str, path: str = "") -> tuple[Toleration, ...]:
+    return tuple(
+        Toleration(*(text(item, field, path) for field in ("key", "operator", "value", "effect")))
+        for item in objects(raw, key, path)
+    )

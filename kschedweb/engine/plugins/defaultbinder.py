@@ -1,0 +1,19 @@
+"""DefaultBinder binds the pod to the node that was chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.status import SUCCESS, Status
+
+
+class DefaultBinder:
+    name = "DefaultBinder"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        pass
+
+    def bind(self, cycle: Cycle, node: str) -> Status:
+        cycle.snapshot.add_pod(cycle.pod.on(node), cycle.snapshot.index[node])
+        return SUCCESS

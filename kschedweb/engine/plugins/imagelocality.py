@@ -1,0 +1,40 @@
+"""ImageLocality prefers nodes that already have the pod's images, the more so the more widely they are spread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.columns import Ints, Rows
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
+
+MIB = 1024 * 1024
+LEAST = 23 * MIB
+MOST_A_CONTAINER = 1000 * MIB
+
+
+class ImageLocality:
+    name = "ImageLocality"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        pass
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """Bytes of the pod's images on the node, each scaled by the share of nodes that have it, within bounds."""
+        snapshot, pod = cycle.snapshot, cycle.pod
+        sums = np.zeros(len(snapshot), dtype=np.int64)
+        for image in pod.images:
+            size, holders = snapshot.images.get(normalized(image), (0, []))
+            if holders:
+                sums[holders] += int(float(size) * (float(len(holders)) / float(len(snapshot))))
+        most = MOST_A_CONTAINER * pod.container_count
+        if most <= LEAST:  # a pod without containers
+            return np.zeros(cycle.size(rows), dtype=np.int64)
+        return MAX_NODE_SCORE * (np.clip(sums, LEAST, most) - LEAST)[rows] // (most - LEAST)
+
+
+def normalized(image: str) -> str:
+    """The name with a tag: ``latest`` where there is none."""
+    return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"

@@ -1,0 +1,174 @@
+"""InterPodAffinity keeps pods near the pods they want, away from those they do not, and honours what others want.
+
+``hardPodAffinityWeight`` is the weight that a required affinity term of a pod already placed has in scoring.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
+from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
+from kschedweb.engine.objects.affinity import PodAffinity, PodTerm
+from kschedweb.engine.pods import Group
+from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.topology import TopologySums
+
+AFFINITY = unresolvable("node(s) didn't match pod affinity rules")
+ANTI_AFFINITY = unschedulable("node(s) didn't match pod anti-affinity rules")
+EXISTING = unschedulable("node(s) didn't satisfy existing pods anti-affinity rules")
+MISSING = error('error reading "PreFilterInterPodAffinity" from cycleState: not found')
+SCORE = "InterPodAffinity.score"
+
+
+@dataclass(slots=True)
+class Required:
+    """What PreFilter counts: pods by topology value, for the pod's own terms and for those of pods placed."""
+
+    existing: TopologySums  # placed pods whose required anti-affinity means the incoming pod
+    affinity: TopologySums  # placed pods that match all required affinity terms of the incoming pod
+    anti: TopologySums  # placed pods that match a required anti-affinity term of the incoming pod
+    matches_itself: bool
+
+
+class InterPodAffinity:
+    name = "InterPodAffinity"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        weight = args.get("hardPodAffinityWeight")
+        self.hard_weight = 1 if weight is None else int(weight)
+        self.ignore_preferred = bool(args.get("ignorePreferredTermsOfExistingPods"))
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
+        if own.error:
+            return PreFilterResult(unresolvable(f"parsing pod: {own.error}"))
+        state = Required(TopologySums(snapshot), TopologySums(snapshot), TopologySums(snapshot), False)
+        for nodes, terms in _placed_terms(snapshot):
+            for term in terms.anti_required:
+                if _means_incoming(term, cycle):
+                    state.existing.add(term.topology_key, nodes)
+        affinity = [_merged(term, snapshot) for term in own.required]
+        if affinity:
+            nodes = snapshot.pods.node[np.logical_and.reduce([_matching(snapshot, term) for term in affinity])]
+            for term in affinity:
+                state.affinity.add(term.topology_key, nodes)
+            state.matches_itself = all(_matches_group(term, cycle.pod.namespace, cycle.pod.labels) for term in affinity)
+        for term in own.anti_required:
+            merged = _merged(term, snapshot)
+            state.anti.add(term.topology_key, snapshot.pods.node[_matching(snapshot, merged)])
+        if state.existing.empty and not own.required and not own.anti_required:
+            return PreFilterResult(SKIP)
+        cycle.state[self.name] = state
+        return PreFilterResult()
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        state: Required | None = cycle.state.get(self.name)
+        if state is None:
+            return Verdicts.uniform(cycle.size(rows), MISSING)
+        snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
+        codes = np.zeros(len(snapshot), dtype=np.int32)
+        codes[state.existing.positive_at_nodes()] = 3
+        for term in own.anti_required:
+            codes[state.anti.at_nodes(term.topology_key) > 0] = 2
+        codes[~self._affinity_holds(snapshot, own.required, state)] = 1
+        return Verdicts(codes[rows], (SUCCESS, AFFINITY, ANTI_AFFINITY, EXISTING))
+
+    @staticmethod
+    def _affinity_holds(snapshot: Snapshot, required: tuple[PodTerm, ...], state: Required) -> Mask:
+        labelled: Mask = np.ones(len(snapshot), dtype=np.bool_)
+        found: Mask = np.ones(len(snapshot), dtype=np.bool_)
+        for term in required:
+            labelled &= snapshot.label(term.topology_key).present
+            found &= state.affinity.at_nodes(term.topology_key) > 0
+        # The first pod of a group that wants to be near itself may go anywhere.
+        first_of_its_kind = state.affinity.empty and state.matches_itself
+        return labelled if first_of_its_kind else labelled & found
+
+    def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
+        snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
+        if self.ignore_preferred and not (own.preferred or own.anti_preferred):
+            return SKIP
+        sums = TopologySums(snapshot)
+        wishes = [(term, term.weight) for term in own.preferred] + [(term, -term.weight) for term in own.anti_preferred]
+        for term, weight in wishes:
+            matching = _matching(snapshot, _merged(term, snapshot))
+            sums.add(term.topology_key, snapshot.pods.node[matching], weight)
+        for nodes, placed in _placed_terms(snapshot):
+            hard = placed.required if self.hard_weight > 0 else ()
+            weighted = [(term, self.hard_weight) for term in hard]
+            weighted += [(term, term.weight) for term in placed.preferred]
+            weighted += [(term, -term.weight) for term in placed.anti_preferred]
+            for term, weight in weighted:
+                if _means_incoming(term, cycle):
+                    sums.add(term.topology_key, nodes, weight)
+        if not sums.recorded:
+            return SKIP
+        cycle.state[SCORE] = sums
+        return SUCCESS
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """The weights of all terms, of the pod and about the pod, that hold at the node's topology values."""
+        sums: TopologySums | None = cycle.state.get(SCORE)
+        if sums is None:
+            raise CycleError(
+                'running Score plugins: plugin "InterPodAffinity" failed with: '
+                'failed to read "PreScoreInterPodAffinity" from cycleState: not found'
+            )
+        return sums.total_at_nodes()[rows]
+
+    def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
+        lowest, highest = int(scores.min()), int(scores.max())
+        if highest == lowest:
+            return np.zeros_like(scores)
+        share = (scores - lowest).astype(np.float64) / float(highest - lowest)
+        return (float(MAX_NODE_SCORE) * share).astype(np.int64)
+
+
+def _placed_terms(snapshot: Snapshot) -> list[tuple[NDArray[np.int32], PodAffinity]]:
+    """(positions of the nodes, with repetitions, and the terms) of placed pods with the same pod affinity."""
+    pods = snapshot.pods
+    slots = np.flatnonzero(pods.terms >= 0)
+    if not slots.size:
+        return []
+    codes = pods.terms[slots]
+    order = np.argsort(codes, kind="stable")
+    kinds, starts = np.unique(codes[order], return_index=True)
+    parts = np.split(pods.node[slots[order]], starts[1:])
+    return [(nodes, pods.term_sets[kind].affinity) for kind, nodes in zip(kinds.tolist(), parts, strict=True)]
+
+
+def _means_incoming(term: PodTerm, cycle: Cycle) -> bool:
+    pod = cycle.pod
+    return term.matches(pod.namespace, pod.labels, cycle.snapshot.objects.namespace_labels(pod.namespace))
+
+
+def _merged(term: PodTerm, snapshot: Snapshot) -> PodTerm:
+    """The term with the namespaces its selector means listed by name.
+
+    The selector stays, and is later asked about no labels at all: kube-scheduler does so too (specification 2.8).
+    """
+    if term.namespace_selector.empty or term.namespace_selector.nothing:
+        return term
+    meant = {name for name, labels in snapshot.objects.namespaces.items() if term.namespace_selector.matches(labels)}
+    return replace(term, namespaces=term.namespaces | meant)
+
+
+def _matches_group(term: PodTerm, namespace: str, labels: dict[str, str]) -> bool:
+    return term.matches(namespace, labels, {})
+
+
+def _matching(snapshot: Snapshot, term: PodTerm) -> Mask:
+    """Which pod slots hold a pod that ``term`` (of the incoming pod) means."""
+    key = (term.namespaces, term.namespace_selector, term.selector)
+
+    def test(group: Group) -> bool:
+        return _matches_group(term, group.namespace, group.labels)
+
+    return snapshot.pods.matching(key, test)

@@ -1,0 +1,42 @@
+"""NodeDeclaredFeatures rejects nodes that do not declare a feature the pod needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.columns import Rows
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.status import SKIP, unresolvable
+from kschedweb.engine.objects.access import Json, mapping, objects
+
+REJECTED = unresolvable("node(s) didn't match Pod's required features")
+RESTART_ALL, HOST_USERS = "RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"
+
+
+class NodeDeclaredFeatures:
+    name = "NodeDeclaredFeatures"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        pass
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        cycle.state[self.name] = needed = needed_features(mapping(cycle.pod.raw, "spec"))
+        return PreFilterResult() if needed else PreFilterResult(SKIP)
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        needed = cycle.state.get(self.name) or needed_features(mapping(cycle.pod.raw, "spec"))
+        lacking = np.array([not needed <= node.declared_features for node in cycle.snapshot.nodes], dtype=np.bool_)
+        return Verdicts.where(lacking[rows], REJECTED)
+
+
+def needed_features(spec: Json) -> frozenset[str]:
+    """The node features that a pod's spec cannot do without."""
+    needed = set()
+    for container in objects(spec, "initContainers") + objects(spec, "containers"):
+        if any(rule.get("action") == "RestartAllContainers" for rule in objects(container, "restartPolicyRules")):
+            needed.add(RESTART_ALL)
+    if spec.get("hostNetwork") is True and spec.get("hostUsers") is False:
+        needed.add(HOST_USERS)
+    return frozenset(needed)

@@ -1,0 +1,28 @@
+"""NodeName rejects every node but the one the pod names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.columns import Rows
+from kschedweb.engine.framework.interface import Cycle, Verdicts
+from kschedweb.engine.framework.status import unresolvable
+
+REJECTED = unresolvable("node(s) didn't match the requested node name")
+
+
+class NodeName:
+    name = "NodeName"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        pass
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        if not cycle.pod.node_name:
+            return Verdicts.uniform(cycle.size(rows))
+        other = np.ones(len(cycle.snapshot), dtype=np.bool_)
+        if (wanted := cycle.snapshot.index.get(cycle.pod.node_name)) is not None:
+            other[wanted] = False
+        return Verdicts.where(other[rows], REJECTED)

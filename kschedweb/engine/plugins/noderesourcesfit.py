@@ -1,0 +1,146 @@
+"""NodeResourcesFit rejects nodes without room for the pod's requests, and scores by how full they would be.
+
+Strategies: LeastAllocated, MostAllocated, RequestedToCapacityRatio.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
+from kschedweb.engine.framework.status import SUCCESS, Code, Status, error
+from kschedweb.engine.objects.resources import CPU, MEMORY, is_extended, is_scalar
+from kschedweb.engine.snapshot import BASIC, Snapshot
+
+TOO_MANY_PODS = "Too many pods"
+MISSING = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
+MAX_CUSTOM_SCORE = 10
+LEAST, MOST, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
+
+
+class NodeResourcesFit:
+    name = "NodeResourcesFit"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        self.ignored = frozenset(args.get("ignoredResources") or ())
+        self.ignored_groups = frozenset(args.get("ignoredResourceGroups") or ())
+        strategy = args.get("scoringStrategy") or {}
+        self.strategy = strategy.get("type", LEAST)
+        resources = strategy.get("resources") or [{"name": CPU, "weight": 1}, {"name": MEMORY, "weight": 1}]
+        self.resources = [(item["name"], int(item.get("weight") or 1)) for item in resources]
+        self.curve = broken_line((strategy.get("requestedToCapacityRatio") or {}).get("shape") or [])
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        cycle.state[self.name] = cycle.pod.requests
+        return PreFilterResult()
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        if self.name not in cycle.state:
+            return Verdicts.uniform(cycle.size(rows), MISSING)
+        snapshot = cycle.snapshot
+        failures = [(TOO_MANY_PODS, (snapshot.pod_count + 1 > snapshot.pod_limit)[rows], None)]
+        for name, wanted in self._checked(cycle.state[self.name]):
+            allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
+            free = allocatable - snapshot.amounts(snapshot.requested, name)[rows]
+            failures.append((f"Insufficient {name}", wanted > free, wanted > allocatable))
+        return _combined(failures)
+
+    def _checked(self, requests: dict[str, int]) -> list[tuple[str, int]]:
+        basic = [(name, requests[name]) for name in BASIC if requests.get(name, 0) > 0]
+        return basic + [
+            (name, amount)
+            for name, amount in sorted(requests.items())
+            if amount != 0 and is_scalar(name) and not self._ignores(name)
+        ]
+
+    def _ignores(self, name: str) -> bool:
+        return is_extended(name) and (name in self.ignored or name.partition("/")[0] in self.ignored_groups)
+
+    def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
+        return SUCCESS
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """From 0 to 100, the weighted mean over the configured resources that the node has."""
+        totals = np.zeros(cycle.size(rows), dtype=np.int64)
+        weights = np.zeros_like(totals)
+        for name, weight in self.resources:
+            requested, allocatable = requested_after(cycle, rows, name)
+            counts = allocatable != 0
+            one = self._one(requested, np.where(counts, allocatable, 1))
+            if self.strategy == RATIO:
+                counts &= one > 0
+            totals += np.where(counts, one * weight, 0)
+            weights += np.where(counts, weight, 0)
+        if self.strategy == RATIO:
+            return rounded(totals / np.maximum(weights, 1))
+        return totals // np.maximum(weights, 1)
+
+    def _one(self, requested: Ints, allocatable: Ints) -> Ints:
+        over = requested > allocatable
+        if self.strategy == LEAST:
+            return np.where(over, 0, (allocatable - requested) * MAX_NODE_SCORE // allocatable)
+        share = np.where(over, MAX_NODE_SCORE, requested * MAX_NODE_SCORE // allocatable)
+        return share if self.strategy == MOST else self.curve[share]
+
+
+def requested_after(cycle: Cycle, rows: Rows, name: str) -> tuple[Ints, Ints]:
+    """(requested with the pod, allocatable) of one resource; both 0 where the node does not count for it."""
+    snapshot: Snapshot = cycle.snapshot
+    wanted = cycle.pod.scoring_requests.get(name, 0)
+    allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
+    if wanted == 0 and is_scalar(name):
+        allocatable = np.zeros_like(allocatable)
+    if name in (CPU, MEMORY):
+        used = snapshot.nonzero[:, 0 if name == CPU else 1][rows]
+    else:
+        used = snapshot.amounts(snapshot.requested, name)[rows]
+    return np.where(allocatable != 0, used + wanted, 0), allocatable
+
+
+def broken_line(shape: list[dict[str, int]]) -> Ints:
+    """The score at each utilisation from 0 to 100, on straight lines between the points of ``shape``."""
+    points = [(int(point["utilization"]), int(point["score"]) * (MAX_NODE_SCORE // MAX_CUSTOM_SCORE)) for point in shape]
+    curve = np.zeros(MAX_NODE_SCORE + 1, dtype=np.int64)
+    for utilization in range(MAX_NODE_SCORE + 1):
+        curve[utilization] = _interpolated(points, utilization)
+    return curve
+
+
+def _interpolated(points: list[tuple[int, int]], utilization: int) -> int:
+    previous: tuple[int, int] | None = None
+    for at, score in points:
+        if utilization <= at:
+            if previous is None:
+                return score
+            rise = (score - previous[1]) * (utilization - previous[0])
+            part = abs(rise) // (at - previous[0])
+            return previous[1] + (part if rise >= 0 else -part)
+        previous = at, score
+    return previous[1] if previous else 0
+
+
+def _combined(failures: list[tuple[str, Mask, Mask | None]]) -> Verdicts:
+    """One status for each combination of failures that occurs; unresolvable where the node can never have room."""
+    bits = np.zeros(len(failures[0][1]), dtype=np.int64)
+    for position, (_, short, never) in enumerate(failures):
+        bits |= short.astype(np.int64) << (2 * position)
+        if never is not None:
+            bits |= (short & never).astype(np.int64) << (2 * position + 1)
+    kinds, codes = np.unique(bits, return_inverse=True)
+    statuses = [SUCCESS]
+    table = np.zeros(len(kinds), dtype=np.int32)
+    for position, kind in enumerate(kinds.tolist()):
+        if kind:
+            table[position] = len(statuses)
+            statuses.append(_status(failures, kind))
+    return Verdicts(table[codes], statuses)
+
+
+def _status(failures: list[tuple[str, Mask, Mask | None]], kind: int) -> Status:
+    reasons = tuple(reason for position, (reason, _, _) in enumerate(failures) if kind >> (2 * position) & 1)
+    never = any(kind >> (2 * position + 1) & 1 for position in range(len(failures)))
+    return Status(Code.UNRESOLVABLE if never else Code.UNSCHEDULABLE, reasons)

@@ -1,0 +1,238 @@
+"""PodTopologySpread keeps matching pods evenly spread over zones, hosts or any other node label.
+
+Hard constraints reject nodes, soft ones score. ``defaultingType`` and ``defaultConstraints`` apply to pods without
+constraints of their own; their selector comes from the services and the controller that the pod belongs to.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.columns import Ints, LabelColumn, Mask, Rows
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
+from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
+from kschedweb.engine.nodematching import matches_required, tolerates
+from kschedweb.engine.objects.labels import Selector
+from kschedweb.engine.objects.node import HOSTNAME, ZONE
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.spread import SCHEDULE_ANYWAY, SpreadConstraint
+from kschedweb.engine.owners import default_selector
+from kschedweb.engine.pods import Group
+from kschedweb.engine.snapshot import Snapshot
+
+SKEWED = unschedulable("node(s) didn't match pod topology spread constraints")
+UNLABELLED = unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
+MISSING = error('error reading "PreFilterPodTopologySpread" from cycleState: not found')
+SCORE = "PodTopologySpread.score"
+SYSTEM_DEFAULTS = (
+    SpreadConstraint(3, HOSTNAME, SCHEDULE_ANYWAY),
+    SpreadConstraint(5, ZONE, SCHEDULE_ANYWAY),
+)
+
+
+@dataclass(slots=True)
+class Constraint:
+    """A constraint made ready for one pod."""
+
+    rule: SpreadConstraint
+    selector: Selector
+    column: LabelColumn
+    counts: Ints  # matching pods by topology value; by node where the topology is the host and it is soft
+    domains: Mask  # which topology values take part
+    weight: float = 0.0
+
+    @property
+    def by_host(self) -> bool:
+        return self.rule.topology_key == HOSTNAME
+
+
+@dataclass(slots=True)
+class Soft:
+    constraints: list[Constraint]
+    ignored: Mask  # feasible nodes that lack a label and are not scored
+
+
+class PodTopologySpread:
+    name = "PodTopologySpread"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        self.system = args.get("defaultingType", "System") == "System"
+        self.defaults = SYSTEM_DEFAULTS
+        if not self.system:
+            self.defaults = tuple(
+                SpreadConstraint(int(item["maxSkew"]), item["topologyKey"], item["whenUnsatisfiable"])
+                for item in args.get("defaultConstraints") or ()
+            )
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        try:
+            constraints = self._constraints(cycle, hard=True)
+        except CycleError as problem:
+            return PreFilterResult(error(f"obtaining pod's hard topology spread constraints: {problem}"))
+        if not constraints:
+            return PreFilterResult(SKIP)
+        complete = _have_all_labels(cycle.snapshot, constraints)
+        for constraint in constraints:
+            counted = complete & _included(cycle, constraint.rule)
+            _count(cycle, constraint, counted)
+            constraint.domains = _values(constraint.column, counted)
+        cycle.state[self.name] = constraints
+        return PreFilterResult()
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        constraints: list[Constraint] | None = cycle.state.get(self.name)
+        if constraints is None:
+            return Verdicts.uniform(cycle.size(rows), MISSING)
+        codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
+        for constraint in reversed(constraints):
+            skewed = self._skew(cycle.pod, constraint) > constraint.rule.max_skew
+            codes[np.append(skewed, False)[constraint.column.codes]] = 2
+            codes[~constraint.column.present] = 1
+        return Verdicts(codes[rows], (SUCCESS, UNLABELLED, SKEWED))
+
+    @staticmethod
+    def _skew(pod: Pod, constraint: Constraint) -> Ints:
+        """The skew that the pod would bring about at each topology value."""
+        domains = constraint.counts[constraint.domains]
+        least = int(domains.min()) if domains.size and domains.size >= constraint.rule.min_domains else 0
+        itself = 1 if constraint.selector.matches(pod.labels) else 0
+        return constraint.counts + itself - least
+
+    def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
+        try:
+            constraints = self._constraints(cycle, hard=False)
+        except CycleError as problem:
+            return error(
+                f"calculating preScoreState: obtaining pod's soft topology spread constraints: {problem}"
+            )
+        if not constraints:
+            return SKIP
+        snapshot = cycle.snapshot
+        complete = np.ones(len(snapshot), dtype=np.bool_)
+        if cycle.pod.spread_constraints or not self.system:
+            complete = _have_all_labels(snapshot, constraints)
+        scored = np.zeros(len(snapshot), dtype=np.bool_)
+        scored[rows] = complete[rows]
+        for constraint in constraints:
+            if constraint.by_host:
+                constraint.weight = math.log(int(scored.sum()) + 2)
+                constraint.counts = snapshot.pods.count(_selected(snapshot, cycle.pod.namespace, constraint.selector))
+                continue
+            constraint.domains = _values(constraint.column, scored)
+            # Nodes without the label form one more domain where labels are not required.
+            unlabelled = bool((scored & ~constraint.column.present).any())
+            constraint.weight = math.log(int(constraint.domains.sum()) + unlabelled + 2)
+            _count(cycle, constraint, complete & _included(cycle, constraint.rule))
+        cycle.state[SCORE] = Soft(constraints, ~complete)
+        return SUCCESS
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """Matching pods at the node's topology values, weighed by how many values there are; fewer is better."""
+        soft = _soft_state(cycle)
+        sums: NDArray[np.float64] = np.zeros(len(cycle.snapshot), dtype=np.float64)
+        for constraint in soft.constraints:
+            if constraint.by_host:
+                counts = constraint.counts
+            else:
+                counts = np.append(constraint.counts, 0)[constraint.column.codes]
+            added = counts.astype(np.float64) * constraint.weight + float(constraint.rule.max_skew - 1)
+            sums = np.where(constraint.column.present, sums + added, sums)
+        sums[soft.ignored] = 0.0
+        return rounded(sums)[rows]
+
+    def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
+        ignored = _soft_state(cycle).ignored[rows]
+        kept = scores[~ignored]
+        highest = max(0, int(kept.max(initial=0)))
+        if highest == 0:
+            return np.where(ignored, 0, MAX_NODE_SCORE).astype(np.int64)
+        spread = MAX_NODE_SCORE * (highest + int(kept.min()) - scores) // highest
+        return np.where(ignored, 0, spread).astype(np.int64)
+
+    def _constraints(self, cycle: Cycle, *, hard: bool) -> list[Constraint]:
+        """The pod's own constraints, or the defaults where it has none at all. Raises CycleError."""
+        pod, snapshot = cycle.pod, cycle.snapshot
+        own = pod.spread_constraints
+        rules = [rule for rule in own or self.defaults if rule.hard == hard]
+        selectors = []
+        if own:
+            for rule in rules:
+                if rule.error:
+                    raise CycleError(rule.error)
+                selectors.append(rule.effective_selector(pod.labels))
+        elif rules:
+            selector = default_selector(snapshot.objects, pod)
+            if selector.empty:
+                return []
+            selectors = [selector] * len(rules)
+        return [
+            Constraint(rule, selector, column, *_zeros(column))
+            for rule, selector in zip(rules, selectors, strict=True)
+            for column in [snapshot.label(rule.topology_key)]
+        ]
+
+
+def _zeros(column: LabelColumn) -> tuple[Ints, Mask]:
+    return np.zeros(len(column.values), dtype=np.int64), np.zeros(len(column.values), dtype=np.bool_)
+
+
+def _soft_state(cycle: Cycle) -> Soft:
+    soft: Soft | None = cycle.state.get(SCORE)
+    if soft is None:
+        raise CycleError(
+            'running Score plugins: plugin "PodTopologySpread" failed with: '
+            'error reading "PreScorePodTopologySpread" from cycleState: not found'
+        )
+    return soft
+
+
+def _have_all_labels(snapshot: Snapshot, constraints: list[Constraint]) -> Mask:
+    mask = np.ones(len(snapshot), dtype=np.bool_)
+    for constraint in constraints:
+        mask &= constraint.column.present
+    return mask
+
+
+def _included(cycle: Cycle, rule: SpreadConstraint) -> Mask:
+    """Which nodes count for a constraint, by its node inclusion policies."""
+    mask = np.ones(len(cycle.snapshot), dtype=np.bool_)
+    if rule.honor_affinity:
+        mask &= matches_required(cycle.snapshot, cycle.pod)
+    if rule.honor_taints:
+        mask &= tolerates(cycle.snapshot, cycle.pod)
+    return mask
+
+
+def _values(column: LabelColumn, nodes: Mask) -> Mask:
+    """Which values of the label occur among ``nodes``."""
+    occurs = np.zeros(len(column.values) + 1, dtype=np.bool_)
+    occurs[column.codes[nodes]] = True
+    return occurs[:-1]
+
+
+def _selected(snapshot: Snapshot, namespace: str, selector: Selector) -> Mask:
+    """Which pod slots a constraint counts: not the terminating, and none where the selector is empty."""
+
+    def test(group: Group) -> bool:
+        return (
+            not selector.empty
+            and group.namespace == namespace
+            and not group.terminating
+            and selector.matches(group.labels)
+        )
+
+    return snapshot.pods.matching(("spread", namespace, selector), test)
+
+
+def _count(cycle: Cycle, constraint: Constraint, nodes: Mask) -> None:
+    """Fill ``constraint.counts`` with the matching pods on ``nodes``."""
+    on_nodes = cycle.snapshot.pods.count(_selected(cycle.snapshot, cycle.pod.namespace, constraint.selector))
+    kept = nodes & constraint.column.present
+    counts = np.bincount(constraint.column.codes[kept], weights=on_nodes[kept], minlength=len(constraint.column.values))
+    constraint.counts = counts.astype(np.int64)

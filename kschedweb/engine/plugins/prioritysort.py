@@ -1,0 +1,17 @@
+"""PrioritySort takes the pod with the higher priority first, and of equals the one queued earlier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine.objects.pod import Pod
+
+
+class PrioritySort:
+    name = "PrioritySort"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        pass
+
+    def less(self, a: Pod, a_queued: float, b: Pod, b_queued: float) -> bool:
+        return a.priority > b.priority or (a.priority == b.priority and a_queued < b_queued)

@@ -1,0 +1,20 @@
+"""SchedulingGates keeps a pod out of the queue while its spec names scheduling gates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine.framework.status import SUCCESS, Status, unresolvable
+from kschedweb.engine.objects.pod import Pod
+
+
+class SchedulingGates:
+    name = "SchedulingGates"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        pass
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        if not pod.gates:
+            return SUCCESS
+        return unresolvable(f"waiting for scheduling gates: [{' '.join(pod.gates)}]")

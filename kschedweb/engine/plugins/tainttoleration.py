@@ -1,0 +1,50 @@
+"""TaintToleration rejects nodes with taints the pod does not tolerate, and prefers nodes with fewer soft ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.columns import Ints, Rows
+from kschedweb.engine.framework.interface import Cycle, Verdicts
+from kschedweb.engine.framework.scoring import default_normalize
+from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unresolvable
+from kschedweb.engine.nodematching import tolerates
+from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, tolerated
+
+REJECTED = unresolvable("node(s) had untolerated taint(s)")
+
+
+class TaintToleration:
+    name = "TaintToleration"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        pass
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        return Verdicts.where(~tolerates(cycle.snapshot, cycle.pod)[rows], REJECTED)
+
+    def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
+        cycle.state[self.name] = tuple(
+            toleration for toleration in cycle.pod.tolerations if toleration.effect in ("", PREFER_NO_SCHEDULE)
+        )
+        return SUCCESS
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """The number of PreferNoSchedule taints the pod does not tolerate."""
+        if self.name not in cycle.state:
+            raise CycleError(
+                'running Score plugins: plugin "TaintToleration" failed with: '
+                'error reading "PreScoreTaintToleration" from cycleState: not found'
+            )
+        codes, sets = cycle.snapshot.taint_sets()
+        tolerations = cycle.state[self.name]
+        counts = [
+            sum(taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, tolerations) for taint in taints)
+            for taints in sets
+        ]
+        return np.array(counts, dtype=np.int64)[codes[rows]]
+
+    def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
+        return default_normalize(scores, reverse=True)

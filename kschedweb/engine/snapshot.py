@@ -1,0 +1,212 @@
+"""The cluster as columns: one row a node, in the order in which the scheduler walks them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from kschedweb.engine.cluster import ClusterObjects
+from kschedweb.engine.columns import Ints, LabelColumn, Mask, grown
+from kschedweb.engine.objects.access import Json, ObjectError, reference
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import CPU, EPHEMERAL, MEMORY, is_scalar
+from kschedweb.engine.objects.taints import Taint
+from kschedweb.engine.pods import PodTable
+
+Result = TypeVar("Result")
+BASIC = (CPU, MEMORY, EPHEMERAL)
+FINISHED = frozenset({"Succeeded", "Failed"})
+
+
+class Snapshot:
+    """Nodes, bound pods and everything else that decisions read.
+
+    ``allocatable`` and ``requested`` are int64[nodes, resources] in milli-CPU and whole units, ``resources`` names
+    their columns; ``nonzero`` is int64[nodes, 2] (milli-CPU, bytes) with defaults for what is not asked for;
+    ``pod_limit`` and ``pod_count`` are int64[nodes]. Nodes do not change after construction; ``add_pod`` and
+    ``remove_pod`` update rows in place, and ``copy`` gives a snapshot that can change on its own.
+    """
+
+    def __init__(self, nodes: Iterable[Node] = ()) -> None:
+        listed = list(nodes)
+        self.nodes = _walk_order(listed)
+        self.names = [node.name for node in self.nodes]
+        self.index = {name: position for position, name in enumerate(self.names)}
+        self.images = _image_states(listed, self.index)
+        self.objects = ClusterObjects()
+        self.pending: list[Pod] = []
+        self.problems: list[tuple[str, str]] = []
+        self.pods = PodTable(len(self.nodes))
+        self.ports: dict[tuple[str, int], dict[str, Ints]] = {}
+        self._memo: dict[Hashable, Any] = {}
+        self._fill_columns()
+
+    def _fill_columns(self) -> None:
+        scalars = sorted({name for node in self.nodes for name in node.allocatable if is_scalar(name)})
+        self.resources = {name: column for column, name in enumerate([*BASIC, *scalars])}
+        size = len(self.nodes)
+        self.allocatable: Ints = np.zeros((size, len(self.resources)), dtype=np.int64)
+        self.pod_limit: Ints = np.zeros(size, dtype=np.int64)
+        for row, node in enumerate(self.nodes):
+            for name, amount in node.allocatable.items():
+                if (column := self.resources.get(name)) is not None:
+                    self.allocatable[row, column] = amount
+            self.pod_limit[row] = node.allocatable.get("pods", 0)
+        self.unschedulable: Mask = np.array([node.unschedulable for node in self.nodes], dtype=np.bool_)
+        self.requested: Ints = np.zeros_like(self.allocatable)
+        self.nonzero: Ints = np.zeros((size, 2), dtype=np.int64)
+        self.pod_count: Ints = np.zeros(size, dtype=np.int64)
+
+    @classmethod
+    def from_objects(cls, objects: Iterable[Any], *, keep_finished: bool = False) -> Snapshot:
+        """A snapshot of raw Kubernetes objects of any kinds.
+
+        What cannot be understood is left out and listed in ``problems`` as (object, reason). Pods that have
+        finished are left out, as the scheduler's informer leaves them out, unless ``keep_finished``.
+        """
+        problems: list[tuple[str, str]] = []
+        nodes: dict[str, Node] = {}
+        pods: dict[str, Pod] = {}
+        others: list[Json] = []
+        for raw in objects:
+            try:
+                kind = raw.get("kind") if isinstance(raw, dict) else None
+                if kind == "Node":
+                    node = Node.read(raw)
+                    nodes[node.name] = node
+                elif kind == "Pod":
+                    pod = Pod.read(raw)
+                    if keep_finished or (raw.get("status") or {}).get("phase") not in FINISHED:
+                        pods[pod.key] = pod
+                elif isinstance(raw, dict):
+                    others.append(raw)
+                else:
+                    raise ObjectError("is not a Kubernetes object")
+            except ObjectError as error:
+                problems.append((reference(raw), str(error)))
+        snapshot = cls(nodes.values())
+        snapshot.problems = problems
+        snapshot._keep(others)
+        for pod in pods.values():
+            if not pod.node_name:
+                snapshot.pending.append(pod)
+            elif pod.node_name in snapshot.index:
+                snapshot.add_pod(pod, snapshot.index[pod.node_name])
+            else:
+                problems.append((f"Pod {pod.key}", f"is bound to node {pod.node_name}, which is not among the objects"))
+        return snapshot
+
+    def _keep(self, others: list[Json]) -> None:
+        for raw in others:
+            try:
+                self.objects.add(raw)
+            except ObjectError as error:
+                self.problems.append((reference(raw), str(error)))
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def copy(self) -> Snapshot:
+        """A snapshot whose pods can change without these changing; nodes and other objects are shared."""
+        other = object.__new__(Snapshot)
+        other.__dict__.update(self.__dict__)
+        other.pending, other.pods = list(self.pending), self.pods.copy()
+        other.requested, other.nonzero = self.requested.copy(), self.nonzero.copy()
+        other.pod_count = self.pod_count.copy()
+        other.ports = {port: {ip: counts.copy() for ip, counts in ips.items()} for port, ips in self.ports.items()}
+        return other
+
+    def pod(self, key: str) -> Pod:
+        """The pod ``namespace/name``, bound or pending; raises KeyError where there is none."""
+        if (slot := self.pods.slots.get(key)) is not None and (pod := self.pods.pods[slot]) is not None:
+            return pod
+        for pod in self.pending:
+            if pod.key == key:
+                return pod
+        raise KeyError(key)
+
+    def add_pod(self, pod: Pod, node: int) -> None:
+        """Put ``pod`` on the node at position ``node``."""
+        self.pods.add(pod, node)
+        self._account(pod, node, 1)
+
+    def remove_pod(self, key: str) -> Pod:
+        """Take a bound pod off its node; raises KeyError where it is not bound."""
+        pod, node = self.pods.remove(key)
+        self._account(pod, node, -1)
+        return pod
+
+    def _account(self, pod: Pod, node: int, sign: int) -> None:
+        for name, amount in pod.occupied.items():
+            if (column := self._column(name)) is not None:
+                self.requested[node, column] += sign * amount
+        cpu, memory = pod.occupied_nonzero
+        self.nonzero[node, 0] += sign * cpu
+        self.nonzero[node, 1] += sign * memory
+        self.pod_count[node] += sign
+        for ip, protocol, port in pod.host_ports:
+            ips = self.ports.setdefault((protocol, port), {})
+            if ip not in ips:
+                ips[ip] = np.zeros(len(self.nodes), dtype=np.int64)
+            ips[ip][node] += sign
+
+    def _column(self, name: str) -> int | None:
+        column = self.resources.get(name)
+        if column is None and is_scalar(name):
+            # The dictionary may be shared with a copy, whose arrays stay as wide as they were.
+            self.resources = {**self.resources, name: len(self.resources)}
+            column = self.resources[name]
+            self.allocatable = grown(self.allocatable, len(self.resources))
+            self.requested = grown(self.requested, len(self.resources))
+        return column
+
+    def amounts(self, array: Ints, name: str) -> Ints:
+        """The column of ``array`` for resource ``name``, zeros where no node has it. Shape [nodes]."""
+        column = self.resources.get(name)
+        return array[:, column] if column is not None else np.zeros(len(self.nodes), dtype=np.int64)
+
+    def memo(self, key: Hashable, compute: Callable[[], Result]) -> Result:
+        """``compute()``, kept under ``key``; only for what depends on nodes and other objects, never on pods."""
+        try:
+            return self._memo[key]  # type: ignore[no-any-return]
+        except KeyError:
+            result = self._memo[key] = compute()
+            return result
+
+    def label(self, key: str) -> LabelColumn:
+        """The nodes' values of label ``key``."""
+        return self.memo(("label", key), lambda: LabelColumn(node.labels.get(key) for node in self.nodes))
+
+    def taint_sets(self) -> tuple[np.ndarray[Any, np.dtype[np.int32]], list[tuple[Taint, ...]]]:
+        """Codes int32[nodes] and the distinct taint lists they index."""
+
+        def compute() -> tuple[np.ndarray[Any, np.dtype[np.int32]], list[tuple[Taint, ...]]]:
+            known: dict[tuple[Taint, ...], int] = {}
+            codes = np.array([known.setdefault(node.taints, len(known)) for node in self.nodes], dtype=np.int32)
+            return codes, list(known)
+
+        return self.memo("taint sets", compute)
+
+
+def _walk_order(nodes: list[Node]) -> list[Node]:
+    """Zones in order of appearance, one node of each in turn (specification 1.2)."""
+    zones: dict[str, list[Node]] = {}
+    for node in nodes:
+        zones.setdefault(node.zone, []).append(node)
+    longest = max(map(len, zones.values()), default=0)
+    return [zone[turn] for turn in range(longest) for zone in zones.values() if turn < len(zone)]
+
+
+def _image_states(nodes: list[Node], index: dict[str, int]) -> dict[str, tuple[int, list[int]]]:
+    """Image name -> (bytes, positions of the nodes that have it); the first node to name an image sets its size."""
+    states: dict[str, tuple[int, list[int]]] = {}
+    for node in nodes:
+        for names, size in node.images:
+            for name in names:
+                rows = states.setdefault(name, (size, []))[1]
+                if not rows or rows[-1] != index[node.name]:
+                    rows.append(index[node.name])
+    return states
