@@ -27,6 +27,7 @@ PATIENCE = 5  # seconds that running work is given to come to an end
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
+    os.environ.setdefault("KSCHEDWEB_LOG_LEVEL", "WARNING")
     with env.one_line_errors():
         host = env.text("KSCHEDWEB_HOST") or "127.0.0.1"
         listener = listen(host, env.integer("KSCHEDWEB_PORT", 8000, 1, 65535))
