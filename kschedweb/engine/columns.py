@@ -49,13 +49,3 @@ def grown(array: NDArray[np.int64], columns: int) -> NDArray[np.int64]:
     wider = np.zeros((array.shape[0], columns), dtype=np.int64)
     wider[:, : array.shape[1]] = array
     return wider
-
-
-def count_by(codes: Codes, size: int, weights: Ints | None = None) -> Ints:
-    """How much falls on each code from 0 to ``size`` - 1; codes of -1 are left out."""
-    kept = codes >= 0
-    if weights is None:
-        return np.bincount(codes[kept], minlength=size).astype(np.int64)
-    totals = np.zeros(size, dtype=np.int64)
-    np.add.at(totals, codes[kept], weights[kept])
-    return totals

@@ -53,8 +53,7 @@ class Scheduler:
         self.snapshot = snapshot
         self.configuration = configuration
         self._frameworks = {
-            profile.scheduler_name: Framework(profile, registry or in_tree())
-            for profile in configuration.profiles
+            profile.scheduler_name: Framework(profile, registry or in_tree()) for profile in configuration.profiles
         }
         self._start = 0  # where the search for feasible nodes begins; shared by all profiles
 
@@ -185,7 +184,8 @@ class Scheduler:
             percentage = max(MIN_PERCENTAGE, 50 - nodes // 125)
         return max(MIN_FEASIBLE, nodes * percentage // 100)
 
-    def _choose(self, framework: Framework, cycle: Cycle, feasible: NDArray[np.intp]) -> int:
+    @staticmethod
+    def _choose(framework: Framework, cycle: Cycle, feasible: NDArray[np.intp]) -> int:
         if len(feasible) == 1:
             return int(feasible[0])
         skipped = framework.pre_score(cycle, feasible)

@@ -55,7 +55,8 @@ def tolerates(snapshot: Snapshot, pod: Pod) -> Mask:
         all(taint.effect not in (NO_SCHEDULE, NO_EXECUTE) or tolerated(taint, pod.tolerations) for taint in taints)
         for taints in sets
     ]
-    return np.array(accepts, dtype=np.bool_)[codes]
+    mask: Mask = np.array(accepts, dtype=np.bool_)[codes]
+    return mask
 
 
 def _label_test(condition: Requirement) -> Callable[[str | None], bool]:

@@ -48,7 +48,8 @@ class Verdicts:
 
     @property
     def passes(self) -> Mask:
-        return self.codes == 0
+        passes: Mask = self.codes == 0
+        return passes
 
     @classmethod
     def where(cls, rejected: Mask, status: Status) -> Verdicts:

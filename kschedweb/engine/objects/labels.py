@@ -96,30 +96,36 @@ def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement
     """A checked requirement; raises SelectorError where Kubernetes' parser refuses it."""
     if not is_qualified_name(key):
         raise SelectorError(f'key: Invalid value: "{key}"')
-    if operator in ("In", "NotIn"):
-        if not values:
-            raise SelectorError("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty")
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            raise SelectorError("values: Invalid value: values set must be empty for exists and does not exist")
-    elif operator in ("Gt", "Lt"):
-        if len(values) != 1:
-            raise SelectorError("values: Invalid value: for 'Gt', 'Lt' operators, exactly one value is required")
-        if parse_int(values[0]) is None:
-            raise SelectorError("values[0]: Invalid value: for 'Gt', 'Lt' operators, the value must be an integer")
-    else:
-        raise SelectorError(f'"{operator}" is not a valid label selector operator')
+    if problem := _arity(operator, values):
+        raise SelectorError(problem)
     for value in values:
         if not is_label_value(value):
             raise SelectorError(f'values: Invalid value: "{value}"')
     return Requirement(key, operator, values)
 
 
+def _arity(operator: str, values: tuple[str, ...]) -> str:
+    """What is wrong with the number or form of ``values``; "" where nothing is."""
+    if operator in ("In", "NotIn"):
+        return "" if values else "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"
+    if operator in ("Exists", "DoesNotExist"):
+        return "values: Invalid value: values set must be empty for exists and does not exist" if values else ""
+    if operator not in ("Gt", "Lt"):
+        return f'"{operator}" is not a valid label selector operator'
+    if len(values) != 1:
+        return "values: Invalid value: for 'Gt', 'Lt' operators, exactly one value is required"
+    if parse_int(values[0]) is None:
+        return "values[0]: Invalid value: for 'Gt', 'Lt' operators, the value must be an integer"
+    return ""
+
+
 def label_selector(raw: Json | None, path: str = "") -> Selector:
     """A metav1.LabelSelector: ``None`` matches nothing, ``{}`` everything. Raises SelectorError."""
     if raw is None:
         return NOTHING
-    requirements = [requirement(key, "In", (value,)) for key, value in sorted(string_map(raw, "matchLabels", path).items())]
+    requirements = [
+        requirement(key, "In", (value,)) for key, value in sorted(string_map(raw, "matchLabels", path).items())
+    ]
     for expression in objects(raw, "matchExpressions", path):
         operator = text(expression, "operator")
         if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedweb.engine.objects.access import Json, ObjectError, boolean, integer, mapping, objects, string_map, text, texts
+from kschedweb.engine.objects.access import (
+    Json,
+    ObjectError,
+    boolean,
+    integer,
+    mapping,
+    objects,
+    string_map,
+    text,
+    texts,
+)
 from kschedweb.engine.objects.quantity import read_list
 from kschedweb.engine.objects.resources import units
 from kschedweb.engine.objects.taints import Taint, read_taints

@@ -5,9 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from kschedweb.engine.objects.access import Json, ObjectError, boolean, integer, mapping, objects, sequence, string_map, text
+from kschedweb.engine.objects.access import (
+    Json,
+    ObjectError,
+    boolean,
+    integer,
+    mapping,
+    objects,
+    sequence,
+    string_map,
+    text,
+)
 from kschedweb.engine.objects.affinity import NodeAffinity, PodAffinity, read_pod_affinity
-from kschedweb.engine.objects.resources import CPU, DEFAULT_REQUESTS, MEMORY, Amounts, PodResources, read_resources, units
+from kschedweb.engine.objects.resources import (
+    CPU,
+    DEFAULT_REQUESTS,
+    MEMORY,
+    Amounts,
+    PodResources,
+    read_resources,
+    units,
+)
 from kschedweb.engine.objects.spread import SpreadConstraint, read_constraint
 from kschedweb.engine.objects.taints import Toleration, read_tolerations
 
@@ -93,10 +111,10 @@ class Pod:
             node_name=text(spec, "nodeName", "spec."),
             scheduler_name=text(spec, "schedulerName", "spec.") or DEFAULT_SCHEDULER,
             priority=integer(spec, "priority", path="spec."),
-            node_selector=None
-            if spec.get("nodeSelector") is None
-            else string_map(spec, "nodeSelector", "spec."),
-            node_affinity=NodeAffinity.read(mapping(affinity, "nodeAffinity", "spec.affinity."), "spec.affinity.nodeAffinity."),
+            node_selector=None if spec.get("nodeSelector") is None else string_map(spec, "nodeSelector", "spec."),
+            node_affinity=NodeAffinity.read(
+                mapping(affinity, "nodeAffinity", "spec.affinity."), "spec.affinity.nodeAffinity."
+            ),
             pod_affinity=read_pod_affinity(affinity, namespace),
             tolerations=read_tolerations(spec, "tolerations", "spec."),
             spread_constraints=tuple(
@@ -105,7 +123,9 @@ class Pod:
             host_ports=_host_ports(containers, inits, boolean(spec, "hostNetwork", "spec.")),
             images=_images(spec, containers, inits),
             container_count=len(containers) + len(inits),
-            gates=tuple(text(gate, "name", "spec.schedulingGates.") for gate in objects(spec, "schedulingGates", "spec.")),
+            gates=tuple(
+                text(gate, "name", "spec.schedulingGates.") for gate in objects(spec, "schedulingGates", "spec.")
+            ),
             terminating=metadata.get("deletionTimestamp") is not None,
             nominated_node=text(status, "nominatedNodeName", "status."),
             controller=_controller(metadata),

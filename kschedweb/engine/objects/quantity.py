@@ -33,7 +33,7 @@ def parse(quantity: str) -> int:
     else:
         scaled, power = digits, (int(exponent[1:]) if exponent else _DECIMAL[suffix]) - len(fraction)
     power += 9
-    amount = scaled * 10**power if power >= 0 else -(-scaled // 10**-power)
+    amount: int = scaled * 10**power if power >= 0 else -(-scaled // 10**-power)
     amount = min(amount, _MAX)
     return -amount if sign == "-" else amount
 

@@ -23,11 +23,7 @@ def is_extended(name: str) -> bool:
 
 def is_scalar(name: str) -> bool:
     """Whether the scheduler counts ``name`` beside CPU, memory and ephemeral storage."""
-    return (
-        is_extended(name)
-        or name.startswith(("hugepages-", "attachable-volumes-"))
-        or "kubernetes.io/" in name
-    )
+    return is_extended(name) or name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name
 
 
 def pod_level(name: str) -> bool:
@@ -126,7 +122,9 @@ def read_resources(spec: Json, status: Json) -> PodResources:
         for item in objects(status, key, "status.")
     }
     containers = tuple(_container(item, reported, "spec.containers") for item in objects(spec, "containers", "spec."))
-    inits = tuple(_container(item, reported, "spec.initContainers") for item in objects(spec, "initContainers", "spec."))
+    inits = tuple(
+        _container(item, reported, "spec.initContainers") for item in objects(spec, "initContainers", "spec.")
+    )
     resources = PodResources(containers, inits, read_list(spec, "overhead", "spec."))
     pod_requests, pod_running = _pod_level(spec, status, resources)
     resize = next((c for c in objects(status, "conditions", "status.") if c.get("type") == "PodResizePending"), {})
@@ -146,7 +144,9 @@ def _container(raw: Json, reported: dict[str, Json], path: str) -> Container:
     return Container(text(raw, "name"), {**limits, **requests}, raw.get("restartPolicy") == "Always", running)
 
 
-def _pod_level(spec: Json, status: Json, resources: PodResources) -> tuple[Amounts | None, tuple[Amounts, Amounts] | None]:
+def _pod_level(
+    spec: Json, status: Json, resources: PodResources
+) -> tuple[Amounts | None, tuple[Amounts, Amounts] | None]:
     if spec.get("resources") is None:
         return None, None
     asked = mapping(spec, "resources", "spec.")

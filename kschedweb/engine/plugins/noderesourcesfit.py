@@ -19,6 +19,7 @@ from kschedweb.engine.snapshot import BASIC, Snapshot
 TOO_MANY_PODS = "Too many pods"
 MISSING = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
 MAX_CUSTOM_SCORE = 10
+Failure = tuple[str, Mask, Mask | None]  # reason, where there is no room now, where there never is
 LEAST, MOST, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
 
 
@@ -42,7 +43,8 @@ class NodeResourcesFit:
         if self.name not in cycle.state:
             return Verdicts.uniform(cycle.size(rows), MISSING)
         snapshot = cycle.snapshot
-        failures = [(TOO_MANY_PODS, (snapshot.pod_count + 1 > snapshot.pod_limit)[rows], None)]
+        full = (snapshot.pod_count + 1 > snapshot.pod_limit)[rows]
+        failures: list[Failure] = [(TOO_MANY_PODS, full, None)]
         for name, wanted in self._checked(cycle.state[self.name]):
             allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
             free = allocatable - snapshot.amounts(snapshot.requested, name)[rows]
@@ -103,7 +105,9 @@ def requested_after(cycle: Cycle, rows: Rows, name: str) -> tuple[Ints, Ints]:
 
 def broken_line(shape: list[dict[str, int]]) -> Ints:
     """The score at each utilisation from 0 to 100, on straight lines between the points of ``shape``."""
-    points = [(int(point["utilization"]), int(point["score"]) * (MAX_NODE_SCORE // MAX_CUSTOM_SCORE)) for point in shape]
+    points = [
+        (int(point["utilization"]), int(point["score"]) * (MAX_NODE_SCORE // MAX_CUSTOM_SCORE)) for point in shape
+    ]
     curve = np.zeros(MAX_NODE_SCORE + 1, dtype=np.int64)
     for utilization in range(MAX_NODE_SCORE + 1):
         curve[utilization] = _interpolated(points, utilization)
@@ -123,7 +127,7 @@ def _interpolated(points: list[tuple[int, int]], utilization: int) -> int:
     return previous[1] if previous else 0
 
 
-def _combined(failures: list[tuple[str, Mask, Mask | None]]) -> Verdicts:
+def _combined(failures: list[Failure]) -> Verdicts:
     """One status for each combination of failures that occurs; unresolvable where the node can never have room."""
     bits = np.zeros(len(failures[0][1]), dtype=np.int64)
     for position, (_, short, never) in enumerate(failures):
@@ -140,7 +144,7 @@ def _combined(failures: list[tuple[str, Mask, Mask | None]]) -> Verdicts:
     return Verdicts(table[codes], statuses)
 
 
-def _status(failures: list[tuple[str, Mask, Mask | None]], kind: int) -> Status:
+def _status(failures: list[Failure], kind: int) -> Status:
     reasons = tuple(reason for position, (reason, _, _) in enumerate(failures) if kind >> (2 * position) & 1)
     never = any(kind >> (2 * position + 1) & 1 for position in range(len(failures)))
     return Status(Code.UNRESOLVABLE if never else Code.UNSCHEDULABLE, reasons)

@@ -63,7 +63,7 @@ class PodTopologySpread:
 
     def __init__(self, args: dict[str, Any]) -> None:
         self.system = args.get("defaultingType", "System") == "System"
-        self.defaults = SYSTEM_DEFAULTS
+        self.defaults: tuple[SpreadConstraint, ...] = SYSTEM_DEFAULTS
         if not self.system:
             self.defaults = tuple(
                 SpreadConstraint(int(item["maxSkew"]), item["topologyKey"], item["whenUnsatisfiable"])
@@ -108,9 +108,7 @@ class PodTopologySpread:
         try:
             constraints = self._constraints(cycle, hard=False)
         except CycleError as problem:
-            return error(
-                f"calculating preScoreState: obtaining pod's soft topology spread constraints: {problem}"
-            )
+            return error(f"calculating preScoreState: obtaining pod's soft topology spread constraints: {problem}")
         if not constraints:
             return SKIP
         snapshot = cycle.snapshot

@@ -1,0 +1,70 @@
+"""The engine's command line.
+
+python -m kschedweb.engine explain [--mode each|sequence] < scenarios.jsonl
+python -m kschedweb.engine schedule [--summary] < scenarios.jsonl
+python -m kschedweb.engine validate < config.yaml
+
+Bad input ends it with status 2 and one line on stderr that says where.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from kschedweb.engine.config import cli_validate
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.scenario import Scenario, ScenarioError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        if options.command == "validate":
+            print(json.dumps(cli_validate(sys.stdin.read()), ensure_ascii=False))
+            return 0
+        for line, scenario in _scenarios():
+            try:
+                print(json.dumps(_answer(scenario, options), ensure_ascii=False), flush=True)
+            except CycleError as error:
+                raise ScenarioError(f"line {line}: {scenario.name}: {error}") from None
+    except (ScenarioError, UnicodeDecodeError) as error:
+        print(f"kschedweb.engine: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m kschedweb.engine", description="kube-scheduler's decisions.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    explain = commands.add_parser("explain", help="every verdict and score for each pending pod of each scenario")
+    explain.add_argument("--mode", choices=("each", "sequence"), help="in place of the scenarios' own mode")
+    schedule = commands.add_parser("schedule", help="the whole cycle for each pending pod, in order")
+    schedule.add_argument("--summary", action="store_true", help="throughput and latency instead of placements")
+    commands.add_parser("validate", help="a KubeSchedulerConfiguration, defaulted, or its errors")
+    return parser
+
+
+def _scenarios() -> Iterator[tuple[int, Scenario]]:
+    for number, line in enumerate(sys.stdin, start=1):
+        if line.strip():
+            try:
+                yield number, Scenario.parse(line)
+            except ScenarioError as error:
+                raise ScenarioError(f"line {number}: {error}") from None
+
+
+def _answer(scenario: Scenario, options: argparse.Namespace) -> dict[str, Any]:
+    if options.command == "explain":
+        return scenario.explain(options.mode)
+    if options.summary:
+        return scenario.summary(time.perf_counter)
+    return scenario.schedule()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""A cluster described in JSON, the pods that wait in it, and the configuration that schedules them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kschedweb.engine.config import Configuration, load
+from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.objects.access import Json, ObjectError, reference
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.snapshot import Snapshot
+
+EACH, SEQUENCE = "each", "sequence"
+EMPTY = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be run; the text says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """``snapshot`` is changed by running the scenario: one scenario is run once."""
+
+    name: str
+    configuration: Configuration
+    snapshot: Snapshot
+    pending: list[Pod]
+    mode: str
+
+    @classmethod
+    def parse(cls, text: str) -> Scenario:
+        """Read one scenario; raises ScenarioError."""
+        try:
+            raw = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ScenarioError(f"is not JSON: {error}") from None
+        if not isinstance(raw, dict):
+            raise ScenarioError("must be a JSON object")
+        name = str(raw.get("name", ""))
+        try:
+            return cls(name, _configuration(raw), _snapshot(raw), _pending(raw), _mode(raw))
+        except ScenarioError as error:
+            raise ScenarioError(f"{name}: {error}" if name else str(error)) from None
+
+    def explain(self, mode: str | None = None) -> Json:
+        """The verdicts and scores for each pending pod, in the form of the conformance files."""
+        scheduler = Scheduler(self.snapshot, self.configuration)
+        pods = []
+        for pod in self.pending:
+            explanation = scheduler.explain(pod)
+            pods.append(explanation.to_dict())
+            if (mode or self.mode) == SEQUENCE and explanation.chosen is not None:
+                scheduler.bind(pod, explanation.nodes[explanation.chosen])
+        order = self.snapshot.names if pods and self.snapshot.names else None
+        return {"name": self.name, "nodeOrder": order, "pods": pods or None}
+
+    def schedule(self) -> Json:
+        """The placements of the pending pods, one after the other."""
+        placements = Scheduler(self.snapshot, self.configuration).schedule(self.pending)
+        return {"name": self.name, "placements": [placement.to_dict() for placement in placements] or None}
+
+    def summary(self, clock: Callable[[], float]) -> Json:
+        """Throughput and latency of scheduling the pending pods; ``clock`` gives seconds."""
+        scheduler = Scheduler(self.snapshot, self.configuration)
+        scheduled, milliseconds = 0, []
+        start = clock()
+        for pod in self.pending:
+            before = clock()
+            scheduled += bool(scheduler.schedule_one(pod).node)
+            milliseconds.append((clock() - before) * 1000)
+        seconds, number = clock() - start, len(milliseconds)
+        milliseconds.sort()
+        return {
+            "Pods": number,
+            "Scheduled": scheduled,
+            "Failed": number - scheduled,
+            "Seconds": seconds,
+            "PodsPerSecond": number / seconds if seconds else 0.0,
+            "P50": milliseconds[number // 2] if number else 0.0,
+            "P99": milliseconds[number * 99 // 100] if number else 0.0,
+        }
+
+
+def _configuration(raw: Json) -> Configuration:
+    document = raw.get("config")
+    loaded = load(EMPTY if document is None else document)
+    if loaded.configuration is None:
+        raise ScenarioError(f"config: {'; '.join(loaded.errors)}")
+    return loaded.configuration
+
+
+def _mode(raw: Json) -> str:
+    mode = raw.get("mode") or EACH
+    if mode not in (EACH, SEQUENCE):
+        raise ScenarioError(f'mode: must be "{EACH}" or "{SEQUENCE}"')
+    return str(mode)
+
+
+def _list(raw: Json, key: str) -> list[Any]:
+    value = raw.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise ScenarioError(f"{key}: must be a list")
+    return value
+
+
+def _snapshot(raw: Json) -> Snapshot:
+    snapshot = Snapshot.from_objects(_list(raw, "objects"), keep_finished=True)
+    # kube-scheduler's cache keeps pods of nodes it does not know; they change no decision.
+    problems = [problem for problem in snapshot.problems if not problem[1].startswith("is bound to node ")]
+    if problems:
+        raise ScenarioError("objects: {}: {}".format(*problems[0]))
+    if snapshot.pending:
+        raise ScenarioError(f"objects: Pod {snapshot.pending[0].key}: has no nodeName: list it under pending")
+    return snapshot
+
+
+def _pending(raw: Json) -> list[Pod]:
+    pods = []
+    for position, item in enumerate(_list(raw, "pending")):
+        if not isinstance(item, dict) or item.get("kind") != "Pod":
+            raise ScenarioError(f"pending[{position}]: must be a Pod, is {reference(item)}")
+        try:
+            pods.append(Pod.read(item))
+        except ObjectError as error:
+            raise ScenarioError(f"pending[{position}]: {reference(item)}: {error}") from None
+    return pods
