@@ -61,7 +61,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    # First, so that an error anywhere below it has a request id.
+    "kschedweb.health.HealthMiddleware",
+    # Before all the rest, so that an error anywhere below it has a request id.
     "django_structlog.middlewares.RequestMiddleware",
     "kschedweb.dashboard.problems.ProblemMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -123,7 +124,7 @@ CACHES = {
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
 
-CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_BROKER_URL = REDIS_URL or "memory://localhost"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.support.processes import free_port
 
-READ = re.compile(r'\benv\.(text|secret|words|boolean|integer)\(\s*"(\w+)"')
+READ = re.compile(r"""\benv\.(text|secret|words|boolean|integer)\(\s*["'](\w+)["']""")
 
 
 def environment(**more: str) -> dict[str, str]:
