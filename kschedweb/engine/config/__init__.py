@@ -1,0 +1,24 @@
+"""KubeSchedulerConfiguration v1: types, defaults, merge and validation as kube-scheduler 1.36 does them."""
+
+from __future__ import annotations
+
+from kschedweb.engine.config.fields import Problem
+from kschedweb.engine.config.loading import DEFAULT_DOCUMENT, Loaded, cli_validate, load
+from kschedweb.engine.config.model import Configuration, Profile
+from kschedweb.engine.config.registry import PluginRef
+
+__all__ = [
+    "Configuration",
+    "Loaded",
+    "PluginRef",
+    "Problem",
+    "Profile",
+    "cli_validate",
+    "default_document",
+    "load",
+]
+
+
+def default_document() -> str:
+    """Return the YAML text a new policy starts with: kube-scheduler's defaults."""
+    return DEFAULT_DOCUMENT

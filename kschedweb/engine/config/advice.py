@@ -1,0 +1,147 @@
+"""Warnings: what kube-scheduler takes without a word, but does not heed or does otherwise than it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kschedweb.engine.config.golang import quote
+from kschedweb.engine.config.model import Configuration, Profile
+from kschedweb.engine.config.registry import Registry
+from kschedweb.engine.config.schema import PLACEMENT_POINTS
+
+Fields = dict[str, Any]
+_WEIGHED = ("score", "placementScore", "multiPoint")
+_NEEDS_PRE_SCORE = ("TaintToleration", "PodTopologySpread", "InterPodAffinity")
+_FILES = ("certFile", "keyFile", "caFile")
+
+
+def warnings(written: Fields, configuration: Configuration, registry: Registry) -> list[str]:
+    """Return warnings for a valid configuration, each as ``<path>: <sentence>``.
+
+    ``written`` is the decoded document before defaults, so that only what somebody wrote is spoken of.
+    """
+    return [f"{path}: {said}" for path, said in _all(written, configuration, registry)]
+
+
+def _all(written: Fields, configuration: Configuration, registry: Registry) -> Iterator[tuple[str, str]]:
+    if written["percentageOfNodesToScore"] == 100:
+        yield "percentageOfNodesToScore", "at 100 the search never stops early: every node is looked at for every pod"
+    if written["enableProfiling"] is False and written["enableContentionProfiling"]:
+        yield "enableContentionProfiling", "has no effect while enableProfiling is false"
+    yield from _election(written["leaderElection"])
+    for index, (before, profile) in enumerate(zip(written["profiles"] or [], configuration.profiles, strict=False)):
+        path = f"profiles[{index}]"
+        if before["percentageOfNodesToScore"] == 100:
+            yield f"{path}.percentageOfNodesToScore", "at 100 the search never stops early"
+        yield from _plugins(before["plugins"] or {}, f"{path}.plugins", registry)
+        yield from _scoring(profile, path)
+        yield from _plugin_config(before, profile, f"{path}.pluginConfig", registry)
+    yield from _extenders(written, configuration)
+
+
+def _election(election: Fields) -> Iterator[tuple[str, str]]:
+    if election["leaderElect"] is False:
+        for name in ("leaseDuration", "renewDeadline", "retryPeriod"):
+            if election[name]:
+                yield f"leaderElection.{name}", "has no effect while leaderElect is false"
+
+
+def _plugins(plugins: Fields, path: str, registry: Registry) -> Iterator[tuple[str, str]]:
+    for point, sets in plugins.items():
+        for index, plugin in enumerate(sets["enabled"] or ()):
+            yield from _enabled(point, plugin, f"{path}.{point}.enabled[{index}]", registry)
+        names = [plugin["name"] for plugin in sets["disabled"] or ()]
+        for index, name in enumerate(names):
+            at, spec = f"{path}.{point}.disabled[{index}]", registry.get(name)
+            if name == "*":
+                continue
+            if "*" in names:
+                yield at, f'{quote(name)} need not be listed: "*" disables all default plugins'
+            elif spec is None:
+                yield at, f"there is no plugin {quote(name)}, so nothing is disabled"
+            elif point != "multiPoint" and point not in spec.points:
+                yield at, f"{quote(name)} does not run at {point}, so nothing is disabled"
+        for index, plugin in enumerate(sets["disabled"] or ()):
+            if plugin["weight"] is not None:
+                yield f"{path}.{point}.disabled[{index}].weight", "a disabled plugin has no weight"
+
+
+def _enabled(point: str, plugin: Fields, path: str, registry: Registry) -> Iterator[tuple[str, str]]:
+    name, weight = plugin["name"], plugin["weight"]
+    spec = registry.get(name)
+    if spec is None:
+        return
+    if spec.gate:
+        yield path, f"{quote(name)} does nothing unless the feature gate {spec.gate} is on"
+    if weight is None:
+        return
+    scores = spec.points & {"score", "placementScore"}
+    if point not in _WEIGHED:
+        yield f"{path}.weight", f"a weight counts at score and multiPoint only, not at {point}"
+    elif point == "multiPoint" and not scores:
+        yield f"{path}.weight", f"{quote(name)} gives no score, so its weight has no effect"
+    elif weight == 0:
+        yield f"{path}.weight", "0 counts as 1: disable the plugin to leave its score out"
+    elif weight < 0:
+        yield f"{path}.weight", "a negative weight turns the plugin's preference around"
+
+
+def _scoring(profile: Profile, path: str) -> Iterator[tuple[str, str]]:
+    """Some plugins cannot score without their preScore: every pod would fail in its scheduling cycle."""
+    prepared = {ref.name for ref in profile.points["preScore"]}
+    for ref in profile.points["score"]:
+        if ref.name in _NEEDS_PRE_SCORE and ref.name not in prepared:
+            said = f"{quote(ref.name)} scores but is off at preScore, so every pod's scoring fails: disable both"
+            yield f"{path}.plugins.preScore", said
+    if not profile.points["score"]:
+        yield f"{path}.plugins.score", "no plugin scores, so pods go to any node that is feasible"
+
+
+def _plugin_config(before: Fields, profile: Profile, path: str, registry: Registry) -> Iterator[tuple[str, str]]:
+    running = {ref.name for refs in profile.points.values() for ref in refs}
+    plugins = before["plugins"] or {}
+    running |= {p["name"] for point in PLACEMENT_POINTS if plugins for p in plugins[point]["enabled"] or ()}
+    for index, config in enumerate(before["pluginConfig"] or ()):
+        name, at = config["name"], f"{path}[{index}]"
+        spec = registry.get(name)
+        if spec is None:
+            yield at, f"there is no plugin {quote(name)}, so these arguments are not used"
+        elif spec.args is None and config["args"]:
+            yield f"{at}.args", f"{quote(name)} takes no arguments"
+        elif name not in running:
+            yield at, f"{quote(name)} is not enabled, so these arguments are not used"
+        elif name == "NodeAffinity":
+            yield from _affinity(config["args"]["addedAffinity"] or {}, f"{at}.args.addedAffinity")
+
+
+def _affinity(added: Fields, path: str) -> Iterator[tuple[str, str]]:
+    must, prefer = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+    if (required := added.get(must)) is not None:
+        terms = required["nodeSelectorTerms"] or []
+        if not any(term["matchExpressions"] or term["matchFields"] for term in terms):
+            yield f"{path}.{must}", "no term says anything, so no node matches and no pod can be scheduled"
+    for index, term in enumerate(added.get(prefer) or ()):
+        if term["weight"] == 0:
+            yield f"{path}.{prefer}[{index}].weight", "a preference of weight 0 is left out"
+
+
+def _extenders(written: Fields, configuration: Configuration) -> Iterator[tuple[str, str]]:
+    extenders = written["extenders"] or []
+    for index, extender in enumerate(extenders):
+        path, tls = f"extenders[{index}]", extender["tlsConfig"]
+        if extender["weight"] and not extender["prioritizeVerb"]:
+            yield f"{path}.weight", "has no effect without prioritizeVerb"
+        if not any(extender[verb] for verb in ("filterVerb", "preemptVerb", "prioritizeVerb", "bindVerb")):
+            yield path, "names no verb, so the extender is never asked"
+        if tls is not None and not extender["enableHTTPS"] and not extender["urlPrefix"].startswith("https:"):
+            yield f"{path}.tlsConfig", "has no effect without enableHTTPS or an https address"
+        for name in _FILES:
+            if tls is not None and tls[name]:
+                yield f"{path}.tlsConfig.{name}", "is read on kube-scheduler's machine and was not checked here"
+    if any(resource["ignoredByScheduler"] for e in extenders for resource in e["managedResources"] or ()):
+        for i, profile in enumerate(written["profiles"] or ()):
+            for j, config in enumerate(profile["pluginConfig"] or ()):
+                if config["name"] == "NodeResourcesFit" and config["args"]["ignoredResources"]:
+                    at = f"profiles[{i}].pluginConfig[{j}].args.ignoredResources"
+                    yield at, "is replaced by the resources that extenders declare as ignoredByScheduler"

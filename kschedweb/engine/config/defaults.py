@@ -1,0 +1,101 @@
+"""Defaults of a decoded configuration, and the first stage of the plugin merge (in place)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine.config.golang import SECOND
+from kschedweb.engine.config.registry import Registry
+from kschedweb.engine.config.schema import (
+    API_VERSION,
+    DEFAULT_SCHEDULER,
+    EXTENSION_POINTS,
+    PLACEMENT_POINTS,
+    PLUGIN_CONFIG,
+    PLUGINS,
+    PROFILE,
+)
+from kschedweb.engine.config.types import zero
+
+Decoded = dict[str, Any]
+SETS = (*EXTENSION_POINTS, "multiPoint", *PLACEMENT_POINTS)
+
+
+def set_defaults(configuration: Decoded, registry: Registry) -> None:
+    """Fill a decoded configuration as kube-scheduler does before it validates."""
+    configuration["profiles"] = configuration["profiles"] or [zero(PROFILE)]
+    profiles = configuration["profiles"]
+    if len(profiles) == 1 and profiles[0]["schedulerName"] is None:
+        profiles[0]["schedulerName"] = DEFAULT_SCHEDULER
+    for profile in profiles:
+        profile["schedulerName"] = profile["schedulerName"] or ""
+        _profile_defaults(profile, registry)
+    for name, value in (
+        ("parallelism", 16),
+        ("percentageOfNodesToScore", 0),
+        ("podInitialBackoffSeconds", 1),
+        ("podMaxBackoffSeconds", 10),
+        ("enableProfiling", True),
+    ):
+        if configuration[name] is None:
+            configuration[name] = value
+    if configuration["enableContentionProfiling"] is None:
+        configuration["enableContentionProfiling"] = configuration["enableProfiling"]
+    _election_defaults(configuration["leaderElection"])
+    _connection_defaults(configuration["clientConnection"])
+
+
+def _election_defaults(election: Decoded) -> None:
+    if election["leaderElect"] is None:
+        election["leaderElect"] = True
+    election["leaseDuration"] = election["leaseDuration"] or 15 * SECOND
+    election["renewDeadline"] = election["renewDeadline"] or 10 * SECOND
+    election["retryPeriod"] = election["retryPeriod"] or 2 * SECOND
+    election["resourceLock"] = election["resourceLock"] or "leases"
+    election["resourceName"] = election["resourceName"] or "kube-scheduler"
+    election["resourceNamespace"] = election["resourceNamespace"] or "kube-system"
+
+
+def _connection_defaults(connection: Decoded) -> None:
+    connection["contentType"] = connection["contentType"] or "application/vnd.kubernetes.protobuf"
+    connection["qps"] = connection["qps"] or 50.0
+    connection["burst"] = connection["burst"] or 100
+
+
+def _profile_defaults(profile: Decoded, registry: Registry) -> None:
+    custom = profile["plugins"] if profile["plugins"] is not None else zero(PLUGINS)
+    default = [{"name": ref.name, "weight": ref.weight} for ref in registry.defaults]
+    profile["plugins"] = {point: merge_set(default if point == "multiPoint" else [], custom[point]) for point in SETS}
+    configs = profile["pluginConfig"] = profile["pluginConfig"] or []
+    for config in configs:
+        if spec := registry.args(config["name"]):
+            spec.set_defaults(config["args"])
+    configured = {config["name"] for config in configs}
+    enabled = {plugin["name"] for point in SETS for plugin in profile["plugins"][point]["enabled"] or ()}
+    for name in sorted(enabled - configured):
+        if spec := registry.args(name):
+            arguments = zero(spec.struct)
+            spec.set_defaults(arguments)
+            configs.append({**zero(PLUGIN_CONFIG), "name": name, "args": arguments})
+    for config in configs:
+        if spec := registry.args(config["name"]):
+            config["args"] |= {"kind": spec.kind, "apiVersion": API_VERSION}
+
+
+def merge_set(default: list[Decoded], custom: Decoded) -> Decoded:
+    """Merge one plugin set with its defaults.
+
+    A default that is enabled again is replaced in place, one that is disabled is dropped; what replaced nothing
+    follows in the order written. Repetitions stay, they are an error later.
+    """
+    wanted = custom["enabled"] or []
+    out = {plugin["name"] for plugin in custom["disabled"] or ()}
+    last = {plugin["name"]: index for index, plugin in enumerate(wanted)}
+    kept = [] if "*" in out else [plugin for plugin in default if plugin["name"] not in out]
+    replaced = {last[plugin["name"]] for plugin in kept if plugin["name"] in last}
+    enabled = [wanted[last[plugin["name"]]] if plugin["name"] in last else plugin for plugin in kept]
+    enabled += [plugin for index, plugin in enumerate(wanted) if index not in replaced]
+    return {
+        "enabled": [{"name": plugin["name"], "weight": plugin["weight"] or 0} for plugin in enabled],
+        "disabled": [{"name": plugin["name"], "weight": 0} for plugin in custom["disabled"] or ()],
+    }

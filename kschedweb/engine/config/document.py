@@ -1,0 +1,149 @@
+"""Decoding a whole document strictly: its kind, its fields, and the plugin arguments inside it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kschedweb.engine.config.decode import Decoded, DecodeError, decode, describe
+from kschedweb.engine.config.fields import Problem
+from kschedweb.engine.config.golang import quote
+from kschedweb.engine.config.registry import Registry
+from kschedweb.engine.config.schema import API_VERSION, CONFIGURATION, GROUP, KIND
+from kschedweb.engine.config.source import Source
+from kschedweb.engine.config.types import Struct
+
+Fields = dict[str, Any]
+_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+
+
+class RefusedError(Exception):
+    """The document is not accepted: the texts as kube-scheduler prints them, and the single problems in them."""
+
+    def __init__(self, errors: list[str], problems: list[Problem]) -> None:
+        super().__init__(errors)
+        self.errors = errors
+        self.problems = problems
+
+
+def refusal(path: str, text: str) -> RefusedError:
+    """Return the refusal for a single problem."""
+    return RefusedError([text], [Problem(path, text)])
+
+
+def decode_document(source: Source, registry: Registry) -> Fields:
+    """Return the decoded configuration. Raises ``RefusedError``."""
+    structs = _structs(registry)
+    kind = object_kind(source.value, source.text, set(structs))
+    try:
+        decoded = decode(structs[kind], source.value)
+    except DecodeError as error:
+        raise refusal(error.problem.path, error.problem.text) from error
+    problems = [problem for problem in (_repetition(source), *decoded.strict) if problem]
+    texts = [problem.text for problem in problems]
+    if kind == KIND:
+        for problem, text in _decode_args(decoded.value, registry):
+            problems.append(problem)
+            texts += [text] if text else []
+    if texts:
+        raise RefusedError([f"strict decoding error: {', '.join(texts)}"], problems)
+    if kind != KIND:
+        raise refusal("kind", f"not a {KIND}: *config.{kind}")
+    value: Fields = decoded.value
+    return value
+
+
+def _repetition(source: Source) -> Problem | None:
+    """Return YAML's complaint about repeated keys; JSON's are found while decoding."""
+    if not source.duplicates:
+        return None
+    return Problem("", "yaml: unmarshal errors:\n  " + "\n  ".join(source.duplicates))
+
+
+def _structs(registry: Registry) -> dict[str, Struct]:
+    args = {spec.args.kind: spec.args.struct for spec in registry.specs.values() if spec.args}
+    return {KIND: CONFIGURATION, **args}
+
+
+def _decode_args(configuration: Fields, registry: Registry) -> list[tuple[Problem, str]]:
+    """Decode the arguments of known plugins in place; those of others stay as they are.
+
+    Returns their strict errors: each one for a person and, with the first of a plugin, the whole text as
+    kube-scheduler nests it (empty with the others).
+    """
+    strict: list[tuple[Problem, str]] = []
+    structs = _structs(registry)
+    for i, profile in enumerate(configuration["profiles"] or ()):
+        for j, config in enumerate(profile["pluginConfig"] or ()):
+            if (spec := registry.args(config["name"])) is None:
+                continue
+            where = f"profiles[{i}].pluginConfig[{j}]"
+            decoded = _decode_one(config, spec.kind, where, structs)
+            config["args"] = decoded.value
+            if decoded.strict:
+                inner = ", ".join(problem.text for problem in decoded.strict)
+                plugin = f"decoding args for plugin {config['name']}"
+                text = f"decoding .{where}: strict decoding error: {plugin}: strict decoding error: {inner}"
+                problems = [Problem(f"{where}.args.{problem.path}", problem.text) for problem in decoded.strict]
+                strict += zip(problems, [text, *[""] * (len(problems) - 1)], strict=True)
+    return strict
+
+
+def _decode_one(config: Fields, kind: str, where: str, structs: dict[str, Struct]) -> Decoded:
+    raw, plugin = config["args"], config["name"]
+    args = f"{where}.args"
+    said = f"decoding .{where}: decoding args for plugin {plugin}"
+    try:
+        found = object_kind(raw, json.dumps(raw, separators=(",", ":")), set(structs), default=kind)
+        decoded = decode(structs[found], {} if raw is None else raw)
+    except RefusedError as refused:
+        raise refusal(args, f"{said}: {refused.errors[0]}") from refused
+    except DecodeError as error:
+        path = ".".join(filter(None, (args, error.problem.path)))
+        raise refusal(path, f"{said}: {error.problem.text}") from error
+    if found != kind:
+        words = f"args for plugin {plugin} were not of type {kind}.{GROUP}, got {found}.{GROUP}"
+        raise refusal(f"{args}.kind", f"decoding .{where}: {words}")
+    return decoded
+
+
+def object_kind(raw: Any, text: str, known: set[str], *, default: str = "") -> str:
+    """Return the kind of an object of this API group; ``default`` stands in where nothing is said.
+
+    ``text`` is the object as messages repeat it. Raises ``RefusedError`` for what is no object, or one of an
+    unknown kind or version.
+    """
+    version, kind = _meta(raw)
+    if version.count("/") > 1:
+        raise refusal("apiVersion", f"unexpected GroupVersion string: {version}")
+    kind = kind or default
+    if default and version in ("", "/", f"{GROUP}/"):
+        version = API_VERSION
+    if not kind:
+        raise refusal("kind", f"Object 'Kind' is missing in '{text}'")
+    if not version.rpartition("/")[2]:
+        raise refusal("apiVersion", f"Object 'apiVersion' is missing in '{text}'")
+    if version != API_VERSION or kind not in known:
+        words = f"no kind {quote(kind)} is registered for version {quote(version)} in scheme"
+        raise refusal("kind" if version == API_VERSION else "apiVersion", f'{words} "pkg/runtime/scheme.go:111"')
+    return kind
+
+
+def _meta(raw: Any) -> tuple[str, str]:
+    """Return apiVersion and kind as written; unlike all else they are found in any letter case."""
+    if raw is not None and not isinstance(raw, dict):
+        raise refusal("", _parse_error(f"{describe(raw)} into Go value of type {_META}"))
+    found = {"apiVersion": "", "kind": ""}
+    names = {name.lower(): name for name in found}
+    for written, value in (raw or {}).items():
+        name = names.get(written.lower())
+        if name is None or value is None:
+            continue
+        if not isinstance(value, str):
+            raise refusal(written, _parse_error(f"{describe(value)} into Go struct field .{name} of type string"))
+        found[name] = value
+    return found["apiVersion"], found["kind"]
+
+
+def _parse_error(what: str) -> str:
+    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {what}"

@@ -1,0 +1,66 @@
+"""Field paths and field errors in kube-scheduler's words: ``<path>: <Type>: <value>: <detail>``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kschedweb.engine.config.golang import marshal, quote
+
+
+def child(path: str, name: str) -> str:
+    """Return the path of a field inside ``path``; an empty path is the root."""
+    return f"{path}.{name}" if path else name
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A value whose Go type is not a plain string, so that it prints as JSON."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One error: where (``""`` for the document) and the whole text as kube-scheduler prints it."""
+
+    path: str
+    text: str
+
+
+def render(value: Any) -> str:
+    """Return a bad value as kube-scheduler prints it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, Typed):
+        return marshal(value.value)
+    return str(value) if isinstance(value, int) else marshal(value)
+
+
+def invalid(path: str, value: Any, detail: str) -> Problem:
+    return Problem(path, f"{path}: Invalid value: {render(value)}: {detail}")
+
+
+def required(path: str, detail: str = "") -> Problem:
+    return Problem(path, f"{path}: Required value" + (f": {detail}" if detail else ""))
+
+
+def forbidden(path: str, detail: str) -> Problem:
+    return Problem(path, f"{path}: Forbidden: {detail}")
+
+
+def duplicate(path: str, value: Any) -> Problem:
+    return Problem(path, f"{path}: Duplicate value: {render(value)}")
+
+
+def unsupported(path: str, value: Any, supported: tuple[str, ...]) -> Problem:
+    names = ", ".join(quote(name) for name in supported)
+    return Problem(path, f"{path}: Unsupported value: {render(value)}: supported values: {names}")
+
+
+def aggregate(problems: list[Problem]) -> str:
+    """Return several errors as one text: the error itself, or ``[e1, e2]`` without repetition."""
+    texts = list(dict.fromkeys(problem.text for problem in problems))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

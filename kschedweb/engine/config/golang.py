@@ -1,0 +1,148 @@
+"""Go's ways of writing and reading values, where kube-scheduler's words depend on them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+INT64_MAX = (1 << 63) - 1
+NANOSECONDS = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "μs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
+}
+SECOND = NANOSECONDS["s"]
+
+_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", '"': '\\"'}
+_DURATION_PART = re.compile(r"(?P<whole>[0-9]*)(?P<point>\.(?P<part>[0-9]*))?")
+_UNIT = re.compile(r"[^.0-9]+")
+
+
+class Literal(float):
+    """A number that JSON text does not write as a whole one; ``text`` keeps how it was written."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Literal:
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+
+def quote(text: str) -> str:
+    """Return ``text`` as Go's ``%q`` prints it."""
+    return '"' + "".join(_quoted(character) for character in text) + '"'
+
+
+def _quoted(character: str) -> str:
+    if character == "\\":
+        return "\\\\"
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character == " " or character.isprintable():
+        return character
+    code = ord(character)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def marshal(value: Any) -> str:
+    """Return compact JSON as Go's ``json.Marshal`` writes it (HTML characters escaped, order kept)."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def number_json(value: float) -> int | float:
+    """Return a 32-bit float as the shortest JSON number that reads back as itself."""
+    shortest = float(str(np.float32(value)))
+    return int(shortest) if shortest.is_integer() and abs(shortest) < 1e21 else shortest
+
+
+def parse_int(text: str) -> int | None:
+    """Read a decimal 64-bit integer as ``strconv.ParseInt(text, 10, 64)`` does; ``None`` where that fails."""
+    if not re.fullmatch(r"[+-]?[0-9]+", text, re.ASCII) or len(text) > 64:
+        return None
+    number = int(text)
+    return number if -INT64_MAX - 1 <= number <= INT64_MAX else None
+
+
+def parse_duration(text: str) -> int:
+    """Read a Go duration such as ``1m30s`` and return nanoseconds. Raises ``ValueError`` in Go's words."""
+    rest = text
+    negative = rest.startswith("-")
+    if rest[:1] in ("-", "+"):
+        rest = rest[1:]
+    if rest == "0":
+        return 0
+    if not rest:
+        raise ValueError(f"time: invalid duration {_time_quote(text)}")
+    total = 0
+    while rest:
+        amount, rest = _duration_step(rest, text)
+        total += amount
+        if total > INT64_MAX + (1 if negative else 0):
+            raise ValueError(f"time: invalid duration {_time_quote(text)}")
+    return -total if negative else total
+
+
+def _duration_step(rest: str, text: str) -> tuple[int, str]:
+    """Read one number with its unit; return nanoseconds and what is left of the text."""
+    match = _DURATION_PART.match(rest)
+    if match is None or not (match["whole"] or match["part"]):
+        raise ValueError(f"time: invalid duration {_time_quote(text)}")
+    rest = rest[match.end() :]
+    unit = _UNIT.match(rest)
+    if unit is None:
+        raise ValueError(f"time: missing unit in duration {_time_quote(text)}")
+    if unit[0] not in NANOSECONDS:
+        raise ValueError(f"time: unknown unit {_time_quote(unit[0])} in duration {_time_quote(text)}")
+    scale = NANOSECONDS[unit[0]]
+    amount = int(match["whole"] or "0") * scale
+    if match["part"]:
+        amount += int(float(int(match["part"][:18])) * (float(scale) / 10.0 ** len(match["part"][:18])))
+    if amount > INT64_MAX + 1:
+        raise ValueError(f"time: invalid duration {_time_quote(text)}")
+    return amount, rest[unit.end() :]
+
+
+def _time_quote(text: str) -> str:
+    """Quote as package time does: escapes by bytes, for quotes, backslashes and all but printable ASCII."""
+    plain: Callable[[int], str] = lambda byte: ("\\" if byte in b'"\\' else "") + chr(byte)  # noqa: E731
+    return '"' + "".join(plain(b) if 0x20 <= b < 0x80 else f"\\x{b:02x}" for b in text.encode()) + '"'
+
+
+def duration_text(nanoseconds: int) -> str:
+    """Write a duration as Go's ``Duration.String`` does: ``10m0s``, ``1.5s``, ``250ms``, ``0s``."""
+    sign = "-" if nanoseconds < 0 else ""
+    left = abs(nanoseconds)
+    if left == 0:
+        return "0s"
+    if left < SECOND:
+        unit = next(name for name in ("ms", "µs", "ns") if left >= NANOSECONDS[name])
+        return f"{sign}{_decimal(left, NANOSECONDS[unit])}{unit}"
+    minutes, seconds = divmod(left, 60 * SECOND)
+    text = _decimal(seconds, SECOND) + "s"
+    if minutes:
+        hours, minutes = divmod(minutes, 60)
+        text = f"{minutes}m{text}"
+        if hours:
+            text = f"{hours}h{text}"
+    return sign + text
+
+
+def _decimal(amount: int, scale: int) -> str:
+    whole, part = divmod(amount, scale)
+    digits = str(part).rjust(len(str(scale)) - 1, "0").rstrip("0") if part else ""
+    return f"{whole}.{digits}" if digits else str(whole)

@@ -1,0 +1,148 @@
+"""Where JSON text stops being JSON, in the words of Go's scanner.
+
+Only asked after Python's reader has refused the text, so speed does not matter.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SPACE = " \t\r\n"
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
+
+class _Stop(Exception):
+    """The text is wrong at this place."""
+
+
+class _Scanner:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def peek(self) -> str:
+        return self.text[self.at] if self.at < len(self.text) else ""
+
+    def space(self) -> str:
+        while self.peek() and self.peek() in _SPACE:
+            self.at += 1
+        return self.peek()
+
+    def refuse(self, context: str) -> _Stop:
+        character = self.peek()
+        if not character:
+            return _Stop("unexpected end of JSON input")
+        return _Stop(f"invalid character {_quoted(character)} {context}")
+
+    def value(self) -> None:
+        character = self.space()
+        if character == "{":
+            self.object()
+        elif character == "[":
+            self.array()
+        elif character == '"':
+            self.string()
+        elif character and character in "-0123456789":
+            self.number()
+        elif character and character in "tfn":
+            self.word({"t": "true", "f": "false", "n": "null"}[character])
+        else:
+            raise self.refuse("looking for beginning of value")
+
+    def object(self) -> None:
+        self.at += 1
+        if self.space() == "}":
+            self.at += 1
+            return
+        while True:
+            if self.space() != '"':
+                raise self.refuse("looking for beginning of object key string")
+            self.string()
+            if self.space() != ":":
+                raise self.refuse("after object key")
+            self.at += 1
+            self.value()
+            if self.space() == "}":
+                self.at += 1
+                return
+            if self.peek() != ",":
+                raise self.refuse("after object key:value pair")
+            self.at += 1
+
+    def array(self) -> None:
+        self.at += 1
+        if self.space() == "]":
+            self.at += 1
+            return
+        while True:
+            self.value()
+            if self.space() == "]":
+                self.at += 1
+                return
+            if self.peek() != ",":
+                raise self.refuse("after array element")
+            self.at += 1
+
+    def string(self) -> None:
+        self.at += 1
+        while self.peek() != '"':
+            character = self.peek()
+            if not character or character < " ":
+                raise self.refuse("in string literal")
+            self.at += 1
+            if character == "\\":
+                self.escape()
+        self.at += 1
+
+    def escape(self) -> None:
+        character = self.peek()
+        if not character or character not in 'bfnrt\\/"u':
+            raise self.refuse("in string escape code")
+        self.at += 1
+        if character == "u":
+            for _ in range(4):
+                if not self.peek() or self.peek() not in "0123456789abcdefABCDEF":
+                    raise self.refuse(r"in \u hexadecimal character escape")
+                self.at += 1
+
+    def word(self, word: str) -> None:
+        for index, letter in enumerate(word):
+            if self.peek() != letter:
+                raise self.refuse(f"in literal {word} (expecting {_quoted(word[index])})")
+            self.at += 1
+
+    def number(self) -> None:
+        match = _NUMBER.match(self.text, self.at)
+        if match is None:
+            self.at += 1
+            raise self.refuse("in numeric literal")
+        self.at = match.end()
+        rest = self.text[self.at : self.at + 2]
+        if rest[:1] == "." and "." not in match[0] and "e" not in match[0].lower():
+            self.at += 1
+            raise self.refuse("after decimal point in numeric literal")
+        if rest[:1] in ("e", "E") and "e" not in match[0].lower():
+            self.at += 2 if rest[1:] in ("+", "-") else 1
+            raise self.refuse("in exponent of numeric literal")
+
+
+def _quoted(character: str) -> str:
+    if character == "'":
+        return r"'\''"
+    if character == '"':
+        return "'\"'"
+    if character.isprintable() or character == " ":
+        return f"'{character}'" if character != "\\" else r"'\\'"
+    return {"\n": r"'\n'", "\t": r"'\t'", "\r": r"'\r'"}.get(character, f"'\\x{ord(character):02x}'")
+
+
+def syntax_error(text: str) -> str:
+    """Return Go's complaint about ``text``; empty where it finds none."""
+    scanner = _Scanner(text)
+    try:
+        scanner.value()
+        if scanner.space():
+            raise scanner.refuse("after top-level value")
+    except _Stop as stop:
+        return str(stop)
+    return ""

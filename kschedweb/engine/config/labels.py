@@ -1,0 +1,70 @@
+"""Rules for label names, label values and extended resource names, each as a list of complaints."""
+
+from __future__ import annotations
+
+import re
+
+_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
+_NAME_RULE = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+    f" (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME}')"
+)
+_VALUE_RULE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and"
+    " end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is"
+    f" '({_NAME})?')"
+)
+_SUBDOMAIN_RULE = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and"
+    f" end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
+)
+_LABEL_LENGTH = 63
+_SUBDOMAIN_LENGTH = 253
+
+
+def name_complaints(name: str) -> list[str]:
+    """Say what is wrong with a label name (``[prefix/]name``)."""
+    parts = name.split("/")
+    if len(parts) > 2:
+        return [
+            f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        ]
+    said = [] if len(parts) == 1 else [f"prefix part {text}" for text in _prefix_complaints(parts[0])]
+    local = parts[-1]
+    if not local:
+        said.append("name part must be non-empty")
+    elif _bytes(local) > _LABEL_LENGTH:
+        said.append(f"name part must be no more than {_LABEL_LENGTH} bytes")
+    if not re.fullmatch(_NAME, local, re.ASCII):
+        said.append(f"name part {_NAME_RULE}")
+    return said
+
+
+def _prefix_complaints(prefix: str) -> list[str]:
+    if not prefix:
+        return ["must be non-empty"]
+    said = [] if _bytes(prefix) <= _SUBDOMAIN_LENGTH else [f"must be no more than {_SUBDOMAIN_LENGTH} bytes"]
+    if not re.fullmatch(_SUBDOMAIN, prefix, re.ASCII):
+        said.append(_SUBDOMAIN_RULE)
+    return said
+
+
+def value_complaints(value: str) -> list[str]:
+    """Say what is wrong with a label value."""
+    said = [] if _bytes(value) <= _LABEL_LENGTH else [f"must be no more than {_LABEL_LENGTH} bytes"]
+    if not re.fullmatch(f"({_NAME})?", value, re.ASCII):
+        said.append(_VALUE_RULE)
+    return said
+
+
+def is_extended_resource(name: str) -> bool:
+    """Tell whether ``name`` is an extended resource: with a prefix that is not Kubernetes' own."""
+    if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
+        return False
+    return not name_complaints(f"requests.{name}")
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))

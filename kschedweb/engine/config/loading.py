@@ -1,0 +1,159 @@
+"""Loading a KubeSchedulerConfiguration: read, decode, default, validate, build."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kschedweb.engine.config import profiles, validation
+from kschedweb.engine.config.advice import warnings
+from kschedweb.engine.config.defaults import set_defaults
+from kschedweb.engine.config.document import RefusedError, decode_document, refusal
+from kschedweb.engine.config.fields import Problem
+from kschedweb.engine.config.golang import SECOND
+from kschedweb.engine.config.model import Configuration, Profile
+from kschedweb.engine.config.registry import Registry, installed
+from kschedweb.engine.config.schema import API_VERSION, CONFIGURATION, EXTENDER, KIND
+from kschedweb.engine.config.source import Source, UnreadableError, read
+from kschedweb.engine.config.types import encode
+
+DEFAULT_DOCUMENT = f"""\
+apiVersion: {API_VERSION}
+kind: {KIND}
+profiles:
+  - schedulerName: default-scheduler
+"""
+_EXTENDER_TIMEOUT = 5 * SECOND
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What became of a document.
+
+    ``errors`` are kube-scheduler's own words; ``problems`` the same one by one, each with the path of its field
+    (``""`` for the document). ``warnings`` say what kube-scheduler would take but not heed. ``defaulted`` is the
+    document after defaults and ``configuration`` the form for the engine, both only where it is valid.
+    """
+
+    errors: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    defaulted: Fields | None = None
+    configuration: Configuration | None = None
+    lines: Mapping[str, int] = field(default_factory=dict, repr=False)
+
+    @property
+    def valid(self) -> bool:
+        return self.configuration is not None
+
+    def line(self, path: str) -> int | None:
+        """Return the line (from 1) of ``path`` or of the nearest field around it; ``None`` where it is not known."""
+        while path and path not in self.lines:
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
+        return self.lines.get(path)
+
+
+def load(document: str | bytes | Mapping[str, Any] | None, registry: Registry | None = None) -> Loaded:
+    """Load YAML or JSON text or a mapping; ``None`` stands for kube-scheduler's defaults.
+
+    Never raises for what the document says: whatever is wrong is in ``errors``. ``registry`` is by default that of
+    all installed plugins.
+    """
+    registry = registry or installed()
+    lines: Mapping[str, int] = {}
+    try:
+        source = read(DEFAULT_DOCUMENT if document is None else document)
+        lines = _lines(source)
+        return _load(source, registry, lines)
+    except UnreadableError as error:
+        problem = Problem("", str(error))
+        return Loaded([problem.text], [problem], lines={"": error.line} if error.line else {})
+    except RefusedError as refused:
+        return Loaded(refused.errors, refused.problems, lines=lines)
+
+
+def cli_validate(text: str) -> Fields:
+    """Answer ``validate`` on the command line: ``valid`` and, where there are any, errors, warnings, defaulted.
+
+    No text at all stands for the defaults.
+    """
+    loaded = load(text or None)
+    parts = {"errors": loaded.errors, "warnings": loaded.warnings, "defaulted": loaded.defaulted}
+    return {"valid": loaded.valid, **{name: value for name, value in parts.items() if value}}
+
+
+def _load(source: Source, registry: Registry, lines: Mapping[str, int]) -> Loaded:
+    configuration = decode_document(source, registry)
+    written = copy.deepcopy(configuration)
+    set_defaults(configuration, registry)
+    if found := validation.problems(configuration, registry):
+        raise RefusedError([problem.text for problem in found], found)
+    defaulted = _encoded(configuration, registry)
+    ready = _build(configuration, defaulted, registry)
+    said = warnings(written, ready, registry)
+    return Loaded(warnings=said, defaulted=defaulted, configuration=ready, lines=lines)
+
+
+def _lines(source: Source) -> Mapping[str, int]:
+    """Return the line of each path; JSON text is read a second time for it, as the YAML that it also is."""
+    if source.lines is not None or "\n" not in source.text:
+        return source.lines or {}
+    from kschedweb.engine.config import yaml_text
+
+    try:
+        return yaml_text.read(source.text).lines or {}
+    except UnreadableError:
+        return {}
+
+
+def _encoded(configuration: Fields, registry: Registry) -> Fields:
+    """Return the JSON form of a defaulted configuration, arguments included, without apiVersion and kind."""
+    written: Fields = encode(CONFIGURATION, {**configuration, "kind": "", "apiVersion": ""})
+    for profile in written["profiles"]:
+        for config in profile.get("pluginConfig", ()):
+            config["args"] = _encoded_args(config["name"], config["args"], registry)
+    return written
+
+
+def _encoded_args(name: str, args: Any, registry: Registry) -> Any:
+    spec = registry.args(name)
+    return encode(spec.struct, args) if spec else copy.deepcopy(args)
+
+
+def _build(configuration: Fields, defaulted: Fields, registry: Registry) -> Configuration:
+    extenders = configuration["extenders"] or []
+    for index, extender in enumerate(extenders):
+        if problem := profiles.transport_problem(extender):
+            path = f"extenders[{index}].tlsConfig.{problem.path}"
+            raise refusal(path, f"couldn't build extenders: {problem.text}")
+    try:
+        profiles.ignore_managed_resources(extenders, configuration["profiles"])
+    except profiles.BuildError as error:
+        raise refusal("extenders", f"couldn't build extenders: {error}") from error
+    return Configuration(
+        profiles=tuple(_build_profile(i, one, registry) for i, one in enumerate(configuration["profiles"])),
+        percentage_of_nodes_to_score=configuration["percentageOfNodesToScore"],
+        parallelism=configuration["parallelism"],
+        extenders=tuple(_extender(extender) for extender in extenders),
+        document={"apiVersion": API_VERSION, "kind": KIND, **defaulted},
+    )
+
+
+def _extender(extender: Fields) -> Fields:
+    written: Fields = encode(EXTENDER, {**extender, "httpTimeout": extender["httpTimeout"] or _EXTENDER_TIMEOUT})
+    return written
+
+
+def _build_profile(index: int, profile: Fields, registry: Registry) -> Profile:
+    name = profile["schedulerName"]
+    try:
+        points = profiles.build(profile, registry)
+    except profiles.BuildError as error:
+        said = f"initializing profiles: creating profile for scheduler name {name}: {error}"
+        raise refusal(f"profiles[{index}].{error.path}", said) from error
+    configs = profile["pluginConfig"]
+    args = {config["name"]: _encoded_args(config["name"], config["args"], registry) for config in configs}
+    return Profile(name, profile["percentageOfNodesToScore"], points, args)

@@ -1,0 +1,41 @@
+"""A configuration ready for use by the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kschedweb.engine.config.registry import PluginRef
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The policy of one scheduler name.
+
+    ``points`` maps each of ``EXTENSION_POINTS`` to its plugins in calling order, with weights at ``score``;
+    ``args`` maps a plugin to its arguments after defaults, as plain JSON (durations as text).
+    """
+
+    scheduler_name: str
+    percentage_of_nodes_to_score: int | None
+    points: dict[str, tuple[PluginRef, ...]]
+    args: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A valid KubeSchedulerConfiguration after defaults.
+
+    ``percentage_of_nodes_to_score`` is 0 for "adapt to the cluster"; ``extenders`` are plain JSON with
+    ``httpTimeout`` set; ``document`` is the whole configuration as a file that kube-scheduler takes.
+    """
+
+    profiles: tuple[Profile, ...]
+    percentage_of_nodes_to_score: int
+    parallelism: int
+    extenders: tuple[dict[str, Any], ...]
+    document: dict[str, Any]
+
+    def profile(self, scheduler_name: str) -> Profile | None:
+        """Return the profile of ``scheduler_name``, ``None`` where there is none."""
+        return next((one for one in self.profiles if one.scheduler_name == scheduler_name), None)

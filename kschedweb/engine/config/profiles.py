@@ -1,0 +1,184 @@
+"""Building profiles: the second stage of the plugin merge, and what kube-scheduler refuses while building."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine.config.fields import Problem, aggregate
+from kschedweb.engine.config.golang import INT64_MAX, quote
+from kschedweb.engine.config.registry import PluginRef, Registry
+from kschedweb.engine.config.schema import EXTENSION_POINTS
+
+Decoded = dict[str, Any]
+Points = dict[str, tuple[PluginRef, ...]]
+
+CHECK_ORDER = (
+    "preFilter",
+    "filter",
+    "postFilter",
+    "reserve",
+    "preScore",
+    "score",
+    "preBind",
+    "bind",
+    "postBind",
+    "permit",
+    "preEnqueue",
+    "queueSort",
+    "placementGenerate",
+    "placementScore",
+)
+"""The order in which kube-scheduler goes through the extension points while building a profile."""
+
+MAX_NODE_SCORE = 100
+
+
+class BuildError(ValueError):
+    """kube-scheduler would not start with this profile. ``path`` is the field at fault, from the profile."""
+
+    def __init__(self, path: str, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def build(profile: Decoded, registry: Registry) -> Points:
+    """Return the plugins of each extension point in calling order. Raises ``BuildError``."""
+    _check_args(profile, registry)
+    plugins, name = profile["plugins"], profile["schedulerName"]
+    for point in CHECK_ORDER:
+        _check_set(point, plugins[point]["enabled"], registry)
+    lists = {point: _expand(point, plugins, registry) for point in CHECK_ORDER}
+    if (count := len(lists["queueSort"])) != 1:
+        said = f"only one queue sort plugin required for profile with scheduler name {quote(name)}, but got {count}"
+        raise BuildError("plugins.queueSort", said)
+    if not lists["bind"]:
+        said = f"at least one bind plugin is needed for profile with scheduler name {quote(name)}"
+        raise BuildError("plugins.bind", said)
+    if len(lists["placementGenerate"]) > 1:
+        said = f"at most one placement generate plugin is allowed for profile with scheduler name {quote(name)}"
+        raise BuildError("plugins.placementGenerate", said)
+    weights = _weights("score", plugins, registry, "score plugins")
+    _weights("placementScore", plugins, registry, "placement score plugins")
+    return {
+        point: tuple(PluginRef(plugin, weights[plugin] if point == "score" else 0) for plugin in lists[point])
+        for point in EXTENSION_POINTS
+    }
+
+
+def _check_args(profile: Decoded, registry: Registry) -> None:
+    """Check the arguments that are looked at only when their plugin is created."""
+    plugins = profile["plugins"]
+    needed = {plugin["name"] for point in plugins for plugin in plugins[point]["enabled"]}
+    for index, config in enumerate(profile["pluginConfig"]):
+        spec = registry.args(config["name"])
+        if config["name"] in needed and spec is not None and spec.when_created:
+            found = spec.problems(config["args"], "")
+            if found:
+                path = f"pluginConfig[{index}].args.{found[0].path}"
+                raise BuildError(path, f"initializing plugin {quote(config['name'])}: {aggregate(found)}")
+
+
+def _check_set(point: str, enabled: list[Decoded], registry: Registry) -> None:
+    seen: set[str] = set()
+    for index, plugin in enumerate(enabled):
+        name, path = plugin["name"], f"plugins.{point}.enabled[{index}]"
+        spec = registry.get(name)
+        if spec is None:
+            raise BuildError(path, f"{_type(point)} {quote(name)} does not exist")
+        if point not in spec.points:
+            raise BuildError(path, f"plugin {quote(name)} does not extend {_type(point)} plugin")
+        if name in seen:
+            raise BuildError(path, f"plugin {quote(name)} already registered as {quote(_type(point))}")
+        seen.add(name)
+
+
+def _expand(point: str, plugins: Decoded, registry: Registry) -> list[str]:
+    """Return the names at ``point``: explicit ones that multiPoint has too, the rest of multiPoint, other explicit."""
+    explicit = [plugin["name"] for plugin in plugins[point]["enabled"]]
+    off = {plugin["name"] for plugin in plugins[point]["disabled"]}
+    everywhere = plugins["multiPoint"]["enabled"]
+    if "*" in off or not everywhere:
+        return explicit
+    overridden: set[str] = set()
+    added: list[str] = []
+    for index, plugin in enumerate(everywhere):
+        name, path = plugin["name"], f"plugins.multiPoint.enabled[{index}]"
+        spec = registry.get(name)
+        if spec is None:
+            raise BuildError(path, f"{_type(point)} {quote(name)} does not exist")
+        if point not in spec.points or name in off:
+            continue
+        if name in explicit:
+            overridden.add(name)
+        elif name in added:
+            raise BuildError(path, f"plugin {quote(name)} already registered as {quote(_type(point))}")
+        else:
+            added.append(name)
+    return [n for n in explicit if n in overridden] + added + [n for n in explicit if n not in overridden]
+
+
+def _weights(point: str, plugins: Decoded, registry: Registry, label: str) -> dict[str, int]:
+    """Return the weight of every scoring plugin; the sum is watched for overflow as 64-bit arithmetic would."""
+    weights: dict[str, int] = {}
+    total = 0
+    for where in (point, "multiPoint"):
+        for index, plugin in enumerate(plugins[where]["enabled"]):
+            name, path = plugin["name"], f"plugins.{where}.enabled[{index}]"
+            spec = registry.get(name)
+            if spec is None:
+                # The original crashes here: multiPoint names it while every extension point disables "*".
+                raise BuildError(path, f"{label}: plugin {quote(name)} does not exist")
+            if point not in spec.points or name in weights:
+                continue
+            weights[name] = plugin["weight"] or 1
+            if weights[name] * MAX_NODE_SCORE > _wrapped(INT64_MAX - total):
+                raise BuildError(path, f"{label}: total score of Score plugins could overflow")
+            total = _wrapped(total + weights[name] * MAX_NODE_SCORE)
+    return weights
+
+
+def _wrapped(number: int) -> int:
+    """Return ``number`` as a 64-bit integer would hold it."""
+    return (number + INT64_MAX + 1) % (1 << 64) - INT64_MAX - 1
+
+
+def _type(point: str) -> str:
+    return f"{point[0].upper()}{point[1:]}Plugin"
+
+
+def ignore_managed_resources(extenders: list[Decoded], profiles: list[Decoded]) -> None:
+    """Let NodeResourcesFit ignore what extenders manage alone, in place of its own list. Raises ``BuildError``."""
+    names = [
+        resource["name"]
+        for extender in extenders
+        for resource in extender["managedResources"] or ()
+        if resource["ignoredByScheduler"]
+    ]
+    if not names:
+        return
+    for profile in profiles:
+        fit = next((config for config in profile["pluginConfig"] if config["name"] == "NodeResourcesFit"), None)
+        if fit is None:
+            raise BuildError("", "can't find NodeResourcesFitArgs in plugin config")
+        fit["args"]["ignoredResources"] = names
+
+
+def transport_problem(extender: Decoded) -> Problem | None:
+    """Say why the TLS settings of an extender cannot be used; files are never read, so only data is looked at."""
+    tls = extender["tlsConfig"] or {}
+    has_ca = bool(tls.get("caFile") or tls.get("caData"))
+    insecure = tls.get("insecure", False) or (extender["enableHTTPS"] and not has_ca)
+    if has_ca and insecure:
+        return Problem("insecure", "specifying a root certificates file with the insecure flag is not allowed")
+    if (data := tls.get("caData")) and not _has_pem(data):
+        return Problem("caData", "unable to load root certificates: unable to parse bytes as PEM block")
+    if (certificate := tls.get("certData")) and (key := tls.get("keyData")):
+        if not _has_pem(certificate):
+            return Problem("certData", "tls: failed to find any PEM data in certificate input")
+        if not _has_pem(key):
+            return Problem("keyData", "tls: failed to find any PEM data in key input")
+    return None
+
+
+def _has_pem(data: bytes) -> bool:
+    return b"-----BEGIN " in data and b"-----END " in data

@@ -1,0 +1,244 @@
+"""Which plugins exist, what they implement, and their arguments; the in-tree ones of kube-scheduler 1.36.
+
+Further plugins come as ``PluginSpec`` objects, from Python entry points of the group ``kschedweb.plugins``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from kschedweb.engine.config import args, arguments
+from kschedweb.engine.config.fields import Problem
+from kschedweb.engine.config.schema import EXTENSION_POINTS, PLACEMENT_POINTS
+from kschedweb.engine.config.types import Struct
+
+ENTRY_POINTS = "kschedweb.plugins"
+__all__ = [
+    "DEFAULT_PLUGINS",
+    "EXTENSION_POINTS",
+    "IN_TREE",
+    "IN_TREE_REGISTRY",
+    "PLUGIN_HELP",
+    "ArgsSpec",
+    "PluginRef",
+    "PluginSpec",
+    "Registry",
+    "installed",
+]
+
+
+@dataclass(frozen=True)
+class PluginRef:
+    """A plugin at an extension point; ``weight`` counts at score only and is 0 elsewhere."""
+
+    name: str
+    weight: int = 0
+
+
+def _nothing(values: dict[str, Any]) -> None:
+    """Set no default."""
+
+
+def _no_problems(values: dict[str, Any], path: str) -> list[Problem]:
+    return []
+
+
+@dataclass(frozen=True)
+class ArgsSpec:
+    """Arguments of a plugin.
+
+    ``set_defaults`` changes the decoded arguments in place; ``problems(arguments, path)`` says what is wrong.
+    ``when_created``: checked only where the plugin is enabled, with paths from the arguments' root.
+    """
+
+    struct: Struct
+    set_defaults: Callable[[dict[str, Any]], None] = _nothing
+    problems: Callable[[dict[str, Any], str], list[Problem]] = _no_problems
+    when_created: bool = False
+
+    @property
+    def kind(self) -> str:
+        return self.struct.short
+
+
+@dataclass(frozen=True)
+class PluginSpec:
+    """A plugin as the configuration knows it.
+
+    ``points`` are the extension points it implements; ``args`` its arguments, kind ``<name>Args``.
+    ``default_weight`` is its weight in the default set, 0 for one that has none there; ``gate`` names the feature
+    gate without which the plugin does nothing.
+    """
+
+    name: str
+    points: frozenset[str]
+    help: str
+    args: ArgsSpec | None = None
+    default_weight: int = 0
+    gate: str = ""
+
+
+class Registry:
+    """The plugins that a configuration may name, and the default set in its order."""
+
+    def __init__(self, specs: Iterable[PluginSpec], defaults: tuple[PluginRef, ...]) -> None:
+        self.specs: dict[str, PluginSpec] = {}
+        self.defaults = defaults
+        for spec in specs:
+            if spec.name in self.specs:
+                raise ValueError(f"two plugins are called {spec.name!r}")
+            if unknown := spec.points - {*EXTENSION_POINTS, *PLACEMENT_POINTS}:
+                raise ValueError(f"plugin {spec.name!r} names extension points that do not exist: {sorted(unknown)}")
+            self.specs[spec.name] = spec
+
+    def get(self, name: str) -> PluginSpec | None:
+        return self.specs.get(name)
+
+    def args(self, name: str) -> ArgsSpec | None:
+        """Return the arguments of the plugin ``name``, ``None`` where it takes none or is unknown."""
+        spec = self.specs.get(name)
+        return spec.args if spec else None
+
+    def extended(self, *specs: PluginSpec) -> Registry:
+        """Return a registry that knows ``specs`` too; the default set stays the same."""
+        return Registry([*self.specs.values(), *specs], self.defaults)
+
+
+def _spec(
+    name: str,
+    points: str,
+    help: str,
+    arguments: ArgsSpec | None = None,
+    *,
+    weight: int = 0,
+    gate: str = "",
+) -> PluginSpec:
+    return PluginSpec(name, frozenset(points.split()), help, arguments, weight, gate)
+
+
+_FIT = ArgsSpec(args.FIT, arguments.fit_defaults, arguments.fit_problems, when_created=True)
+_BALANCED = ArgsSpec(args.BALANCED_ALLOCATION, arguments.balanced_defaults, arguments.balanced_problems)
+_NODE_AFFINITY = ArgsSpec(args.NODE_AFFINITY_ARGS, problems=arguments.node_affinity_problems)
+_POD_AFFINITY = ArgsSpec(args.INTER_POD_AFFINITY, arguments.pod_affinity_defaults, arguments.pod_affinity_problems)
+_SPREAD = ArgsSpec(args.POD_TOPOLOGY_SPREAD, arguments.spread_defaults, arguments.spread_problems)
+_VOLUMES = ArgsSpec(args.VOLUME_BINDING, arguments.volume_binding_defaults, arguments.volume_binding_problems)
+_PREEMPTION = ArgsSpec(args.DEFAULT_PREEMPTION, arguments.preemption_defaults, arguments.preemption_problems)
+_DEVICES = ArgsSpec(args.DYNAMIC_RESOURCES, arguments.dynamic_resources_defaults, arguments.dynamic_resources_problems)
+
+_DEFAULT_SPECS = (
+    _spec("SchedulingGates", "preEnqueue", "Keeps a pod with scheduling gates out of the queue."),
+    _spec("PrioritySort", "queueSort", "Puts pods of higher priority first, then those that wait longer."),
+    _spec("NodeUnschedulable", "filter", "Refuses cordoned nodes unless the pod tolerates that."),
+    _spec("NodeName", "filter", "Refuses every node but the one that the pod names."),
+    _spec(
+        "TaintToleration",
+        "filter preScore score",
+        "Refuses nodes with taints the pod does not tolerate, and prefers nodes with fewer soft taints.",
+        weight=3,
+    ),
+    _spec(
+        "NodeAffinity",
+        "preFilter filter preScore score",
+        "Matches the pod's node selector and node affinity, and scores its preferences.",
+        _NODE_AFFINITY,
+        weight=2,
+    ),
+    _spec("NodePorts", "preFilter filter", "Refuses nodes where a host port that the pod wants is taken."),
+    _spec(
+        "NodeResourcesFit",
+        "preFilter filter preScore score placementScore",
+        "Refuses nodes without enough free resources, and scores nodes by their use.",
+        _FIT,
+        weight=1,
+    ),
+    _spec("VolumeRestrictions", "preFilter filter", "Refuses nodes where a volume may not be used a second time."),
+    _spec("NodeVolumeLimits", "preFilter filter", "Refuses nodes that can attach no further volume of a CSI driver."),
+    _spec(
+        "VolumeBinding",
+        "preFilter filter preScore score reserve preBind",
+        "Finds nodes where the pod's volumes exist or can be made, and binds them.",
+        _VOLUMES,
+    ),
+    _spec("VolumeZone", "preFilter filter", "Refuses nodes outside the zone of the pod's volumes."),
+    _spec(
+        "PodTopologySpread",
+        "preFilter filter preScore score",
+        "Spreads pods evenly over zones, hosts or other domains.",
+        _SPREAD,
+        weight=2,
+    ),
+    _spec(
+        "InterPodAffinity",
+        "preFilter filter preScore score",
+        "Places pods near to or away from other pods.",
+        _POD_AFFINITY,
+        weight=2,
+    ),
+    _spec(
+        "DynamicResources",
+        "preEnqueue preFilter filter postFilter score reserve preBind",
+        "Finds nodes whose devices satisfy the pod's resource claims, and allocates them.",
+        _DEVICES,
+        weight=2,
+    ),
+    _spec(
+        "DefaultPreemption",
+        "preEnqueue postFilter",
+        "Looks for pods of lower priority that could make room.",
+        _PREEMPTION,
+    ),
+    _spec(
+        "NodeResourcesBalancedAllocation",
+        "preScore score",
+        "Prefers nodes whose resources would be used in more equal shares.",
+        _BALANCED,
+        weight=1,
+    ),
+    _spec("ImageLocality", "score", "Prefers nodes that already hold the pod's images.", weight=1),
+    _spec("DefaultBinder", "bind", "Binds the pod through the API server."),
+    _spec("NodeDeclaredFeatures", "preFilter filter", "Refuses nodes that lack a feature the pod depends on."),
+)
+_GATED_SPECS = (
+    _spec("GangScheduling", "preEnqueue permit", "Lets the pods of a group start together.", gate="GangScheduling"),
+    _spec(
+        "TopologyPlacementGenerator",
+        "placementGenerate",
+        "Proposes the domains that a pod group could be placed in.",
+        gate="TopologyAwareWorkloadScheduling",
+    ),
+    _spec(
+        "PodGroupPodsCount",
+        "placementScore",
+        "Prefers domains that hold more pods of the group.",
+        gate="TopologyAwareWorkloadScheduling",
+    ),
+)
+
+DEFAULT_PLUGINS: tuple[PluginRef, ...] = tuple(PluginRef(spec.name, spec.default_weight) for spec in _DEFAULT_SPECS)
+"""The default set: multiPoint plugins in their order with their weights (0 where none is set)."""
+
+IN_TREE_REGISTRY = Registry((*_DEFAULT_SPECS, *_GATED_SPECS), DEFAULT_PLUGINS)
+IN_TREE: dict[str, frozenset[str]] = {name: spec.points for name, spec in IN_TREE_REGISTRY.specs.items()}
+"""The extension points of each in-tree plugin."""
+
+PLUGIN_HELP: dict[str, str] = {name: spec.help for name, spec in IN_TREE_REGISTRY.specs.items()}
+"""One sentence for each in-tree plugin."""
+
+
+@cache
+def installed() -> Registry:
+    """Return the in-tree plugins and those of installed packages (entry points that load to a ``PluginSpec``).
+
+    Raises ``TypeError`` naming an entry point that is something else.
+    """
+    specs: list[PluginSpec] = []
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+        spec = entry.load()
+        if not isinstance(spec, PluginSpec):
+            raise TypeError(f"entry point {entry.value!r} of {ENTRY_POINTS} is no PluginSpec")
+        specs.append(spec)
+    return IN_TREE_REGISTRY.extended(*specs)

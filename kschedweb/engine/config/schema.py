@@ -1,0 +1,302 @@
+"""The tables of KubeSchedulerConfiguration v1: every field with its type, default, range and help."""
+
+from __future__ import annotations
+
+from kschedweb.engine.config.types import (
+    BOOL,
+    BYTES,
+    DURATION,
+    FLOAT32,
+    INT32,
+    INT64,
+    RAW,
+    STRING,
+    Field,
+    ListOf,
+    Struct,
+)
+
+GROUP = "kubescheduler.config.k8s.io"
+VERSION = "v1"
+API_VERSION = f"{GROUP}/{VERSION}"
+KIND = "KubeSchedulerConfiguration"
+DEFAULT_SCHEDULER = "default-scheduler"
+
+EXTENSION_POINTS = (
+    "preEnqueue",
+    "queueSort",
+    "preFilter",
+    "filter",
+    "postFilter",
+    "preScore",
+    "score",
+    "reserve",
+    "permit",
+    "preBind",
+    "bind",
+    "postBind",
+)
+"""The extension points a pod goes through, in that order."""
+
+PLACEMENT_POINTS = ("placementGenerate", "placementScore")
+"""Extension points for pod groups; no plugin runs there unless kube-scheduler's feature gates are on."""
+
+POINT_HELP = {
+    "preEnqueue": "Called before a pod enters the queue; every plugin must agree.",
+    "queueSort": "Orders the queue. Exactly one plugin, the same in every profile.",
+    "preFilter": "Called once for a pod before filtering; may reject it or narrow the nodes.",
+    "filter": "Called for each node; the first rejection decides for that node.",
+    "postFilter": "Called when no node is left, to make room (preemption).",
+    "preScore": "Called once for a pod before scoring, with the nodes that passed.",
+    "score": "Gives each node 0 to 100, multiplied by the plugin's weight and added up.",
+    "reserve": "Holds what the pod needs on the chosen node until it is bound.",
+    "permit": "Lets a pod be bound, refuses it, or makes it wait.",
+    "preBind": "Prepares the node for the pod, for example by provisioning its volumes.",
+    "bind": "Binds the pod; the first plugin that handles it ends the point. At least one is needed.",
+    "postBind": "Told after the pod is bound.",
+    "multiPoint": "Plugins for every extension point that they implement: the defaults live here.",
+    "placementGenerate": "Proposes sets of nodes for a pod group (feature gate TopologyAwareWorkloadScheduling).",
+    "placementScore": "Ranks sets of nodes for a pod group (feature gate TopologyAwareWorkloadScheduling).",
+}
+
+PLUGIN = Struct(
+    "v1.Plugin",
+    "A plugin by name.",
+    (
+        Field("name", STRING, "The plugin's name.", omit_empty=False),
+        Field(
+            "weight",
+            INT32,
+            "Factor of the plugin's score, counted at score and multiPoint only; 0 or absent counts as 1.",
+            pointer=True,
+            default=1,
+            minimum=0,
+        ),
+    ),
+    required=("name",),
+)
+
+PLUGIN_SET = Struct(
+    "v1.PluginSet",
+    "Changes to the plugins of one extension point.",
+    (
+        Field(
+            "enabled", ListOf(PLUGIN), "Plugins to add, in order; naming a default one replaces its weight in place."
+        ),
+        Field("disabled", ListOf(PLUGIN), 'Default plugins to take out; a single "*" takes out all of them.'),
+    ),
+)
+
+PLUGINS = Struct(
+    "v1.Plugins",
+    "Plugins turned on and off, by extension point.",
+    tuple(
+        Field(point, PLUGIN_SET, POINT_HELP[point], omit_empty=False)
+        for point in (*EXTENSION_POINTS, "multiPoint", *PLACEMENT_POINTS)
+    ),
+)
+
+PLUGIN_CONFIG = Struct(
+    "v1.PluginConfig",
+    "Arguments of one plugin.",
+    (
+        Field("name", STRING, "The plugin that takes these arguments; each plugin once a profile.", omit_empty=False),
+        Field("args", RAW, "The plugin's arguments; what is left out takes its default."),
+    ),
+    required=("name",),
+)
+
+PERCENTAGE_HELP = (
+    "Share of the nodes, in percent, after which the search for feasible nodes stops (never before 100 nodes). "
+    "0 adapts to the cluster: 50 % at 100 nodes, falling to 5 %."
+)
+
+PROFILE = Struct(
+    "v1.KubeSchedulerProfile",
+    "A policy for the pods whose spec.schedulerName is the profile's.",
+    (
+        Field(
+            "schedulerName",
+            STRING,
+            "Pods that name this scheduler follow this profile. May be left out where there is a single profile.",
+            pointer=True,
+            default=DEFAULT_SCHEDULER,
+        ),
+        Field(
+            "percentageOfNodesToScore",
+            INT32,
+            PERCENTAGE_HELP + " Overrides the value for all profiles.",
+            pointer=True,
+            minimum=0,
+            maximum=100,
+        ),
+        Field("plugins", PLUGINS, "Plugins turned on and off; without it the default plugins run.", pointer=True),
+        Field("pluginConfig", ListOf(PLUGIN_CONFIG), "Arguments for plugins."),
+    ),
+)
+
+LEADER_ELECTION = Struct(
+    "v1alpha1.LeaderElectionConfiguration",
+    "How replicas of kube-scheduler agree on the one that schedules.",
+    (
+        Field(
+            "leaderElect",
+            BOOL,
+            "Whether a replica must lead before it schedules.",
+            pointer=True,
+            omit_empty=False,
+            default=True,
+        ),
+        Field(
+            "leaseDuration",
+            DURATION,
+            "How long others wait for a silent leader; longer than renewDeadline.",
+            default="15s",
+        ),
+        Field("renewDeadline", DURATION, "How long a leader tries to renew before it gives up.", default="10s"),
+        Field("retryPeriod", DURATION, "Pause between two tries.", default="2s"),
+        Field(
+            "resourceLock",
+            STRING,
+            "Kind of the lock object.",
+            omit_empty=False,
+            default="leases",
+            enum=("leases",),
+        ),
+        Field("resourceName", STRING, "Name of the lock object.", omit_empty=False, default="kube-scheduler"),
+        Field("resourceNamespace", STRING, "Namespace of the lock object.", omit_empty=False, default="kube-system"),
+    ),
+)
+
+CLIENT_CONNECTION = Struct(
+    "v1alpha1.ClientConnectionConfiguration",
+    "How kube-scheduler talks to the API server.",
+    (
+        Field("kubeconfig", STRING, "Path of a kubeconfig on kube-scheduler's machine.", omit_empty=False, default=""),
+        Field("acceptContentTypes", STRING, "Accept header of its requests.", omit_empty=False, default=""),
+        Field(
+            "contentType",
+            STRING,
+            "Content type of its requests.",
+            omit_empty=False,
+            default="application/vnd.kubernetes.protobuf",
+        ),
+        Field("qps", FLOAT32, "Requests a second.", omit_empty=False, default=50),
+        Field("burst", INT32, "Requests in one burst.", omit_empty=False, default=100, minimum=0),
+    ),
+)
+
+EXTENDER_TLS = Struct(
+    "v1.ExtenderTLSConfig",
+    "TLS towards the extender.",
+    (
+        Field("insecure", BOOL, "Skip the check of the extender's certificate; not together with a CA.", default=False),
+        Field("serverName", STRING, "Name to expect in the extender's certificate."),
+        Field("certFile", STRING, "Path of the client certificate on kube-scheduler's machine."),
+        Field("keyFile", STRING, "Path of the client key on kube-scheduler's machine."),
+        Field("caFile", STRING, "Path of the trusted root certificates on kube-scheduler's machine."),
+        Field("certData", BYTES, "Client certificate, PEM in base64; wins over certFile."),
+        Field("keyData", BYTES, "Client key, PEM in base64; wins over keyFile."),
+        Field("caData", BYTES, "Trusted root certificates, PEM in base64; win over caFile."),
+    ),
+)
+
+MANAGED_RESOURCE = Struct(
+    "v1.ExtenderManagedResource",
+    "An extended resource that the extender manages.",
+    (
+        Field("name", STRING, "Name of the extended resource, as example.com/gpu.", omit_empty=False),
+        Field(
+            "ignoredByScheduler",
+            BOOL,
+            "Leave the resource to the extender: NodeResourcesFit then ignores it, in place of its ignoredResources.",
+            default=False,
+        ),
+    ),
+    required=("name",),
+)
+
+EXTENDER = Struct(
+    "v1.Extender",
+    "An HTTP service asked while scheduling. A verb left out is not called.",
+    (
+        Field("urlPrefix", STRING, "Address that the verbs are appended to.", omit_empty=False),
+        Field("filterVerb", STRING, "Path of the filter call."),
+        Field("preemptVerb", STRING, "Path of the preemption call."),
+        Field("prioritizeVerb", STRING, "Path of the scoring call."),
+        Field("weight", INT64, "Factor of the extender's scores; at least 1 where prioritizeVerb is set.", minimum=1),
+        Field("bindVerb", STRING, "Path of the bind call; at most one extender may bind."),
+        Field("enableHTTPS", BOOL, "Speak HTTPS.", default=False),
+        Field("tlsConfig", EXTENDER_TLS, "TLS towards the extender.", pointer=True),
+        Field("httpTimeout", DURATION, "Longest wait for an answer; 0 counts as 5 s.", default="5s"),
+        Field("nodeCacheCapable", BOOL, "The extender knows the nodes: send names only.", default=False),
+        Field(
+            "managedResources",
+            ListOf(MANAGED_RESOURCE),
+            "Send only pods that ask for one of these; every pod where the list is empty.",
+        ),
+        Field("ignorable", BOOL, "Go on without the extender when it fails.", default=False),
+    ),
+    required=("urlPrefix",),
+)
+
+CONFIGURATION = Struct(
+    "v1.KubeSchedulerConfiguration",
+    "Configuration of kube-scheduler.",
+    (
+        Field("kind", STRING, f"Always {KIND}.", enum=(KIND,)),
+        Field("apiVersion", STRING, f"Always {API_VERSION}.", enum=(API_VERSION,)),
+        Field(
+            "parallelism",
+            INT32,
+            "How many nodes are looked at side by side.",
+            pointer=True,
+            default=16,
+            minimum=1,
+        ),
+        Field("leaderElection", LEADER_ELECTION, "How replicas agree on a leader.", omit_empty=False),
+        Field("clientConnection", CLIENT_CONNECTION, "How the API server is reached.", omit_empty=False),
+        Field("enableProfiling", BOOL, "Serve profiles under /debug/pprof/.", pointer=True, default=True),
+        Field(
+            "enableContentionProfiling",
+            BOOL,
+            "Profile lock contention; needs enableProfiling.",
+            pointer=True,
+            default=True,
+        ),
+        Field(
+            "percentageOfNodesToScore",
+            INT32,
+            PERCENTAGE_HELP,
+            pointer=True,
+            default=0,
+            minimum=0,
+            maximum=100,
+        ),
+        Field(
+            "podInitialBackoffSeconds",
+            INT64,
+            "Wait after a pod's first failure; doubled each time.",
+            pointer=True,
+            default=1,
+            minimum=1,
+        ),
+        Field(
+            "podMaxBackoffSeconds",
+            INT64,
+            "Longest wait after failures; at least podInitialBackoffSeconds.",
+            pointer=True,
+            default=10,
+            minimum=1,
+        ),
+        Field("profiles", ListOf(PROFILE), "One policy a scheduler name; an empty list counts as one default profile."),
+        Field("extenders", ListOf(EXTENDER), "HTTP services asked while scheduling, for all profiles."),
+        Field(
+            "delayCacheUntilActive",
+            BOOL,
+            "Fill the caches only when leading: less memory, slower takeover.",
+            default=False,
+        ),
+    ),
+    required=("apiVersion", "kind"),
+)
