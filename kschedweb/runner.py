@@ -6,8 +6,10 @@ Scaled out, each of the three is a process of its own (docker-compose.yml) and t
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import secrets
+import signal
 import socket
 import sys
 import threading
@@ -26,9 +28,12 @@ PATIENCE = 5  # seconds that running work is given to come to an end
 
 
 def main() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # Both end it in the same orderly way, also where a shell started it with SIGINT ignored.
+        signal.signal(number, signal.default_int_handler)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
     os.environ.setdefault("KSCHEDWEB_LOG_LEVEL", "WARNING")
-    with env.one_line_errors():
+    with env.one_line_errors(), contextlib.suppress(KeyboardInterrupt):
         host = env.text("KSCHEDWEB_HOST") or "127.0.0.1"
         listener = listen(host, env.integer("KSCHEDWEB_PORT", 8000, 1, 65535))
         make_secrets(Path(env.text("KSCHEDWEB_DATA_DIR") or ROOT / ".data"))
