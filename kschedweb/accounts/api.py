@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import PermissionDenied
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
     from rest_framework.request import Request
 
+    from kschedweb.accounts.typing import ApiRequest
+
 
 class TokenSerializer(serializers.ModelSerializer[Token]):
     """A token without its key."""
@@ -29,8 +31,18 @@ class TokenSerializer(serializers.ModelSerializer[Token]):
 
     class Meta:
         model = Token
-        fields = ("id", "name", "prefix", "scope", "state", "created_at", "expires_at", "last_used_at", "revoked_at")
-        read_only_fields = fields
+        fields: tuple[str, ...] = (
+            "id",
+            "name",
+            "prefix",
+            "scope",
+            "state",
+            "created_at",
+            "expires_at",
+            "last_used_at",
+            "revoked_at",
+        )
+        read_only_fields: tuple[str, ...] = fields
 
 
 class NewTokenSerializer(serializers.Serializer[None]):
@@ -45,11 +57,11 @@ class CreatedTokenSerializer(TokenSerializer):
     key = serializers.CharField(read_only=True, help_text="Send it as `Authorization: Bearer ksw_…`.")
 
     class Meta(TokenSerializer.Meta):
-        fields = (*TokenSerializer.Meta.fields, "key")
-        read_only_fields = fields
+        fields: tuple[str, ...] = (*TokenSerializer.Meta.fields, "key")
+        read_only_fields: tuple[str, ...] = fields
 
 
-def _for_people_or_admin_tokens(request: Request) -> None:
+def _for_people_or_admin_tokens(request: ApiRequest) -> None:
     """A token of a narrow scope must not make or end tokens of its owner."""
     if request.auth is not None and not request.auth.allows(Action.ADMINISTER):
         raise PermissionDenied("Log in, or use a token of scope administer, to make or revoke tokens.")
@@ -61,14 +73,14 @@ class TokenList(generics.ListAPIView[Token]):
     queryset = Token.objects.none()
 
     def get_queryset(self) -> QuerySet[Token]:
-        return selectors.token_list(self.request.user)
+        return selectors.token_list(cast("User", self.request.user))
 
     def get(self, request: Request, *args: object, **kwargs: object) -> Response:
         """Your own tokens, newest first."""
         return super().get(request, *args, **kwargs)
 
     @extend_schema(request=NewTokenSerializer, responses={201: CreatedTokenSerializer})
-    def post(self, request: Request) -> Response:
+    def post(self, request: ApiRequest) -> Response:
         """Make a token; its `key` is in this answer only."""
         _for_people_or_admin_tokens(request)
         asked = NewTokenSerializer(data=request.data)
@@ -81,12 +93,12 @@ class TokenDetail(APIView):
     action_required = Action.VIEW
 
     @extend_schema(responses=TokenSerializer)
-    def get(self, request: Request, id: int) -> Response:
+    def get(self, request: ApiRequest, id: int) -> Response:
         """One of your own tokens."""
         return Response(TokenSerializer(selectors.token_get(request.user, id)).data)
 
     @extend_schema(responses={204: None})
-    def delete(self, request: Request, id: int) -> Response:
+    def delete(self, request: ApiRequest, id: int) -> Response:
         """Revoke the token: it stops working at once."""
         _for_people_or_admin_tokens(request)
         services.token_revoke(actor=request.user, token=selectors.token_get(request.user, id))
@@ -96,8 +108,16 @@ class TokenDetail(APIView):
 class UserSerializer(serializers.ModelSerializer[User]):
     class Meta:
         model = User
-        fields = ("username", "email", "role", "is_active", "must_change_password", "last_login", "date_joined")
-        read_only_fields = fields
+        fields: tuple[str, ...] = (
+            "username",
+            "email",
+            "role",
+            "is_active",
+            "must_change_password",
+            "last_login",
+            "date_joined",
+        )
+        read_only_fields: tuple[str, ...] = fields
 
 
 class NewUserSerializer(serializers.Serializer[None]):
@@ -117,8 +137,8 @@ class CreatedUserSerializer(UserSerializer):
     temporary_password = serializers.CharField(read_only=True)
 
     class Meta(UserSerializer.Meta):
-        fields = (*UserSerializer.Meta.fields, "temporary_password")
-        read_only_fields = fields
+        fields: tuple[str, ...] = (*UserSerializer.Meta.fields, "temporary_password")
+        read_only_fields: tuple[str, ...] = fields
 
 
 class UserList(generics.ListAPIView[User]):
@@ -132,7 +152,7 @@ class UserList(generics.ListAPIView[User]):
         return super().get(request, *args, **kwargs)
 
     @extend_schema(request=NewUserSerializer, responses={201: CreatedUserSerializer})
-    def post(self, request: Request) -> Response:
+    def post(self, request: ApiRequest) -> Response:
         """Add somebody; the `temporary_password` is in this answer only and must be changed at the first login."""
         asked = NewUserSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -144,12 +164,12 @@ class UserDetail(APIView):
     action_required = Action.ADMINISTER
 
     @extend_schema(responses=UserSerializer)
-    def get(self, request: Request, username: str) -> Response:
+    def get(self, request: ApiRequest, username: str) -> Response:
         """One person."""
         return Response(UserSerializer(selectors.user_get(username)).data)
 
     @extend_schema(request=UserChangeSerializer, responses=UserSerializer)
-    def patch(self, request: Request, username: str) -> Response:
+    def patch(self, request: ApiRequest, username: str) -> Response:
         """Change the role, or whether they may log in; 409 for the last active admin."""
         asked = UserChangeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -161,7 +181,7 @@ class UserPassword(APIView):
     action_required = Action.ADMINISTER
 
     @extend_schema(request=None, responses=CreatedUserSerializer)
-    def post(self, request: Request, username: str) -> Response:
+    def post(self, request: ApiRequest, username: str) -> Response:
         """Give a new temporary password, in this answer only; the person's sessions end."""
         user = selectors.user_get(username)
         password = services.user_reset_password(actor=request.user, user=user)

@@ -40,7 +40,7 @@ class CallerThrottle(SimpleRateThrottle):
 
 def _count_stranger(request: Request) -> None:
     throttle = StrangerThrottle()
-    if not throttle.allow_request(request, None):
+    if not throttle.allow_request(request, None):  # type: ignore[arg-type]
         raise Throttled(throttle.wait())
 
 
@@ -72,7 +72,7 @@ class SessionAuthentication(authentication.SessionAuthentication):
         return found
 
 
-class TokenScheme(OpenApiAuthenticationExtension):
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     target_class = TokenAuthentication
     name = "token"
 
@@ -80,7 +80,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
         return {"type": "http", "scheme": "bearer", "description": "A token made on the page Tokens, `ksw_…`."}
 
 
-class SessionScheme(OpenApiAuthenticationExtension):
+class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     target_class = SessionAuthentication
     name = "session"
 

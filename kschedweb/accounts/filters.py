@@ -9,7 +9,7 @@ from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.accounts.roles import Role
 
 
-class AuditFilter(filters.FilterSet):
+class AuditFilter(filters.FilterSet):  # type: ignore[misc]
     search = filters.CharFilter(method="find", label="Search")
     actor = filters.CharFilter(field_name="actor_name", lookup_expr="iexact", label="Who")
     verb = filters.CharFilter(lookup_expr="istartswith", label="What")
@@ -27,7 +27,7 @@ class AuditFilter(filters.FilterSet):
         return queryset.filter(matches)
 
 
-class UserFilter(filters.FilterSet):
+class UserFilter(filters.FilterSet):  # type: ignore[misc]
     search = filters.CharFilter(field_name="username", lookup_expr="icontains", label="Search")
     role = filters.ChoiceFilter(choices=Role.choices, label="Role", empty_label="Any role")
     is_active = filters.BooleanFilter(label="Active")

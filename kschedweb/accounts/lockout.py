@@ -23,4 +23,6 @@ def lockout(
         "failure_limit": settings.AXES_FAILURE_LIMIT,
         "username": (credentials or {}).get("username", ""),
     }
-    return render(request, "accounts/lockout.html", context, status=429, headers={"Retry-After": str(seconds)})
+    response = render(request, "accounts/lockout.html", context, status=429)
+    response["Retry-After"] = str(seconds)
+    return response

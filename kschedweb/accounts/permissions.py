@@ -19,10 +19,12 @@ from kschedweb.accounts.roles import Action, may
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
+    from django.http.response import HttpResponseBase
     from rest_framework.request import Request
     from rest_framework.views import APIView
 
-View = Callable[..., "HttpResponse"]
+
+View = Callable[..., "HttpResponseBase"]
 
 
 def requires(action: Action, *, with_temporary_password: bool = False) -> Callable[[View], View]:
@@ -33,7 +35,7 @@ def requires(action: Action, *, with_temporary_password: bool = False) -> Callab
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             user = request.user
             if not user.is_authenticated:
                 return _to_login(request)
@@ -53,7 +55,7 @@ def requires(action: Action, *, with_temporary_password: bool = False) -> Callab
 def _to_login(request: HttpRequest) -> HttpResponse:
     if getattr(request, "htmx", False):
         # The page that asked for a part comes back after the login, not the part.
-        here = request.htmx.current_url_abs_path or "/"
+        here = request.htmx.current_url_abs_path or "/"  # type: ignore[attr-defined]
         return HttpResponseClientRedirect(redirect_to_login(here).url)
     return redirect_to_login(request.get_full_path())
 
@@ -84,7 +86,7 @@ class RolePermission(BasePermission):
         if user.must_change_password:
             raise RestPermissionDenied("Your password is a temporary one: log in and choose your own first.")
         required = action_of(view, request.method)
-        token = request.auth
+        token: Any = request.auth
         if token is not None and not token.allows(required):
             raise RestPermissionDenied(f"The scope of this token does not allow to {required.label}.")
         if not may(user.role, required):

@@ -25,7 +25,9 @@ from kschedweb.errors import ApplicationError
 
 if TYPE_CHECKING:
     from django.forms import Form
-    from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+    from django.http import HttpResponse, StreamingHttpResponse
+
+    from kschedweb.accounts.typing import PageRequest
 
 PAGE_SIZE = 50
 CSV_ROWS = 100_000
@@ -48,7 +50,7 @@ def add_errors(form: Form, error: ApplicationError) -> None:
 @never_cache
 @sensitive_post_parameters()
 @requires(Action.VIEW, with_temporary_password=True)
-def password(request: HttpRequest) -> HttpResponse:
+def password(request: PageRequest) -> HttpResponse:
     form = PasswordChangeForm(request.user, request.POST or None)
     if request.method == "POST" and form.is_valid():
         services.password_change(user=request.user, password=form.cleaned_data["new_password1"])
@@ -59,14 +61,14 @@ def password(request: HttpRequest) -> HttpResponse:
 
 
 @requires(Action.VIEW)
-def settings(request: HttpRequest) -> HttpResponse:
+def settings(request: PageRequest) -> HttpResponse:
     active = [token for token in selectors.token_list(request.user) if token.current_state == "active"]
     return render(request, "accounts/settings.html", {"active_tokens": len(active)})
 
 
 @require_POST
 @requires(Action.VIEW)
-def sessions_end(request: HttpRequest) -> HttpResponse:
+def sessions_end(request: PageRequest) -> HttpResponse:
     services.sessions_end(user=request.user)
     update_session_auth_hash(request, request.user)
     messages.success(request, "Every other session of yours has ended.")
@@ -75,7 +77,7 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @requires(Action.VIEW)
-def tokens(request: HttpRequest) -> HttpResponse:
+def tokens(request: PageRequest) -> HttpResponse:
     """The person's tokens; the answer to a creation shows the key, this once."""
     form = TokenForm(request.POST or None, user=request.user)
     context: dict[str, Any] = {"form": form}
@@ -92,13 +94,13 @@ def tokens(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @requires(Action.VIEW)
-def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
+def token_revoke(request: PageRequest, token_id: int) -> HttpResponse:
     token = services.token_revoke(actor=request.user, token=selectors.token_get(request.user, token_id))
     messages.success(request, f"The token {token.name} no longer works.")
     return redirect("tokens")
 
 
-def _people(request: HttpRequest, form: PersonForm, **context: Any) -> HttpResponse:
+def _people(request: PageRequest, form: PersonForm, **context: Any) -> HttpResponse:
     filters = UserFilter(request.GET, queryset=selectors.user_list())
     page = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
     roles = RoleForm.base_fields["role"].choices  # type: ignore[attr-defined]
@@ -108,7 +110,7 @@ def _people(request: HttpRequest, form: PersonForm, **context: Any) -> HttpRespo
 
 @never_cache
 @requires(Action.ADMINISTER)
-def people(request: HttpRequest) -> HttpResponse:
+def people(request: PageRequest) -> HttpResponse:
     """Everybody; the answer to a creation shows the temporary password, this once."""
     form = PersonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -126,7 +128,7 @@ def people(request: HttpRequest) -> HttpResponse:
 @require_POST
 @never_cache
 @requires(Action.ADMINISTER)
-def person_password(request: HttpRequest, username: str) -> HttpResponse:
+def person_password(request: PageRequest, username: str) -> HttpResponse:
     user = selectors.user_get(username)
     secret = services.user_reset_password(actor=request.user, user=user)
     if user == request.user:
@@ -137,7 +139,7 @@ def person_password(request: HttpRequest, username: str) -> HttpResponse:
 
 @require_POST
 @requires(Action.ADMINISTER)
-def person_role(request: HttpRequest, username: str) -> HttpResponse:
+def person_role(request: PageRequest, username: str) -> HttpResponse:
     form = RoleForm(request.POST)
     if not form.is_valid():
         raise ApplicationError("There is no such role.")
@@ -152,7 +154,7 @@ def person_role(request: HttpRequest, username: str) -> HttpResponse:
 
 @require_POST
 @requires(Action.ADMINISTER)
-def person_active(request: HttpRequest, username: str) -> HttpResponse:
+def person_active(request: PageRequest, username: str) -> HttpResponse:
     active = request.POST.get("active") == "true"
     try:
         user = services.user_set_active(actor=request.user, user=selectors.user_get(username), active=active)
@@ -165,7 +167,7 @@ def person_active(request: HttpRequest, username: str) -> HttpResponse:
 
 @require_safe
 @requires(Action.ADMINISTER)
-def audit(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
+def audit(request: PageRequest) -> HttpResponse | StreamingHttpResponse:
     """The trail, newest first; ``format=csv`` is the same rows as a file."""
     filters = AuditFilter(request.GET, queryset=selectors.audit_list())
     if request.GET.get("format") == "csv":

@@ -31,9 +31,9 @@ def csv_response(filename: str, head: list[str], rows: Iterable[Iterable[Any]]) 
     writer = csv.writer(_Line())
 
     def lines() -> Iterator[str]:
-        yield writer.writerow(head)  # type: ignore[misc]
+        yield writer.writerow(head)
         for row in rows:
-            yield writer.writerow([csv_cell(value) for value in row])  # type: ignore[misc]
+            yield writer.writerow([csv_cell(value) for value in row])
 
     response = StreamingHttpResponse(lines(), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{filename}"'

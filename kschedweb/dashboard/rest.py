@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
@@ -23,6 +23,8 @@ from kschedweb.errors import ApplicationError, Conflict, FieldProblem, Unprocess
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
+
+    from kschedweb.accounts.models import User
 
 MAX_DEPTH = 200
 IDEMPOTENCY_HEADER = "Idempotency-Key"
@@ -190,12 +192,13 @@ class IdempotencyMixin:
                 idempotency.key_released(row=claimed)
         return response
 
-    def raise_uncaught_exception(self, exc: Exception) -> None:
+    def raise_uncaught_exception(self, exc: Exception) -> NoReturn:
         from kschedweb.jobs import idempotency
 
         if self._idempotency is not None:
             idempotency.key_released(row=self._idempotency)
         super().raise_uncaught_exception(exc)  # type: ignore[misc]
+        raise exc
 
 
 def _plain(response: Response) -> Any:
@@ -208,7 +211,7 @@ def _claim(request: Request, key: str) -> Any:
     if len(key) > 128 or not key.isprintable() or not key.isascii():
         raise ApplicationError(f"{IDEMPOTENCY_HEADER} must be at most 128 printable ASCII characters.")
     digest = hashlib.sha256(f"{request.path}\n{request.content_type}\n".encode() + request.body).hexdigest()
-    row, mine = idempotency.key_claim(user=request.user, key=key, digest=digest)
+    row, mine = idempotency.key_claim(user=cast("User", request.user), key=key, digest=digest)
     if mine:
         return row
     if row.digest != digest:

@@ -20,7 +20,7 @@ from kschedweb.jobs.models import Job
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from rest_framework.request import Request
+    from kschedweb.accounts.typing import ApiRequest
 
 
 class JobSerializer(serializers.ModelSerializer[Job]):
@@ -64,7 +64,7 @@ class JobDetail(APIView):
     action_required = Action.VIEW
 
     @extend_schema(responses=JobSerializer)
-    def get(self, request: Request, id: UUID) -> Response:
+    def get(self, request: ApiRequest, id: UUID) -> Response:
         """One job; ask again until `state` is `succeeded`, `failed` or `cancelled`."""
         return Response(JobSerializer(selectors.job_get(id)).data)
 
@@ -73,7 +73,7 @@ class JobCancel(IdempotencyMixin, APIView):
     action_required = Action.EDIT
 
     @extend_schema(request=None, responses={202: JobSerializer})
-    def post(self, request: Request, id: UUID) -> Response:
+    def post(self, request: ApiRequest, id: UUID) -> Response:
         """Ask the job to stop: at once if it waits, at its next step if it runs; 409 if it has ended."""
         job = selectors.job_get(id)
         if not selectors.may_cancel(request.user, job):

@@ -120,7 +120,7 @@ def job_task(*, name: str, restartable: bool = False, **options: Any) -> Callabl
     return decorate
 
 
-@app.task(name="kschedweb.jobs.tasks.reconcile", ignore_result=True)
+@app.task(name="kschedweb.jobs.tasks.reconcile", ignore_result=True)  # type: ignore[untyped-decorator]
 def reconcile(alone_since: str | None = None) -> dict[str, int]:
     """See ``jobs_reconcile``; beat calls it each minute, a worker when it starts."""
     close_old_connections()

@@ -20,14 +20,16 @@ from kschedweb.jobs.models import ENDED
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from django.http import HttpRequest, HttpResponse
+    from django.http import HttpResponse
+
+    from kschedweb.accounts.typing import PageRequest
 
 PAGE_SIZE = 50
 
 
 @require_safe
 @requires(Action.VIEW)
-def jobs(request: HttpRequest) -> HttpResponse:
+def jobs(request: PageRequest) -> HttpResponse:
     filters = JobFilter(request.GET, queryset=selectors.job_list())
     page = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {"filters": filters, "page": page, "running": selectors.unfinished_count()}
@@ -36,7 +38,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @requires(Action.VIEW)
-def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def job(request: PageRequest, job_id: UUID) -> HttpResponse:
     """The job's page; to HTMX only the part that changes."""
     row = selectors.job_get(job_id)
     context = {"job": row, "ended": row.state in ENDED, "may_cancel": selectors.may_cancel(request.user, row)}
@@ -50,7 +52,7 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 @require_POST
 @requires(Action.EDIT)
-def cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
+def cancel(request: PageRequest, job_id: UUID) -> HttpResponse:
     row = selectors.job_get(job_id)
     if not selectors.may_cancel(request.user, row):
         raise PermissionDenied("Only who started a job, or an admin, may cancel it.")

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+from rest_framework.test import APIClient
+
+from kschedweb.accounts import services, tokens
+from kschedweb.accounts.models import AuditEntry, Token
+from kschedweb.accounts.roles import ALLOWED, Action, Role, may, scope_allows
+from kschedweb.errors import ApplicationError
+
+pytestmark = pytest.mark.django_db
+
+
+def bearer(key: str) -> APIClient:
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {key}")
+    return client
+
+
+def test_a_key_opens_the_api_and_only_its_digest_is_kept(viewer):
+    token, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
+    assert re.fullmatch(r"ksw_[A-Za-z0-9]{8}_[A-Za-z0-9]{32}", key)
+    assert bearer(key).get("/api/v1/jobs/").status_code == 200
+    stored = str(list(Token.objects.values())) + str(list(AuditEntry.objects.values()))
+    assert key not in stored
+    assert key.rsplit("_", 1)[1] not in stored
+
+
+def test_the_page_shows_a_key_once_and_forbids_keeping_it(client_as):
+    client = client_as("viewer")
+    page = client.post(reverse("tokens"), {"name": "CI", "scope": "view", "days": "7"})
+    key = re.search(r"ksw_\w{8}_\w{32}", page.content.decode())
+    assert key
+    assert "no-store" in page["Cache-Control"]
+    assert key[0] not in client.get(reverse("tokens")).content.decode()
+    assert bearer(key[0]).get("/api/v1/jobs/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda key: key[:-1] + ("a" if key[-1] != "a" else "b"),
+        lambda key: key.upper(),
+        lambda key: key[:12],
+        lambda key: "",
+        lambda key: key + "a",
+        lambda key: "ksw_" + "a" * 8 + "_" + "b" * 32,
+    ],
+    ids=["one letter", "case", "prefix only", "nothing", "longer", "unknown"],
+)
+def test_no_other_key_opens_it(viewer, spoil):
+    _, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
+    answer = bearer(spoil(key)).get("/api/v1/jobs/")
+    assert answer.status_code == 401
+    assert answer["Content-Type"] == "application/problem+json"
+    assert answer["WWW-Authenticate"].startswith("Bearer")
+    assert key not in answer.content.decode()
+
+
+@pytest.mark.parametrize("how", ["expired", "revoked", "deactivated", "temporary password"])
+def test_a_token_that_is_over_opens_nothing(viewer, admin, how):
+    token, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
+    status = 401
+    if how == "expired":
+        Token.objects.update(expires_at=timezone.now())
+    elif how == "revoked":
+        services.token_revoke(actor=viewer, token=token)
+    elif how == "deactivated":
+        services.user_set_active(actor=admin, user=viewer, active=False)
+    else:
+        services.user_reset_password(actor=admin, user=viewer)
+        status = 403
+    assert bearer(key).get("/api/v1/jobs/").status_code == status
+
+
+def test_a_scope_narrows_the_role_and_never_widens_it(admin, editor):
+    _, narrow = services.token_create(user=admin, name="read", scope=Action.VIEW, days=1)
+    assert bearer(narrow).get("/api/v1/jobs/").status_code == 200
+    refused = bearer(narrow).get("/api/v1/users/")
+    assert refused.status_code == 403
+    assert "scope of this token" in refused.json()["detail"]
+    with pytest.raises(ApplicationError) as wide:
+        services.token_create(user=editor, name="all", scope=Action.ADMINISTER, days=1)
+    assert wide.value.errors[0]["path"] == "scope"
+    # Who loses a role loses it for the tokens made before.
+    _, key = services.token_create(user=editor, name="edit", scope=Action.EDIT, days=1)
+    services.user_change_role(actor=admin, user=editor, role=Role.VIEWER)
+    import uuid
+
+    assert bearer(key).post(f"/api/v1/jobs/{uuid.uuid4()}/cancel/").status_code == 403
+
+
+@given(role=st.sampled_from(Role.values), scope=st.sampled_from(Action.values), action=st.sampled_from(Action.values))
+def test_role_and_scope_together_allow_no_more_than_each(role, scope, action):
+    together = may(role, action) and scope_allows(scope, action)
+    assert together <= (action in ALLOWED[role])
+    assert scope_allows(scope, Action.VIEW)
+    assert scope_allows(scope, scope)
+
+
+@pytest.mark.parametrize("days", [0, -1, 366])
+def test_a_token_lives_for_a_year_at_most(client_as, viewer, days):
+    with pytest.raises(ApplicationError):
+        services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=days)
+    page = client_as("viewer").post(reverse("tokens"), {"name": "CI", "scope": "view", "days": str(days)})
+    assert "days" in page.context["form"].errors
+    assert not Token.objects.exists()
+
+
+def test_nobody_sees_or_revokes_the_tokens_of_another(client_as, api_as, viewer):
+    token, _ = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=1)
+    assert client_as("admin").post(reverse("token-revoke", args=[token.pk])).status_code == 404
+    assert api_as("admin").get(f"/api/v1/tokens/{token.pk}/").status_code == 404
+    assert api_as("admin").delete(f"/api/v1/tokens/{token.pk}/").status_code == 404
+    assert api_as("admin").get("/api/v1/tokens/").json()["results"] == []
+    token.refresh_from_db()
+    assert token.revoked_at is None
+
+
+def test_a_narrow_token_makes_and_ends_no_tokens(admin):
+    token, key = services.token_create(user=admin, name="read", scope=Action.EDIT, days=1)
+    asked = {"name": "more", "scope": "administer", "days": 365}
+    assert bearer(key).post("/api/v1/tokens/", asked, format="json").status_code == 403
+    assert bearer(key).delete(f"/api/v1/tokens/{token.pk}/").status_code == 403
+    _, wide = services.token_create(user=admin, name="all", scope=Action.ADMINISTER, days=1)
+    made = bearer(wide).post("/api/v1/tokens/", asked, format="json")
+    assert made.status_code == 201
+    assert bearer(made.json()["key"]).get("/api/v1/users/").status_code == 200
+
+
+def test_the_last_use_is_written_at_most_once_a_minute(viewer, django_assert_num_queries):
+    token, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
+    bearer(key).get("/api/v1/jobs/")
+    token.refresh_from_db()
+    first = token.last_used_at
+    assert first
+    bearer(key).get("/api/v1/jobs/")
+    token.refresh_from_db()
+    assert token.last_used_at == first
+    Token.objects.update(last_used_at=first - timedelta(minutes=2))
+    bearer(key).get("/api/v1/jobs/")
+    token.refresh_from_db()
+    assert token.last_used_at > first
+
+
+def test_guessing_keys_is_slowed_by_address(db):
+    client = bearer("ksw_" + "a" * 8 + "_" + "b" * 32)
+    statuses = [client.get("/api/v1/jobs/").status_code for _ in range(62)]
+    assert statuses[:60] == [401] * 60
+    assert statuses[60:] == [429] * 2
+    assert int(client.get("/api/v1/jobs/")["Retry-After"]) > 0
+
+
+def test_a_token_is_not_a_session_and_needs_no_csrf_token_while_a_session_does(viewer, client_as):
+    _, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
+    assert Client().get(reverse("tokens"), HTTP_AUTHORIZATION=f"Bearer {key}").status_code == 302
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(viewer, backend="django.contrib.auth.backends.ModelBackend")
+    asked = {"name": "x", "scope": "view", "days": 1}
+    refused = strict.post("/api/v1/tokens/", asked, content_type="application/json")
+    assert refused.status_code == 403
+    assert "CSRF" in refused.json()["detail"]
+
+
+def test_prefixes_of_keys_do_not_repeat():
+    keys = [tokens.new_key() for _ in range(1000)]
+    assert len({prefix for _, prefix in keys}) == 1000
+    assert all(key.startswith(f"ksw_{prefix}_") for key, prefix in keys)
