@@ -192,7 +192,7 @@ class Scheduler:
         total: Ints = np.zeros(len(feasible), dtype=np.int64)
         for column in framework.score(cycle, feasible, skipped):
             total += column.weighted
-        return int(feasible[_heap_root(total.tolist())])
+        return int(feasible[_heap_root(total)])
 
 
 def _named(snapshot: Snapshot, names: frozenset[str]) -> NDArray[np.bool_]:
@@ -243,16 +243,21 @@ def _absent(plugins: list[str]) -> Status:
     return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}]")
 
 
-def _heap_root(totals: list[int]) -> int:
-    """The position kube-scheduler's heap brings to the root: it decides which of several best nodes is taken."""
-    heap = list(range(len(totals)))
-    for parent in range(len(heap) // 2 - 1, -1, -1):
-        node = parent
-        while (child := 2 * node + 1) < len(heap):
-            if child + 1 < len(heap) and totals[heap[child + 1]] > totals[heap[child]]:
-                child += 1
-            if totals[heap[child]] <= totals[heap[node]]:
-                break
-            heap[node], heap[child] = heap[child], heap[node]
-            node = child
-    return heap[0]
+def _heap_root(totals: Ints) -> int:
+    """The position kube-scheduler's heap brings to the root: it decides which of several best nodes is taken.
+
+    Building a max-heap is a tournament up a binary tree: a parent gives way only to a strictly better child, and the
+    left child to a strictly better right one. So the winner is the first best node on a walk that goes from the root
+    down, left before right.
+    """
+    leads_to_best = np.zeros(len(totals), dtype=np.bool_)
+    level = np.flatnonzero(totals == totals.max())
+    best = set(level.tolist())
+    while level.size:
+        leads_to_best[level] = True
+        level = np.unique((level[level > 0] - 1) // 2)
+    node = 0
+    while node not in best:
+        left = 2 * node + 1
+        node = left if leads_to_best[left] else left + 1
+    return node
