@@ -104,7 +104,12 @@ def server_split(server: str) -> tuple[str, str, int, str]:
         raise AddressError("The server's address must end with its path: no ? or # part.")
     if port == 0:
         raise AddressError("Port 0 is not a port.")
-    return parts.scheme, host_normalise(parts.hostname), port or {"https": 443, "http": 80}[parts.scheme], _path(parts.path)
+    return (
+        parts.scheme,
+        host_normalise(parts.hostname),
+        port or {"https": 443, "http": 80}[parts.scheme],
+        _path(parts.path),
+    )
 
 
 def _path(path: str) -> str:
@@ -160,7 +165,9 @@ class Allowlist:
         """Raise ``AddressError`` unless a request for ``host`` may go to ``address``."""
         inner = embedded(address)
         if never(address) or never(inner):
-            raise AddressError(f"{host} leads to an address that is never a cluster (link-local, metadata or reserved).")
+            raise AddressError(
+                f"{host} leads to an address that is never a cluster (link-local, metadata or reserved)."
+            )
         if not (self._lists(inner) or (self.names_host(host) and inner.is_global)):
             raise AddressError(
                 f"{host} is not among the addresses that this installation allows: "

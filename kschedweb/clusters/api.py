@@ -1,1 +1,310 @@
-urlpatterns: list = []
+"""REST: clusters, their snapshots, nodes and pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import generics, parsers, serializers
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters import selectors, services
+from kschedweb.clusters.filters import NodeFilter, PodFilter
+from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
+from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.errors import ApplicationError, TooLarge
+from kschedweb.jobs.api import JobSerializer
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+
+    from kschedweb.accounts.typing import ApiRequest
+
+# What a multipart body holds beside its files.
+ENVELOPE = 64 * 1024
+RAW = object()
+
+
+class PermissionSerializer(serializers.Serializer[Any]):
+    resource = serializers.CharField()
+    verb = serializers.CharField()
+    allowed = serializers.BooleanField()
+    costs = serializers.CharField(help_text="What a decision lacks without it.")
+
+
+class ProblemSerializer(serializers.Serializer[Any]):
+    object = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class ClusterSerializer(serializers.ModelSerializer[Cluster]):
+    """A cluster; ``counts`` are of its newest snapshot. What opens it is never shown."""
+
+    permissions = PermissionSerializer(many=True, read_only=True)
+    created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
+    taken_at = serializers.DateTimeField(read_only=True, allow_null=True, default=None)
+    counts = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Cluster
+        fields = (
+            "name",
+            "source",
+            "server",
+            "server_version",
+            "permissions",
+            "created_by",
+            "created_at",
+            "refreshed_at",
+            "refresh_error",
+            "taken_at",
+            "counts",
+        )
+        read_only_fields = fields
+
+    @extend_schema_field({"type": "object", "additionalProperties": {"type": "integer"}})
+    def get_counts(self, cluster: Cluster) -> dict[str, int]:
+        return getattr(cluster, "counts", None) or {}
+
+
+class ConnectSerializer(serializers.Serializer[Any]):
+    """How to reach a cluster. The secrets in it are encrypted and never shown again."""
+
+    name = serializers.RegexField(services.NAME.pattern, max_length=63)
+    source = serializers.ChoiceField(choices=sorted(services.CONNECTED))  # type: ignore[assignment]
+    kubeconfig = serializers.CharField(
+        required=False, default="", allow_blank=True, write_only=True, trim_whitespace=False
+    )
+    context = serializers.CharField(  # type: ignore[assignment]
+        required=False, default="", allow_blank=True, max_length=253
+    )
+    server = serializers.CharField(required=False, default="", allow_blank=True, max_length=500)
+    token = serializers.CharField(required=False, default="", allow_blank=True, write_only=True)
+    ca = serializers.CharField(required=False, default="", allow_blank=True, write_only=True)
+
+
+class ConnectedSerializer(serializers.Serializer[Any]):
+    cluster = ClusterSerializer()
+    job = JobSerializer()
+
+
+class SnapshotSerializer(serializers.ModelSerializer[Snapshot]):
+    counts = serializers.DictField(child=serializers.IntegerField(), read_only=True)
+    problems = ProblemSerializer(many=True, read_only=True)
+
+    class Meta:
+        model = Snapshot
+        fields = ("id", "taken_at", "size", "counts", "problems")
+        read_only_fields = fields
+
+
+class ImportedSerializer(serializers.Serializer[Any]):
+    cluster = ClusterSerializer()
+    snapshot = SnapshotSerializer()
+    left_out = serializers.IntegerField(help_text="Objects that were not understood; `snapshot.problems` lists them.")
+
+
+class NodeSerializer(serializers.ModelSerializer[NodeRow]):
+    """A node; CPU in millicores, memory in bytes, shares in thousandths of allocatable."""
+
+    taints = serializers.ListField(child=serializers.CharField(), read_only=True)
+    extended = serializers.DictField(
+        child=serializers.ListField(child=serializers.IntegerField()),
+        read_only=True,
+        help_text="Other resources: requested, allocatable.",
+    )
+
+    class Meta:
+        model = NodeRow
+        exclude = ("id", "snapshot")
+
+
+class PodSerializer(serializers.ModelSerializer[PodRow]):
+    """A pod; CPU in millicores, memory in bytes, `message` in the words of the cluster's own scheduler."""
+
+    class Meta:
+        model = PodRow
+        exclude = ("id", "snapshot")
+
+
+class ClusterList(IdempotencyMixin, generics.ListAPIView[Cluster]):
+    """The clusters by name."""
+
+    action_required = {"GET": Action.VIEW, "POST": Action.ADMINISTER}
+    serializer_class = ClusterSerializer
+
+    def get_queryset(self) -> QuerySet[Cluster]:
+        return selectors.cluster_list().select_related("created_by")
+
+    @extend_schema(request=ConnectSerializer, responses={201: ConnectedSerializer})
+    def post(self, request: ApiRequest) -> Response:
+        """Connect a cluster and start reading it; `job` tells how far that is."""
+        given = ConnectSerializer(data=request.data)
+        given.is_valid(raise_exception=True)
+        cluster, job = services.cluster_connect(user=request.user, **given.validated_data)
+        answer = ConnectedSerializer({"cluster": cluster, "job": job}).data
+        return Response(answer, status=201, headers={"Location": _address(request, cluster)})
+
+
+def _address(request: ApiRequest, cluster: Cluster) -> str:
+    return reverse("api:cluster", args=[cluster.name], request=request)
+
+
+class RawFile(parsers.BaseParser):
+    """A body that is the file itself; what it holds is found out by reading it."""
+
+    media_type = "*/*"
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> dict[Any, Any]:
+        return {RAW: stream.read(settings.UPLOAD_LIMIT + 1)}
+
+
+class ClusterImport(APIView):
+    action_required = Action.EDIT
+    parser_classes = (parsers.MultiPartParser, RawFile)
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("name", str, description="Where the body is the file itself: the cluster's name."),
+            OpenApiParameter("replace", bool, description="Make a new snapshot of a cluster imported before."),
+        ],
+        request={
+            "multipart/form-data": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string", "pattern": f"^{services.NAME.pattern}$"},
+                    "replace": {"type": "boolean", "default": False},
+                    "file": {"type": "array", "items": {"type": "string", "format": "binary"}},
+                },
+                "required": ["name", "file"],
+            },
+            "application/json": OpenApiTypes.OBJECT,
+            "application/yaml": OpenApiTypes.STR,
+        },
+        responses={200: ImportedSerializer, 201: ImportedSerializer},
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Import files: kubectl's lists (JSON or YAML), YAML of several documents, a simulator's export.
+
+        200 where a cluster imported before got a new snapshot (`replace`), 201 for a new cluster.
+        """
+        self._length_check(request)
+        fields: dict[str, Any] = {**request.query_params.dict()}
+        data: Any = request.data
+        if RAW in data:
+            files = [("", data[RAW])]
+        else:
+            fields |= {key: value for key, value in data.items() if isinstance(value, str)}
+            uploads = request.FILES.getlist("file")
+            files = [(file.name or "file", file.read(settings.UPLOAD_LIMIT + 1)) for file in uploads]
+        name = str(fields.get("name", ""))
+        services.name_check(name)
+        if not files:
+            message = "Send at least one file under the name file."
+            raise ApplicationError(message, errors=[{"path": "file", "message": message}])
+        replace = str(fields.get("replace", "")).lower() in ("1", "true", "yes", "on")
+        cluster, snapshot, read = services.cluster_import(
+            user=request.user, name=name, files=files, limit=settings.UPLOAD_LIMIT, replace=replace
+        )
+        answer = {"cluster": selectors.cluster_get(cluster.name), "snapshot": snapshot, "left_out": read.left_out}
+        is_new = cluster.snapshots.count() == 1
+        headers = {"Location": _address(request, cluster)}
+        return Response(ImportedSerializer(answer).data, status=201 if is_new else 200, headers=headers)
+
+    def _length_check(self, request: ApiRequest) -> None:
+        """Refuse by the announced length, before the body is taken in."""
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        if length.isdigit() and int(length) > settings.UPLOAD_LIMIT + ENVELOPE:
+            raise TooLarge("The upload is larger than this server allows.")
+
+
+class ClusterDetail(APIView):
+    action_required = {"GET": Action.VIEW, "DELETE": Action.ADMINISTER}
+
+    @extend_schema(responses=ClusterSerializer)
+    def get(self, request: ApiRequest, name: str) -> Response:
+        """One cluster."""
+        return Response(ClusterSerializer(selectors.cluster_get(name)).data)
+
+    @extend_schema(request=None, responses={204: None})
+    def delete(self, request: ApiRequest, name: str) -> Response:
+        """Delete a cluster with its credentials and snapshots."""
+        services.cluster_delete(user=request.user, cluster=selectors.cluster_get(name))
+        return Response(status=204)
+
+
+class ClusterRefresh(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=None, responses={202: JobSerializer})
+    def post(self, request: ApiRequest, name: str) -> Response:
+        """Read the cluster again. The answer is the job that does it, or the one that already does."""
+        job = services.cluster_refresh(user=request.user, cluster=selectors.cluster_get(name))
+        location = reverse("api:job", args=[job.pk], request=request)
+        return Response(JobSerializer(job).data, status=202, headers={"Location": location})
+
+
+class SnapshotList(generics.ListAPIView[Snapshot]):
+    """The snapshots of a cluster, newest first."""
+
+    action_required = Action.VIEW
+    serializer_class = SnapshotSerializer
+    queryset = Snapshot.objects.none()
+
+    def get_queryset(self) -> QuerySet[Snapshot]:
+        return selectors.snapshot_list(selectors.cluster_get(self.kwargs["name"]))
+
+
+class SnapshotDetail(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses=SnapshotSerializer)
+    def get(self, request: ApiRequest, name: str, id: UUID) -> Response:
+        """One snapshot."""
+        return Response(SnapshotSerializer(selectors.snapshot_get(selectors.cluster_get(name), id)).data)
+
+
+class NodeList(generics.ListAPIView[NodeRow]):
+    """The nodes of the cluster's newest snapshot."""
+
+    action_required = Action.VIEW
+    serializer_class = NodeSerializer
+    filterset_class = NodeFilter
+    queryset = NodeRow.objects.none()
+
+    def get_queryset(self) -> QuerySet[NodeRow]:
+        snapshot = selectors.snapshot_current(selectors.cluster_get(self.kwargs["name"]))
+        return selectors.node_rows(snapshot) if snapshot else NodeRow.objects.none()
+
+
+class PodList(generics.ListAPIView[PodRow]):
+    """The pods of the cluster's newest snapshot, pending ones first."""
+
+    action_required = Action.VIEW
+    serializer_class = PodSerializer
+    filterset_class = PodFilter
+    queryset = PodRow.objects.none()
+
+    def get_queryset(self) -> QuerySet[PodRow]:
+        snapshot = selectors.snapshot_current(selectors.cluster_get(self.kwargs["name"]))
+        return selectors.pod_rows(snapshot) if snapshot else PodRow.objects.none()
+
+
+urlpatterns = [
+    path("clusters/", ClusterList.as_view(), name="clusters"),
+    path("clusters/import/", ClusterImport.as_view(), name="cluster-import"),
+    path("clusters/<slug:name>/", ClusterDetail.as_view(), name="cluster"),
+    path("clusters/<slug:name>/refresh/", ClusterRefresh.as_view(), name="cluster-refresh"),
+    path("clusters/<slug:name>/snapshots/", SnapshotList.as_view(), name="snapshots"),
+    path("clusters/<slug:name>/snapshots/<uuid:id>/", SnapshotDetail.as_view(), name="snapshot"),
+    path("clusters/<slug:name>/nodes/", NodeList.as_view(), name="nodes"),
+    path("clusters/<slug:name>/pods/", PodList.as_view(), name="pods"),
+]

@@ -72,7 +72,11 @@ class Client:
         self._api = ApiClient(configuration)
         self._api.rest_client.pool_manager = _pool(endpoint, secret)
         self._base = endpoint.url
-        self._headers = {"Accept": "application/json", "User-Agent": f"kschedweb/{__version__}", "Host": endpoint.host_header}
+        self._headers = {
+            "Accept": "application/json",
+            "User-Agent": f"kschedweb/{__version__}",
+            "Host": endpoint.host_header,
+        }
         if secret.token:
             self._headers["Authorization"] = f"Bearer {secret.token}"
         elif secret.username:
@@ -86,7 +90,7 @@ class Client:
         return cls(endpoint or endpoint_check(secret.server), secret)
 
     def close(self) -> None:
-        self._api.close()
+        self._api.rest_client.pool_manager.clear()
 
     def __enter__(self) -> Client:
         return self
@@ -113,7 +117,9 @@ class Client:
         while True:
             query = {"limit": limit} | ({"continue": token} if token else {})
             answer = self.get(path, **query)
-            items, metadata = (answer.get("items"), answer.get("metadata")) if isinstance(answer, dict) else (None, None)
+            items, metadata = (
+                (answer.get("items"), answer.get("metadata")) if isinstance(answer, dict) else (None, None)
+            )
             if not isinstance(metadata, dict) or not isinstance(items or [], list):
                 raise ClusterError(f"The server's answer for {path} is not a list.")
             token = str(metadata.get("continue") or "")

@@ -84,7 +84,9 @@ def credential_open(cluster: Cluster) -> Secret:
     try:
         credential = cluster.credential
     except Credential.DoesNotExist:
-        raise CredentialError(f"Cluster {cluster.name} has no stored credentials: connect it again.", status=409) from None
+        raise CredentialError(
+            f"Cluster {cluster.name} has no stored credentials: connect it again.", status=409
+        ) from None
     return Secret(**json.loads(_decrypt(credential)))
 
 
@@ -114,7 +116,7 @@ def keys_rotate() -> tuple[int, list[str]]:
 
     One row a transaction: it may be stopped anywhere and run again.
     """
-    first, rotated, unopened = keys()[0], 0, []
+    first, rotated, unopened = keys()[0], 0, list[str]()
     for cluster_id in Credential.objects.exclude(key_id=first.id).values_list("cluster_id", flat=True):
         with transaction.atomic():
             credential = Credential.objects.select_for_update().select_related("cluster").filter(pk=cluster_id).first()
@@ -133,7 +135,7 @@ def keys_rotate() -> tuple[int, list[str]]:
 
 def canary_check() -> list[str]:
     """Names of the clusters whose credentials the present keys do not open; one row a stored key is tried."""
-    unopened = []
+    unopened: list[str] = []
     for key_id in Credential.objects.order_by().values_list("key_id", flat=True).distinct():
         credential = Credential.objects.select_related("cluster").filter(key_id=key_id).order_by("pk").first()
         try:

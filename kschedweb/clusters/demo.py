@@ -62,9 +62,13 @@ class Demo:
             metadata["namespace"] = namespace
         return metadata
 
-    def add(self, api_version: str, kind: str, name: str, namespace: str, labels: Json | None = None, **body: Any) -> Json:
-        more = {"labels": labels} if labels else {}
-        item = {"apiVersion": api_version, "kind": kind, "metadata": self.metadata(name, namespace, **more), **body}
+    def add(
+        self, api_version: str, kind: str, name: str, namespace: str, labels: Json | None = None, **body: Any
+    ) -> Json:
+        metadata = self.metadata(name, namespace)
+        if labels:
+            metadata["labels"] = labels
+        item = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}
         self.objects.append(item)
         return item
 
@@ -90,7 +94,9 @@ class Demo:
             spec["unschedulable"] = True
             taints.append({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
         if not ready:
-            taints += [{"key": "node.kubernetes.io/not-ready", "effect": effect} for effect in ("NoSchedule", "NoExecute")]
+            taints += [
+                {"key": "node.kubernetes.io/not-ready", "effect": effect} for effect in ("NoSchedule", "NoExecute")
+            ]
         if taints:
             spec["taints"] = taints
         labels = {
@@ -103,7 +109,11 @@ class Demo:
             catalog.POOL: pool.name,
             catalog.DISK: pool.disk,
         }
-        condition = {"type": "Ready", "status": "True" if ready else "False", "reason": "KubeletReady" if ready else "KubeletNotReady"}
+        condition = {
+            "type": "Ready",
+            "status": "True" if ready else "False",
+            "reason": "KubeletReady" if ready else "KubeletNotReady",
+        }
         status = {
             "capacity": capacity,
             "allocatable": allocatable,
@@ -124,7 +134,12 @@ class Demo:
         self.add("storage.k8s.io/v1", "CSIDriver", "disk.csi.example.com", "", spec={"attachRequired": True})
         for node in self.nodes:
             name = node["metadata"]["name"]
-            driver = {"name": "disk.csi.example.com", "nodeID": name, "topologyKeys": [catalog.ZONE], "allocatable": {"count": 24}}
+            driver = {
+                "name": "disk.csi.example.com",
+                "nodeID": name,
+                "topologyKeys": [catalog.ZONE],
+                "allocatable": {"count": 24},
+            }
             self.add("storage.k8s.io/v1", "CSINode", name, "", spec={"drivers": [driver]})
 
     # Workloads ------------------------------------------------------------------------------------------------------
@@ -151,10 +166,21 @@ class Demo:
             owner["metadata"]["ownerReferences"] = [_owner(self.objects[-2])]
         if workload.service:
             ports = [{"port": 80, "targetPort": 8080, "protocol": "TCP"}]
-            self.add("v1", "Service", workload.name, workload.namespace, spec={"selector": {"app": workload.name}, "ports": ports})
+            self.add(
+                "v1",
+                "Service",
+                workload.name,
+                workload.namespace,
+                spec={"selector": {"app": workload.name}, "ports": ports},
+            )
         if workload.budget:
             spec = {"minAvailable": max(1, replicas - max(1, replicas // 4)), "selector": selector}
-            status = {"disruptionsAllowed": max(1, replicas // 4), "currentHealthy": replicas, "desiredHealthy": spec["minAvailable"], "expectedPods": replicas}
+            status = {
+                "disruptionsAllowed": max(1, replicas // 4),
+                "currentHealthy": replicas,
+                "desiredHealthy": spec["minAvailable"],
+                "expectedPods": replicas,
+            }
             self.add("policy/v1", "PodDisruptionBudget", workload.name, workload.namespace, spec=spec, status=status)
         for index in range(replicas):
             yield self.replica(workload, owner, prefix, index, labels)
@@ -224,7 +250,11 @@ class Demo:
             if image not in node["status"]["images"]:
                 node["status"]["images"].append(image)
         for volume in pod["spec"].get("volumes", ()):
-            self.claim(volume["persistentVolumeClaim"]["claimName"], pod["metadata"]["namespace"], node["metadata"]["labels"][catalog.ZONE])
+            self.claim(
+                volume["persistentVolumeClaim"]["claimName"],
+                pod["metadata"]["namespace"],
+                node["metadata"]["labels"][catalog.ZONE],
+            )
 
     def claim(self, name: str, namespace: str, zone: str) -> None:
         """A bound claim with its volume in ``zone``."""
@@ -245,7 +275,7 @@ class Demo:
                 "accessModes": ["ReadWriteOnce"],
                 "storageClassName": "fast",
                 "csi": {"driver": "disk.csi.example.com", "volumeHandle": volume},
-                "claimRef": {"kind": "PersistentVolumeClaim", "namespace": namespace, "name": name, "uid": claim["metadata"]["uid"]},
+                "claimRef": {"kind": claim["kind"], "namespace": namespace, "name": name, "uid": claim["metadata"]["uid"]},
                 "nodeAffinity": {"required": {"nodeSelectorTerms": where}},
             },
             status={"phase": "Bound"},
@@ -257,9 +287,10 @@ class Demo:
         spec = self.pod_spec(entry)
         if entry.claim:
             spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": f"data-{entry.name}"}}]
+            size = {"requests": {"storage": "2Ti"}}
             self.add(
                 "v1", "PersistentVolumeClaim", f"data-{entry.name}", entry.namespace,
-                spec={"accessModes": ["ReadWriteOnce"], "storageClassName": entry.claim, "resources": {"requests": {"storage": "2Ti"}}},
+                spec={"accessModes": ["ReadWriteOnce"], "storageClassName": entry.claim, "resources": size},
                 status={"phase": "Pending"},
             )  # fmt: skip
         labels = {"app": entry.app or entry.name, "demo": entry.why}
@@ -282,7 +313,9 @@ class Demo:
 
     def scheduler(self, objects: list[Json]) -> Scheduler:
         nodes = [] if any(item["kind"] == "Node" for item in objects) else self.objects
-        configuration = load({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}).configuration
+        configuration = load(
+            {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+        ).configuration
         if configuration is None:
             raise RuntimeError("The default configuration is not valid.")
         return Scheduler(Snapshot.from_objects([*nodes, *objects]), configuration)

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (tables read better in one line an entry)
 """What the demo cluster is made of, as tables; demo.py turns them into objects."""
 
 from __future__ import annotations
@@ -35,9 +36,11 @@ POOLS = (
     Pool("general", "m6i.2xlarge", (8, 8, 8), 8, 32, 58),
     Pool("compute", "c6i.4xlarge", (4, 4, 4), 16, 32, 110),
     Pool("memory", "r6i.2xlarge", (3, 3, 3), 8, 64, 58, taint=("dedicated", "database", "NoSchedule")),
-    Pool("spot", "m6i.xlarge", (3, 3, 3), 4, 16, 58, disk="hdd", taint=("example.com/spot", "true", "PreferNoSchedule")),
+    Pool(
+        "spot", "m6i.xlarge", (3, 3, 3), 4, 16, 58, disk="hdd", taint=("example.com/spot", "true", "PreferNoSchedule")
+    ),
     Pool("gpu", "g5.12xlarge", (2, 1, 0), 48, 192, 110, gpus=4, taint=(GPU, "present", "NoSchedule")),
-    Pool("edge", "t3.medium", (1, 1, 1), 2, 4, 6, disk="hdd"),
+    Pool("edge", "t3.medium", (1, 1, 1), 2, 4, 6, disk="hdd", taint=("example.com/edge", "true", "NoSchedule")),
 )
 CORDONED = ("general-a-7", "general-b-8")
 NOT_READY = "spot-c-3"
@@ -85,7 +88,11 @@ def pod_affinity(kind: str, app: str, key: str = HOSTNAME, *, weight: int = 0) -
     """``kind`` is podAffinity or podAntiAffinity; required without a ``weight``, preferred with one."""
     term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
     if weight:
-        return {"affinity": {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": weight, "podAffinityTerm": term}]}}}
+        return {
+            "affinity": {
+                kind: {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": weight, "podAffinityTerm": term}]}
+            }
+        }
     return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
 
 
@@ -145,7 +152,7 @@ WORKLOADS = (
     Workload("payments", "StatefulSet", "vault", 3, 500, 1024, "docker.io/library/redis:8.0", pod_affinity("podAntiAffinity", "noisy", ZONE), "business-critical", service=False),
     Workload("analytics", "Deployment", "spark-worker", 40, 900, 2560, "docker.io/apache/spark:4.0.0", {"tolerations": tolerate("spot"), **node_affinity(POOL, ["spot", "compute"], weight=80)}, "batch"),
     Workload("analytics", "Deployment", "dashboards", 4, 500, 1024, "docker.io/grafana/grafana:12.1.0"),
-    Workload("analytics", "StatefulSet", "beacon", 4, 200, 256, "example.com/batch/report:1.2.0", spread("beacon", POOL, hard=True), service=False),
+    Workload("analytics", "StatefulSet", "beacon", 3, 200, 256, "example.com/batch/report:1.2.0", spread("beacon", POOL, hard=True), service=False),
     Workload("batch", "Deployment", "report", 20, 600, 1536, "example.com/batch/report:1.2.0", {}, "batch"),
     Workload("batch", "Deployment", "mailer", 14, 200, 384, "example.com/shop/checkout:1.9.0", {}, "batch"),
     Workload("monitoring", "StatefulSet", "prometheus", 2, 2000, 8192, "quay.io/prometheus/prometheus:v3.5.0", pod_affinity("podAntiAffinity", "prometheus"), storage=150),
@@ -153,7 +160,7 @@ WORKLOADS = (
     Workload("monitoring", "Deployment", "grafana", 2, 300, 512, "docker.io/grafana/grafana:12.1.0"),
     Workload("staging", "Deployment", "web", 16, 250, 512, "example.com/shop/web:2.14.1", spread("web"), "batch"),
     Workload("staging", "Deployment", "checkout", 9, 350, 512, "example.com/shop/checkout:1.9.0", {}, "batch"),
-    Workload("edge", "Deployment", "relay", 12, 100, 128, "example.com/shop/web:2.14.1", {"nodeSelector": {POOL: "edge"}}, service=False),
+    Workload("edge", "Deployment", "relay", 12, 100, 128, "example.com/shop/web:2.14.1", on("edge"), service=False),
 )  # fmt: skip
 
 PRIORITIES = {
@@ -195,9 +202,9 @@ PENDING = (
     Pending("pod-affinity", "shop", "cache-warmer", "InterPodAffinity", spec=pod_affinity("podAffinity", "legacy-cache")),
     Pending("pod-anti-affinity", "shop", "search-canary", "InterPodAffinity", spec=pod_affinity("podAntiAffinity", "search", ZONE)),
     Pending("existing-anti-affinity", "payments", "load-test", "InterPodAffinity", app="noisy"),
-    Pending("topology-spread", "analytics", "beacon-4", "PodTopologySpread", app="beacon", spec=spread("beacon", POOL, hard=True)),
+    Pending("topology-spread", "analytics", "beacon-3", "PodTopologySpread", app="beacon", spec=spread("beacon", POOL, hard=True)),
     Pending("missing-label", "batch", "rack-aware", "PodTopologySpread", app="rack-aware", spec=spread("rack-aware", "example.com/rack", hard=True)),
-    Pending("too-many-pods", "edge", "relay-extra", "NodeResourcesFit", cpu=50, memory=64, spec={"nodeSelector": {POOL: "edge"}}),
+    Pending("too-many-pods", "edge", "relay-extra", "NodeResourcesFit", cpu=50, memory=64, spec=on("edge")),
     Pending("cordoned", "batch", "node-drill", "NodeUnschedulable", spec={"nodeSelector": {HOSTNAME: CORDONED[0]}}),
     Pending("gated", "batch", "quarter-close", "SchedulingGates", spec={"schedulingGates": [{"name": "example.com/budget-approval"}]}),
     Pending("unbound-claim", "data", "archive-0", "VolumeBinding", claim="archive", spec=on("memory")),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -31,8 +32,7 @@ Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # An escape that could make text no database takes: half a surrogate pair, or NUL.
 SUSPICIOUS = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 CORE_TAG = re.compile(r"tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)")
-NULLS = frozenset({"", "~", "null", "Null", "NULL"})
-BOOLEANS = {
+WORDS: dict[str, bool | None] = dict.fromkeys(("", "~", "null", "Null", "NULL")) | {
     text: value
     for word, value in {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}.items()
     for text in (word, word.capitalize(), word.upper())
@@ -60,7 +60,9 @@ class Limits:
 def documents_read(data: str | bytes, limits: Limits) -> list[Any]:
     """The documents in ``data``: JSON (one or several, one after the other) or YAML (separated by ``---``)."""
     if len(data) > limits.size:
-        raise DocumentError(f"The text is larger than {_size(limits.size)}, which is the most that is taken.", status=413)
+        raise DocumentError(
+            f"The text is larger than {_size(limits.size)}, which is the most that is taken.", status=413
+        )
     text = text_decode(data) if isinstance(data, bytes) else data
     if "\x00" in text:
         raise DocumentError("This is not text: it holds NUL bytes.")
@@ -150,22 +152,20 @@ def _measure(documents: list[Any], limits: Limits, *, strings: bool) -> None:
         if strings:
             for value in level:
                 _text_check(value)
-                if isinstance(value, dict):
-                    for key in value:
-                        _text_check(key)
-        deeper: list[Any] = []
-        for value in level:
-            if isinstance(value, dict):
-                deeper += value.values()
-            elif isinstance(value, list):
-                deeper += value
-        if not deeper:
+        level = [inner for value in level if isinstance(value, (dict, list)) for inner in _inside(value)]
+        if not level:
             return
-        level = deeper
     raise DocumentError(f"The text is nested deeper than {limits.depth} levels.")
 
 
+def _inside(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
+
+
 def _text_check(value: Any) -> None:
+    """Refuse text, or a mapping with a key, that no database takes."""
+    if isinstance(value, dict):
+        value = "".join(value)
     if isinstance(value, str) and ("\x00" in value or any("\ud800" <= character <= "\udfff" for character in value)):
         raise DocumentError("The text holds characters that cannot be stored (NUL, or half of a surrogate pair).")
 
@@ -246,12 +246,10 @@ class _Yaml:
         return resolved
 
     def _resolve(self, value: str, event: yaml.Event) -> Any:
-        if value in NULLS:
-            return None
-        if value[0] not in "+-.0123456789tTyYoOfFnN":
+        if value in WORDS:
+            return WORDS[value]
+        if value[0] not in "+-.0123456789":
             return value
-        if value in BOOLEANS:
-            return BOOLEANS[value]
         try:
             if INTEGER.fullmatch(value):
                 return _whole(str(int(value, 8))) if OCTAL.fullmatch(value) else _whole(value)

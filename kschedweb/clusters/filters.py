@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 from kschedweb.clusters.models import NodeRow, PodRow
 
 
-class NodeFilter(django_filters.FilterSet):
+class NodeFilter(django_filters.FilterSet):  # type: ignore[misc]
     search = django_filters.CharFilter(method="by_search", label="Name or instance type holds", max_length=253)
     zone = django_filters.CharFilter(field_name="zone", label="Zone", max_length=253)
     instance_type = django_filters.CharFilter(field_name="instance_type", label="Instance type", max_length=253)
@@ -40,7 +40,7 @@ class NodeFilter(django_filters.FilterSet):
         return rows.exclude(taints=[]) if value else rows.filter(taints=[])
 
 
-class PodFilter(django_filters.FilterSet):
+class PodFilter(django_filters.FilterSet):  # type: ignore[misc]
     search = django_filters.CharFilter(method="by_search", label="Name, owner or message holds", max_length=253)
     namespace = django_filters.CharFilter(field_name="namespace", label="Namespace", max_length=63)
     node = django_filters.CharFilter(field_name="node", label="Node", max_length=253)

@@ -68,7 +68,9 @@ def files_read(files: Iterable[tuple[str, bytes | str]], *, limit: int) -> Impor
             documents = documents_read(content, limits)
         except DocumentError as error:
             message = f"{name}: {error.detail}" if name else error.detail
-            raise ImportFailed(message, errors=[{"path": name or "text", "message": error.detail}], status=error.status) from None
+            raise ImportFailed(
+                message, errors=[{"path": name or "text", "message": error.detail}], status=error.status
+            ) from None
         for item in unfolded(documents, result):
             _take(item, result, seen)
     if not any(item["kind"] in ("Node", "Pod") for item in result.objects):
@@ -155,23 +157,26 @@ def _take(item: Json, result: Import, seen: set[tuple[str, str, str]]) -> None:
 
 def _unfit(item: Json) -> str:
     """Why ``item`` is no object that a scheduler reads, "" if it is one."""
-    kind, metadata = item.get("kind"), item.get("metadata")
+    kind = item.get("kind")
     if not isinstance(kind, str) or not kind:
         return "has no kind"
     known = BY_NAME.get(kind)
     if known is None:
         return "is of a kind that the scheduler does not read"
-    version = item.get("apiVersion")
-    if version is not None and not isinstance(version, str):
-        return "apiVersion must be text"
-    if version and version != known.api_version:
-        return f"has apiVersion {version[:80]}; {known.api_version} is what is read here"
+    version = item.get("apiVersion") or known.api_version
+    if version != known.api_version:
+        return f"has apiVersion {str(version)[:80]}; {known.api_version} is what is read here"
+    return _unfit_body(item, namespaced=known.namespaced)
+
+
+def _unfit_body(item: Json, *, namespaced: bool) -> str:
+    metadata = item.get("metadata")
     if not isinstance(metadata, dict):
         return "has no metadata"
     name, namespace = metadata.get("name"), metadata.get("namespace")
     if not isinstance(name, str) or not NAME.fullmatch(name):
         return "metadata.name is missing or not a name that Kubernetes allows"
-    if known.namespaced and namespace and not (isinstance(namespace, str) and NAMESPACE.fullmatch(namespace)):
+    if namespaced and namespace and not (isinstance(namespace, str) and NAMESPACE.fullmatch(namespace)):
         return "metadata.namespace is not a name that Kubernetes allows"
     for part in ("spec", "status"):
         if not isinstance(item.get(part) or {}, dict):

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (tables read better in one line an entry)
 """The kinds of objects that a snapshot holds: where they are served, and what a decision lacks without them."""
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of object. ``costs`` completes "Without it …"; an optional one is not served by every cluster."""
+    """A kind of object. ``costs`` completes "Without it, …"."""
 
     name: str
     group: str  # "": the core group
@@ -16,6 +17,7 @@ class Kind:
     namespaced: bool
     costs: str
     needed: bool = False  # without it no snapshot makes sense
+    newer: bool = False  # not served by every cluster that is still in use
 
     @property
     def api_version(self) -> str:
@@ -47,10 +49,10 @@ KINDS: tuple[Kind, ...] = (
     Kind("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, "preemption does not know which pods are protected"),
     Kind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, "priorities of pods to come are unknown"),
     Kind("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", False, "overheads of pods to come are unknown"),
-    Kind("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", True, "pods that claim devices cannot be judged"),
-    Kind("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", False, "devices of nodes are unknown"),
-    Kind("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", False, "pods that claim devices cannot be judged"),
-)
+    Kind("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", True, "pods that claim devices cannot be judged", newer=True),
+    Kind("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", False, "devices of nodes are unknown", newer=True),
+    Kind("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", False, "pods that claim devices cannot be judged", newer=True),
+)  # fmt: skip
 BY_NAME = {kind.name: kind for kind in KINDS}
 
 # What the scheduler never reads, large or liable to hold secrets: dropped before anything is stored.

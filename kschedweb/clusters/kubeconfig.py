@@ -17,7 +17,9 @@ from kschedweb.errors import ApplicationError
 LIMITS = Limits(size=1024 * 1024, depth=20, nodes=20_000)
 
 CONTEXT_KEYS = frozenset({"cluster", "user", "namespace", "extensions"})
-CLUSTER_KEYS = frozenset({"server", "certificate-authority-data", "tls-server-name", "disable-compression", "extensions"})
+CLUSTER_KEYS = frozenset(
+    {"server", "certificate-authority-data", "tls-server-name", "disable-compression", "extensions"}
+)
 USER_KEYS = frozenset({"token", "client-certificate-data", "client-key-data", "username", "password", "extensions"})
 
 RUNS = "it would run a program here; make a service account token and connect with that (kubectl create token)"
@@ -123,7 +125,9 @@ def _referred(
     name = _string(entry, singular, path)
     found = _named(document, plural, singular)
     if name not in found:
-        raise KubeconfigError(f"The context {context} names the {singular} {name or '(none)'}, which is not there.", path)
+        raise KubeconfigError(
+            f"The context {context} names the {singular} {name or '(none)'}, which is not there.", path
+        )
     return found[name], f"{plural}[{name}].{singular}"
 
 

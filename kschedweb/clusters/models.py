@@ -45,7 +45,7 @@ class Credential(models.Model):
 
 
 class Snapshot(models.Model):
-    """A cluster's objects at one moment, compressed. Immutable once ``complete``; the newest complete one is current."""
+    """A cluster's objects at one moment, compressed. Immutable once ``complete``; the newest such one is current."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="snapshots")

@@ -120,7 +120,7 @@ def _conditions(status: Json, kind: str) -> Json:
 def _ready(node: Json) -> bool:
     """The Ready condition; a node that says nothing (an export, a plan) counts as ready."""
     condition = _conditions(node.get("status") or {}, "Ready")
-    return condition.get("status", "True") == "True"
+    return bool(condition.get("status", "True") == "True")
 
 
 def _message(status: Json) -> str:

@@ -10,6 +10,7 @@ from django.http import Http404
 
 from kschedweb.clusters import storage
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
+from kschedweb.jobs.models import ENDED, Job
 
 
 def cluster_list() -> QuerySet[Cluster]:
@@ -63,3 +64,20 @@ def pod_rows(snapshot: Snapshot) -> QuerySet[PodRow]:
 def permissions_missing(cluster: Cluster) -> list[dict[str, Any]]:
     """The permissions that the cluster's credentials lack, with what each costs."""
     return [entry for entry in cluster.permissions if not entry["allowed"]]
+
+
+def permissions_by_resource(cluster: Cluster) -> list[dict[str, Any]]:
+    """One entry a resource: ``{"resource", "list", "watch", "costs"}``, ``costs`` of what is missing, "" if nothing."""
+    found: dict[str, dict[str, Any]] = {}
+    for entry in cluster.permissions:
+        row = found.setdefault(entry["resource"], {"resource": entry["resource"], "costs": ""})
+        row[entry["verb"]] = entry["allowed"]
+        if not entry["allowed"]:
+            row["costs"] = row["costs"] or entry["costs"]
+    return list(found.values())
+
+
+def refresh_job(cluster: Cluster) -> Job | None:
+    """The job that is reading ``cluster`` now, or waits to."""
+    reading = Job.objects.filter(kind="clusters.refresh", params__cluster=str(cluster.pk))
+    return reading.exclude(state__in=ENDED).first()

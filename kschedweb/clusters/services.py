@@ -21,17 +21,17 @@ from kschedweb.clusters.kubeconfig import kubeconfig_read
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot, Source
 from kschedweb.clusters.rows import MOST_PROBLEMS, rows_of
 from kschedweb.errors import ApplicationError, Conflict
-from kschedweb.jobs.models import ENDED, Job
 from kschedweb.jobs.services import job_start
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
+    from kschedweb.jobs.models import Job
 
 Json = dict[str, Any]
 
 KEEP_SNAPSHOTS = 5
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-RESERVED = frozenset({"connect", "import"})  # addresses of pages
+RESERVED = frozenset({"connect", "import", "load-demo"})  # addresses of pages
 CONNECTED = frozenset({Source.KUBECONFIG, Source.TOKEN, Source.IN_CLUSTER})
 BATCH = 500
 
@@ -90,8 +90,7 @@ def cluster_refresh(*, user: User | None, cluster: Cluster) -> Job:
         raise Conflict(f"Cluster {cluster.name} is not connected: there is nothing to read it from again.")
     with transaction.atomic():
         Cluster.objects.select_for_update().get(pk=cluster.pk)
-        running = Job.objects.filter(kind=_refresh_task().name, params__cluster=str(cluster.pk)).exclude(state__in=ENDED)
-        return running.first() or _refresh_job(cluster, user)
+        return selectors.refresh_job(cluster) or _refresh_job(cluster, user)
 
 
 def _refresh_task() -> Any:
@@ -101,7 +100,9 @@ def _refresh_task() -> Any:
 
 
 def _refresh_job(cluster: Cluster, user: User | None) -> Job:
-    return job_start(_refresh_task(), title=f"Read cluster {cluster.name}", params={"cluster": str(cluster.pk)}, user=user)
+    return job_start(
+        _refresh_task(), title=f"Read cluster {cluster.name}", params={"cluster": str(cluster.pk)}, user=user
+    )
 
 
 def snapshot_read(*, cluster: Cluster, step: Callable[[str, int, int], None]) -> Snapshot:

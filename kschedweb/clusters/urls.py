@@ -1,3 +1,13 @@
 from django.urls import path
 
-urlpatterns: list = []
+from kschedweb.clusters import views
+
+urlpatterns = [
+    path("clusters/", views.clusters, name="clusters"),
+    path("clusters/connect/", views.connect, name="cluster-connect"),
+    path("clusters/import/", views.import_files, name="cluster-import"),
+    path("clusters/load-demo/", views.demo, name="cluster-demo"),
+    path("clusters/<slug:name>/", views.cluster, name="cluster"),
+    path("clusters/<slug:name>/refresh/", views.refresh, name="cluster-refresh"),
+    path("clusters/<slug:name>/delete/", views.delete, name="cluster-delete"),
+]

@@ -1,0 +1,141 @@
+"""The forms of connecting and importing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from kschedweb.clusters.kubeconfig import LIMITS
+from kschedweb.clusters.models import Source
+from kschedweb.clusters.services import NAME
+
+NAME_HELP = "Lower-case letters, digits and hyphens, such as production-eu."
+
+
+class SecretTextarea(forms.Textarea):
+    """A text that is never sent back to the browser, not even beside an error."""
+
+    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+        return super().get_context(name, None, attrs)
+
+
+def name_field() -> forms.RegexField:
+    return forms.RegexField(
+        NAME.pattern,
+        strip=True,
+        label="Name",
+        max_length=63,
+        help_text=NAME_HELP,
+        error_messages={"invalid": "A name has lower-case letters, digits and hyphens, and at most 63 of them."},
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+
+class ConnectForm(forms.Form):
+    """One form for the three ways to connect; the radio says which of its parts counts."""
+
+    source = forms.ChoiceField(
+        label="How to connect",
+        choices=[(source.value, source.label) for source in (Source.KUBECONFIG, Source.TOKEN, Source.IN_CLUSTER)],
+        initial=Source.KUBECONFIG,
+        widget=forms.RadioSelect,
+    )
+    name = name_field()
+    kubeconfig = forms.CharField(
+        label="Kubeconfig",
+        required=False,
+        max_length=LIMITS.size,
+        widget=SecretTextarea(attrs={"rows": 8, "autocomplete": "off", "spellcheck": "false"}),
+        help_text="As kubectl config view --raw --flatten --minify prints it. Exec plugins, auth providers, file "
+        "references and proxies are refused.",
+    )
+    kubeconfig_file = forms.FileField(label="Or the file", required=False)
+    context = forms.CharField(
+        label="Context", required=False, max_length=253, help_text="Empty: the kubeconfig's current context."
+    )
+    server = forms.CharField(
+        label="Server", required=False, max_length=500, widget=forms.TextInput(attrs={"placeholder": "https://…:6443"})
+    )
+    token = forms.CharField(
+        label="Token",
+        required=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text="As kubectl create token prints it. To list and watch is all it needs to be allowed.",
+    )
+    ca = forms.CharField(
+        label="Certificate authority",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        help_text="PEM. Empty: the certificate authorities of this system.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        source, upload = cleaned.get("source"), cleaned.pop("kubeconfig_file", None)
+        if source == Source.KUBECONFIG:
+            if upload and cleaned.get("kubeconfig"):
+                self.add_error("kubeconfig", "Paste the kubeconfig or choose the file, not both.")
+            elif upload and upload.size > LIMITS.size:
+                self.add_error("kubeconfig_file", "The file is larger than a kubeconfig can be (1 MiB).")
+            elif upload:
+                try:
+                    cleaned["kubeconfig"] = upload.read().decode("utf-8")
+                except UnicodeDecodeError:
+                    self.add_error("kubeconfig_file", "The file is not text.")
+            elif not cleaned.get("kubeconfig") and "kubeconfig" not in self.errors:
+                self.add_error("kubeconfig", "Paste a kubeconfig or choose its file.")
+        if source == Source.TOKEN:
+            for name in ("server", "token"):
+                if not cleaned.get(name) and name not in self.errors:
+                    self.add_error(name, "This is needed to connect with a token.")
+        return cleaned
+
+
+class FilesInput(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """Any number of files, as a list."""
+
+    def clean(self, data: Any, initial: Any = None) -> list[Any]:
+        single = super().clean
+        return [single(entry, initial) for entry in data or []]
+
+
+class ImportForm(forms.Form):
+    name = name_field()
+    file = FilesField(
+        label="Files",
+        required=False,
+        allow_empty_file=True,
+        widget=FilesInput(attrs={"accept": ".json,.yaml,.yml,.txt"}),
+        help_text="One or several: lists from kubectl, several YAML documents, exports of kube-scheduler-simulator.",
+    )
+    text = forms.CharField(
+        label="Or paste",
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false"}),
+    )
+    replace = forms.BooleanField(
+        label="Replace what was imported under this name before",
+        required=False,
+        help_text="The earlier snapshots are kept beside it, up to five.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if not self.errors and not cleaned.get("file") and not (cleaned.get("text") or "").strip():
+            self.add_error("file", "Choose a file or paste a text.")
+        return cleaned
+
+    def uploads(self, limit: int) -> list[tuple[str, bytes | str]]:
+        """What was sent, as (name, content); no file is read beyond ``limit``."""
+        found: list[tuple[str, bytes | str]] = [
+            (file.name or "file", file.read(limit + 1)) for file in self.cleaned_data["file"]
+        ]
+        if self.cleaned_data["text"].strip():
+            found.append(("text", self.cleaned_data["text"]))
+        return found

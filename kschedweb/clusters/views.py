@@ -1,0 +1,156 @@
+"""The pages of clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action, may
+from kschedweb.clusters import selectors, services
+from kschedweb.clusters.forms import ConnectForm, ImportForm
+from kschedweb.clusters.kinds import KINDS
+from kschedweb.clusters.services import CONNECTED
+from kschedweb.clusters.sources import in_cluster_available
+from kschedweb.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from django.forms import Form
+    from django.http import HttpResponse
+
+    from kschedweb.accounts.typing import PageRequest
+
+PAGE_SIZE = 50
+# What a snapshot is made of, as kubectl's users name it; "create clusterrole" and "get" take the same list.
+RESOURCES = ",".join(
+    f"{kind.resource}.{kind.group}" if kind.group else kind.resource for kind in KINDS if not kind.newer
+)
+PROBLEMS_SHOWN = 100
+
+
+def add_errors(form: Form, error: ApplicationError) -> None:
+    """Show what a service refused beside the fields it names, the rest above the form."""
+    for item in error.errors:
+        if item["path"] in form.fields:
+            form.add_error(item["path"], item["message"])
+    if not form.errors:
+        form.add_error(None, error.detail)
+
+
+def rights(request: PageRequest) -> dict[str, bool]:
+    """What the page may offer to this person."""
+    role = request.user.role
+    return {"may_edit": may(role, Action.EDIT), "may_administer": may(role, Action.ADMINISTER)}
+
+
+@require_safe
+@requires(Action.VIEW)
+def clusters(request: PageRequest) -> HttpResponse:
+    page = Paginator(selectors.cluster_list(), PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "clusters/cluster_list.html", {"page": page, "connected": CONNECTED} | rights(request))
+
+
+@never_cache
+@sensitive_post_parameters()
+@requires(Action.ADMINISTER)
+def connect(request: PageRequest) -> HttpResponse:
+    form = ConnectForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            cluster, job = services.cluster_connect(user=request.user, **form.cleaned_data)
+        except ApplicationError as error:
+            add_errors(form, error)
+        else:
+            messages.success(request, f"Connected to {cluster.name}, {cluster.server_version}. It is being read now.")
+            return redirect(f"{reverse('cluster', args=[cluster.name])}?job={job.pk}")
+    context = {"form": form, "in_cluster": in_cluster_available(), "allowed": settings.CLUSTER_ALLOWLIST}
+    context["resources"] = RESOURCES
+    return render(request, "clusters/cluster_connect.html", context, status=400 if form.errors else 200)
+
+
+@requires(Action.EDIT)
+def import_files(request: PageRequest) -> HttpResponse:
+    again = {"name": request.GET.get("name", ""), "replace": True} if "name" in request.GET else None
+    form = ImportForm(request.POST or None, request.FILES or None, initial=again)
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                cluster, _, read = services.cluster_import(
+                    user=request.user,
+                    name=form.cleaned_data["name"],
+                    files=form.uploads(settings.UPLOAD_LIMIT),
+                    limit=settings.UPLOAD_LIMIT,
+                    replace=form.cleaned_data["replace"],
+                )
+            except ApplicationError as error:
+                add_errors(form, error)
+                status = error.status
+            else:
+                objects = len(read.objects)
+                left_out = f"; {read.left_out:,} were left out, see below" if read.left_out else ""
+                messages.success(request, f"Imported {objects:,} objects into {cluster.name}{left_out}.")
+                return redirect("cluster", cluster.name)
+    context = {"form": form, "limit": settings.UPLOAD_LIMIT // 1024 // 1024, "resources": RESOURCES}
+    return render(request, "clusters/cluster_import.html", context, status=status)
+
+
+@require_safe
+@requires(Action.VIEW)
+def cluster(request: PageRequest, name: str) -> HttpResponse:
+    found = selectors.cluster_get(name)
+    snapshot = selectors.snapshot_current(found)
+    counts = dict(snapshot.counts) if snapshot else {}
+    context = {
+        "cluster": found,
+        "snapshot": snapshot,
+        "snapshots": list(selectors.snapshot_list(found)),
+        "counts": counts,
+        "others": {kind: count for kind, count in counts.items() if kind not in ("Node", "Pod", "pending")},
+        "problems": snapshot.problems[:PROBLEMS_SHOWN] if snapshot else [],
+        "problem_count": len(snapshot.problems) if snapshot else 0,
+        "permissions": selectors.permissions_by_resource(found),
+        "missing": selectors.permissions_missing(found),
+        "connected": found.source in CONNECTED,
+        "job": selectors.refresh_job(found),
+    }
+    return render(request, "clusters/cluster_detail.html", context | rights(request))
+
+
+@require_POST
+@requires(Action.EDIT)
+def refresh(request: PageRequest, name: str) -> HttpResponse:
+    job = services.cluster_refresh(user=request.user, cluster=selectors.cluster_get(name))
+    return redirect("job", job.pk)
+
+
+@requires(Action.ADMINISTER)
+def delete(request: PageRequest, name: str) -> HttpResponse:
+    """Asks for the name first: snapshots and credentials do not come back."""
+    found = selectors.cluster_get(name)
+    wrong = False
+    if request.method == "POST":
+        if request.POST.get("name", "").strip() == found.name:
+            services.cluster_delete(user=request.user, cluster=found)
+            messages.success(request, f"Cluster {name} is deleted, with its snapshots and credentials.")
+            return redirect("clusters")
+        wrong = True
+    return render(
+        request, "clusters/cluster_delete.html", {"cluster": found, "wrong": wrong}, status=400 if wrong else 200
+    )
+
+
+@require_POST
+@requires(Action.EDIT)
+def demo(request: PageRequest) -> HttpResponse:
+    found = services.demo_load(user=request.user)
+    return redirect("cluster", found.name)
