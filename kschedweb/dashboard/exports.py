@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from django.http import StreamingHttpResponse
+from django.http import JsonResponse, StreamingHttpResponse
+
+if TYPE_CHECKING:
+    from django.http.response import HttpResponseBase
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -37,4 +40,18 @@ def csv_response(filename: str, head: list[str], rows: Iterable[Iterable[Any]]) 
 
     response = StreamingHttpResponse(lines(), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{filename}"'
+    return response
+
+
+FORMATS = ("csv", "json")
+
+
+def export(form: str, name: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> HttpResponseBase:
+    """``rows`` under ``head`` as a file ``name``.csv or ``name``.json; ``form`` is one of FORMATS."""
+    if form == "csv":
+        joined = ([" ".join(cell) if isinstance(cell, list) else cell for cell in row] for row in rows)
+        return csv_response(f"{name}.csv", list(head), joined)
+    listed = [dict(zip(head, row, strict=True)) for row in rows]
+    response = JsonResponse({"items": listed, "count": len(listed)})
+    response["Content-Disposition"] = f'attachment; filename="{name}.json"'
     return response

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.urls import NoReverseMatch, reverse
 
@@ -51,7 +52,7 @@ ACCOUNT = (
 SCOPED = frozenset({"overview", "nodes", "pods"})
 
 
-def entries(items: tuple[Entry, ...], role: str, current: str, query: str) -> list[dict[str, object]]:
+def entries(items: tuple[Entry, ...], role: str, current: str, query: str) -> list[dict[str, Any]]:
     """The entries a person of ``role`` may open, with their addresses."""
     shown = []
     for entry in items:

@@ -102,6 +102,13 @@ class Scope:
         text = urlencode({name: value for name, value in chosen.items() if value})
         return f"?{text}" if text else ""
 
+    @cached_property
+    def decision_query(self) -> str:
+        """The policy and revision of the address, to hang on links to decisions."""
+        asked = {name: self.request.GET.get(name, "") for name in ("policy", "revision")}
+        text = urlencode({name: value for name, value in asked.items() if value})
+        return f"?{text}" if text else ""
+
     def _remembered(self, name: str) -> str:
         session = getattr(self.request, "session", None)
         return session.get(name, "") if session is not None else ""

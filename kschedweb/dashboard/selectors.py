@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
-from django.urls import NoReverseMatch, reverse
+from django.db.models import Count, Q, Sum
+from django.urls import reverse
 
-from kschedweb.clusters.models import NodeRow, PodRow
+from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
+from kschedweb.clusters.selectors import node_rows, pod_rows
 from kschedweb.dashboard import navigation
+from kschedweb.jobs.models import Job
+from kschedweb.playground import services as playground
+from kschedweb.policies.models import Revision
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kschedweb.dashboard.scope import Scope
 
 Result = dict[str, str]
 PER_GROUP = 8
+
+
+MOST_PENDING = 200
 
 
 def search(scope: Scope, words: str, role: str) -> list[tuple[str, list[Result]]]:
@@ -23,11 +36,7 @@ def search(scope: Scope, words: str, role: str) -> list[tuple[str, list[Result]]
     groups = [
         (
             "Pages",
-            [
-                _result(page["label"], page["address"], page["icon"])
-                for page in pages
-                if low in str(page["label"]).lower()
-            ],
+            [_result(page["label"], page["address"], page["icon"]) for page in pages if low in page["label"].lower()],
         ),
         ("Clusters", [_link(item.name, "boxes", "cluster", item.name) for item in scope.clusters if low in item.name]),
         (
@@ -41,35 +50,122 @@ def search(scope: Scope, words: str, role: str) -> list[tuple[str, list[Result]]
     ]
     if scope.snapshot is not None and scope.cluster is not None and words:
         cluster = scope.cluster.name
-        namespace, _, name = words.rpartition("/")
-        pods = PodRow.objects.filter(snapshot=scope.snapshot, name__icontains=name, namespace__startswith=namespace)
-        found = pods.values_list("namespace", "name", "pending")[:PER_GROUP]
-        groups.append(
-            (
-                "Pods",
-                [
-                    _link(f"{ns}/{pod}", "package", "decision", cluster, ns, pod, note="pending" if waits else "")
-                    for ns, pod, waits in found
-                ],
-            )
-        )
-        nodes = NodeRow.objects.filter(snapshot=scope.snapshot, name__icontains=words)
-        names = nodes.values_list("name", flat=True)[:PER_GROUP]
-        groups.append(
-            (
-                "Nodes",
-                [_result(node, f"{reverse('nodes')}?cluster={cluster}&search={node}", "server") for node in names],
-            )
-        )
+        groups.append(("Pods", _pods_named(scope.snapshot, cluster, words)))
+        groups.append(("Nodes", _nodes_named(scope.snapshot, cluster, words)))
     return [(title, items[:PER_GROUP]) for title, items in groups if items]
 
 
+def _pods_named(snapshot: Snapshot, cluster: str, words: str) -> list[Result]:
+    """``words`` may be a part of the name or "namespace/part"."""
+    namespace, _, name = words.rpartition("/")
+    found = pod_rows(snapshot).filter(name__icontains=name, namespace__startswith=namespace)
+    return [
+        _link(f"{space}/{pod}", "package", "decision", cluster, space, pod, note="pending" if pending else "")
+        for space, pod, pending in found.values_list("namespace", "name", "pending")[:PER_GROUP]
+    ]
+
+
+def _nodes_named(snapshot: Snapshot, cluster: str, words: str) -> list[Result]:
+    names = node_rows(snapshot).filter(name__icontains=words).values_list("name", flat=True)[:PER_GROUP]
+    address = reverse("nodes")
+    return [_result(name, f"{address}?{urlencode({'cluster': cluster, 'search': name})}", "server") for name in names]
+
+
 def _link(label: str, icon: str, name: str, *args: str, note: str = "") -> Result:
-    try:
-        return _result(label, reverse(name, args=args), icon, note)
-    except NoReverseMatch:
-        return _result(label, "#", icon, note)
+    return _result(label, reverse(name, args=args), icon, note)
 
 
-def _result(label: object, address: object, icon: object, note: str = "") -> Result:
-    return {"label": str(label), "address": str(address), "icon": str(icon), "note": note}
+def _result(label: str, address: str, icon: str, note: str = "") -> Result:
+    return {"label": label, "address": address, "icon": icon, "note": note}
+
+
+def counts(snapshot: Snapshot) -> dict[str, int]:
+    """How many nodes and pods there are, and in what state."""
+    nodes = node_rows(snapshot).aggregate(
+        nodes=Count("id"),
+        cordoned=Count("id", filter=Q(unschedulable=True)),
+        not_ready=Count("id", filter=Q(ready=False)),
+    )
+    pods = PodRow.objects.filter(snapshot=snapshot).aggregate(
+        pods=Count("id"),
+        pending=Count("id", filter=Q(pending=True)),
+        gated=Count("id", filter=Q(pending=True, gated=True)),
+    )
+    return nodes | pods
+
+
+def headroom(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """What is free in each zone on nodes that take pods: CPU in millicores, memory in bytes, pods, and their shares."""
+    usable = NodeRow.objects.filter(snapshot=snapshot, unschedulable=False, ready=True).order_by().values("zone")
+    totals = usable.annotate(
+        nodes=Count("id"),
+        **{
+            f"{resource}_{side}": Sum(f"{resource}_{side}")
+            for resource, side in (
+                ("cpu", "allocatable"),
+                ("cpu", "requested"),
+                ("memory", "allocatable"),
+                ("memory", "requested"),
+                ("pods", "allocatable"),
+                ("pods", "bound"),
+            )
+        },
+    ).order_by("zone")
+    zones = []
+    for zone in totals:
+        for resource, used in (("cpu", "cpu_requested"), ("memory", "memory_requested"), ("pods", "pods_bound")):
+            allocatable = zone[f"{resource}_allocatable"]
+            zone[f"{resource}_free"] = allocatable - zone[used]
+            zone[f"{resource}_share"] = 1000 * zone[used] // allocatable if allocatable else 0
+        zones.append(zone)
+    return zones
+
+
+def pending_reasons(scope: Scope, snapshot: Snapshot, seconds: float) -> tuple[list[tuple[str, int]], int]:
+    """Why pods are pending under the chosen policy: (reason, pods) most frequent first, and how many were asked about.
+
+    A pod counts under each of its reasons. At most MOST_PENDING pods and ``seconds`` of the engine are spent.
+    """
+    if scope.revision is None:
+        return [], 0
+    pods = pod_rows(snapshot).filter(pending=True).values_list("namespace", "name")[:MOST_PENDING]
+    found = playground.outcomes(snapshot, scope.revision, [f"{space}/{name}" for space, name in pods], seconds=seconds)
+    reasons = Counter(reason for outcome in found.values() for reason in outcome.reasons or ("would fit now",))
+    return reasons.most_common(), len(found)
+
+
+@dataclass(frozen=True)
+class ListedPod:
+    """A pod of a list. ``outcome`` is ``None`` for a bound pod, and for a pending one there was no time for."""
+
+    row: PodRow
+    outcome: playground.Outcome | None
+
+    @property
+    def recorded(self) -> str:
+        """What the cluster's own scheduler wrote, where it says something else than the engine does."""
+        said = self.row.message
+        if self.outcome is not None and self.outcome.message and said.startswith(self.outcome.message):
+            return ""
+        return said
+
+
+def with_outcomes(scope: Scope, rows: Iterable[PodRow], seconds: float) -> list[ListedPod]:
+    """``rows`` with what becomes of the pending ones under the chosen policy, as far as ``seconds`` reach."""
+    listed = list(rows)
+    found: dict[str, playground.Outcome] = {}
+    if scope.snapshot is not None and scope.revision is not None:
+        keys = [f"{row.namespace}/{row.name}" for row in listed if row.pending]
+        found = playground.outcomes(scope.snapshot, scope.revision, keys, seconds=seconds)
+    return [ListedPod(row, found.get(f"{row.namespace}/{row.name}")) for row in listed]
+
+
+def recent_jobs() -> list[Job]:
+    return list(Job.objects.select_related("created_by")[:6])
+
+
+def recent_changes() -> list[Revision]:
+    """The policy revisions saved last."""
+    return list(
+        Revision.objects.select_related("policy", "author").defer("document").order_by("-created_at", "-id")[:6]
+    )

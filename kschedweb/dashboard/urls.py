@@ -10,6 +10,7 @@ urlpatterns = [
     path("", views.overview, name="overview"),
     path("nodes/", views.nodes, name="nodes"),
     path("pods/", views.pods, name="pods"),
+    path("pods/<str:namespace>/<str:pod>/message/", views.pod_message, name="pod-message"),
     path("search/", views.search, name="search"),
     path("theme/", views.theme, name="theme"),
 ]

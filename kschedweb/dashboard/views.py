@@ -4,37 +4,131 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.http import HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.dashboard import selectors
+from kschedweb.clusters.filters import NodeFilter, PodFilter
+from kschedweb.clusters.models import NodeRow
+from kschedweb.clusters.selectors import node_rows, pod_rows
+from kschedweb.dashboard import figures, selectors
 from kschedweb.dashboard.context import THEMES
+from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.dashboard.scope import scope_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.db.models import QuerySet
     from django.http import HttpRequest
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.clusters.models import PodRow
+    from kschedweb.dashboard.scope import Scope
+
+
+PAGE_SIZE = 50
+NODE_HEAD = (
+    "name", "zone", "region", "instance_type", "ready", "unschedulable", "taints", "cpu_allocatable", "cpu_requested",
+    "memory_allocatable", "memory_requested", "pods_allocatable", "pods_bound",
+)  # fmt: skip
+POD_HEAD = (
+    "namespace", "name", "node", "pending", "gated", "phase", "scheduler_name", "priority", "owner", "cpu_request",
+    "memory_request", "created_at", "message",
+)  # fmt: skip
+# How long the engine may work for one list; what is left is asked for by the page afterwards.
+LIST_SECONDS, EXPORT_SECONDS = 0.12, 20.0
 
 
 @require_safe
 @requires(Action.VIEW)
 def overview(request: HttpRequest) -> HttpResponse:
-    return render(request, "dashboard/overview.html", {})
+    """The state of the chosen cluster in one page."""
+    scope = scope_of(request)
+    if scope.snapshot is None:
+        return render(request, "dashboard/overview.html", {})
+    reasons, asked = selectors.pending_reasons(scope, scope.snapshot, LIST_SECONDS)
+    context = {
+        "counts": selectors.counts(scope.snapshot),
+        "zones": selectors.headroom(scope.snapshot),
+        "reasons": reasons,
+        "asked": asked,
+        "jobs": selectors.recent_jobs(),
+        "changes": selectors.recent_changes(),
+    }
+    return render(request, "dashboard/overview.html", context)
 
 
 @require_safe
 @requires(Action.VIEW)
-def nodes(request: HttpRequest) -> HttpResponse:
-    return render(request, "dashboard/overview.html", {})
+def nodes(request: HttpRequest) -> HttpResponseBase:
+    """Nodes with what is requested of them; the heatmap and the exports hold the whole filter, the table a page."""
+    scope = scope_of(request)
+    if scope.snapshot is None or scope.cluster is None:
+        return render(request, "dashboard/nothing.html", {"noun": "nodes"})
+    found = NodeFilter(request.GET, queryset=node_rows(scope.snapshot))
+    if (form := request.GET.get("format")) in FORMATS:
+        return export(form, f"{scope.cluster.name}-nodes", NODE_HEAD, found.qs.values_list(*NODE_HEAD))
+    measure = request.GET.get("measure", "cpu")
+    measure = measure if measure in figures.MEASURES else "cpu"
+    cells = found.qs.order_by("name").values_list(
+        "name", "zone", "cpu_share", "memory_share", "pods_bound", "pods_allocatable"
+    )
+    context = {
+        "filter": found,
+        "page": Paginator(found.qs, PAGE_SIZE).get_page(request.GET.get("page")),
+        "figure": figures.node_heatmap(scope.cluster.name, list(cells), measure),
+        "measure": measure,
+        "measures": figures.MEASURES,
+        "zones": NodeRow.objects.filter(snapshot=scope.snapshot)
+        .order_by("zone")
+        .values_list("zone", flat=True)
+        .distinct(),
+    }
+    return render(request, "dashboard/nodes.html", context)
 
 
 @require_safe
 @requires(Action.VIEW)
-def pods(request: HttpRequest) -> HttpResponse:
-    return render(request, "dashboard/overview.html", {})
+def pods(request: HttpRequest) -> HttpResponseBase:
+    """Pods, pending ones first, each pending one with what the scheduler says under the chosen policy."""
+    scope = scope_of(request)
+    if scope.snapshot is None or scope.cluster is None:
+        return render(request, "dashboard/nothing.html", {"noun": "pods"})
+    found = PodFilter(request.GET, queryset=pod_rows(scope.snapshot))
+    if (form := request.GET.get("format")) in FORMATS:
+        return export(form, f"{scope.cluster.name}-pods", (*POD_HEAD, "decision"), _pod_lines(scope, found.qs))
+    page = Paginator(found.qs, PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {
+        "decision_query": scope.decision_query,
+        "filter": found,
+        "page": page,
+        "rows": selectors.with_outcomes(scope, page.object_list, LIST_SECONDS),
+    }
+    return render(request, "dashboard/pods.html", context)
+
+
+@require_safe
+@requires(Action.VIEW)
+def pod_message(request: HttpRequest, namespace: str, pod: str) -> HttpResponse:
+    """The message cell of one pending pod, for those that the list had no time for."""
+    scope = scope_of(request)
+    if scope.snapshot is None:
+        raise Http404("There is no snapshot of this cluster.")
+    row = get_object_or_404(pod_rows(scope.snapshot), namespace=namespace, name=pod)
+    listed = selectors.with_outcomes(scope, [row], EXPORT_SECONDS)
+    return render(request, "dashboard/pod_message.html", {"item": listed[0]})
+
+
+def _pod_lines(scope: Scope, rows: QuerySet[PodRow]) -> Iterator[tuple[object, ...]]:
+    listed = list(rows)
+    for item in selectors.with_outcomes(scope, listed, EXPORT_SECONDS):
+        decided = item.outcome.message or f"fits {item.outcome.node}" if item.outcome else ""
+        yield (*(getattr(item.row, name) for name in POD_HEAD), decided)
 
 
 @require_safe

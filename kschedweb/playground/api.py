@@ -1,1 +1,112 @@
-urlpatterns: list = []
+"""REST: the decision about a pod, with the keys of ``python -m kschedweb.engine explain``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.playground import selectors, services
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+
+class StatusSerializer(serializers.Serializer[Any]):
+    """A plugin's verdict in the scheduler's own words."""
+
+    plugin = serializers.CharField(required=False)
+    code = serializers.CharField()
+    reasons = serializers.ListField(child=serializers.CharField(), required=False)
+
+
+class ScoreSerializer(serializers.Serializer[Any]):
+    """One plugin's scores by node."""
+
+    weight = serializers.IntegerField()
+    raw = serializers.DictField(child=serializers.IntegerField())
+    normalized = serializers.DictField(child=serializers.IntegerField())
+
+
+class DecisionSerializer(serializers.Serializer[Any]):
+    """Every filter's verdict and every score on every node, for one pod."""
+
+    snapshot = serializers.UUIDField()
+    policy = serializers.CharField()
+    revision = serializers.IntegerField()
+    boundTo = serializers.CharField(help_text="The pod's node; it is explained as if it were not bound. '' if pending.")
+    warnings = serializers.ListField(child=serializers.CharField())
+    pod = serializers.CharField()
+    preEnqueue = StatusSerializer(required=False)
+    preFilter = StatusSerializer(required=False)
+    preFilterNodes = serializers.ListField(child=serializers.CharField(), required=False)
+    rejected = serializers.DictField(child=StatusSerializer())
+    filters = serializers.DictField(child=serializers.DictField(child=StatusSerializer()))
+    feasible = serializers.ListField(child=serializers.CharField(), allow_null=True)
+    scores = serializers.DictField(child=ScoreSerializer(), required=False)
+    skippedScorePlugins = serializers.ListField(child=serializers.CharField(), required=False)
+    total = serializers.DictField(child=serializers.IntegerField(), required=False)
+    best = serializers.ListField(child=serializers.CharField(), required=False)
+    chosen = serializers.CharField(required=False)
+    message = serializers.CharField(required=False)
+
+
+class DecisionView(APIView):
+    """Why a pod of a snapshot goes where it goes under a policy."""
+
+    action_required = Action.VIEW
+
+    @extend_schema(
+        operation_id="decision_retrieve",
+        responses=DecisionSerializer,
+        parameters=[
+            OpenApiParameter("policy", OpenApiTypes.STR, description="Name of a policy; `default` without one."),
+            OpenApiParameter(
+                "revision", OpenApiTypes.INT, description="Number of its revision; the newest without one."
+            ),
+            OpenApiParameter(
+                "snapshot", OpenApiTypes.UUID, description="A snapshot; the cluster's newest without one."
+            ),
+        ],
+    )
+    def get(self, request: Request, name: str, namespace: str, pod: str) -> Response:
+        query = request.query_params
+        snapshot = selectors.snapshot_asked(name, query.get("snapshot", ""))
+        revision = selectors.revision_asked(query.get("policy") or "default", query.get("revision", ""))
+        case = services.case(snapshot, f"{namespace}/{pod}", revision)
+        answer = case.explanation.to_dict()
+        if not case.explanation.pre_enqueue.ok:
+            answer["preEnqueue"] = case.explanation.pre_enqueue.to_dict()
+        return Response(
+            {
+                "snapshot": snapshot.pk,
+                "policy": revision.policy.name,
+                "revision": revision.number,
+                "boundTo": case.bound_to,
+                "warnings": warnings(case),
+                **answer,
+            }
+        )
+
+
+def warnings(case: services.Case) -> list[str]:
+    """What a reader of the decision has to know beside it."""
+    found = []
+    if case.bound_to:
+        found.append(f"The pod is bound to {case.bound_to}; it is explained as if it were not bound.")
+    if not case.explanation.pre_enqueue.ok:
+        found.append(f"The pod is not in the scheduling queue: {case.explanation.pre_enqueue.message}")
+    if case.snapshot.problems:
+        found.append(f"{len(case.snapshot.problems)} objects of the snapshot could not be understood and are left out.")
+    return found
+
+
+urlpatterns = [
+    path("clusters/<slug:name>/pods/<str:namespace>/<str:pod>/decision/", DecisionView.as_view(), name="decision"),
+]

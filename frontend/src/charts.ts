@@ -1,0 +1,59 @@
+// Draws the figures of a page. The server sends plain Plotly dicts without colours; these come from the theme's tokens.
+import Plotly from "plotly.js-cartesian-dist-min";
+
+type Figure = { data: Record<string, unknown>[]; layout: Record<string, unknown> };
+
+function token(name: string): string {
+  // light-dark() is only resolved in a used value, so a probe element asks for it.
+  const probe = document.createElement("i");
+  probe.hidden = true;
+  probe.className = `probe-${name}`;
+  document.body.append(probe);
+  const color = getComputedStyle(probe).color;
+  probe.remove();
+  return color;
+}
+
+function themed(layout: Record<string, unknown>, narrow: boolean): Record<string, unknown> {
+  const text = token("text");
+  const line = token("line");
+  const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, tickcolor: line };
+  const merge = (value: unknown) => ({ ...axis, ...(value as object | undefined) });
+  return {
+    ...layout,
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: getComputedStyle(document.body).fontFamily, size: narrow ? 10 : 12, color: text },
+    xaxis: merge(layout["xaxis"]),
+    yaxis: merge(layout["yaxis"]),
+    margin: { l: 8, r: 8, t: 8, b: 40, ...(layout["margin"] as object | undefined) },
+    hoverlabel: { bgcolor: token("raised"), bordercolor: line, font: { color: text } },
+  };
+}
+
+function draw(element: HTMLElement): void {
+  const source = document.getElementById(element.dataset["figure"] ?? "");
+  if (!source?.textContent) return;
+  const figure = JSON.parse(source.textContent) as Figure;
+  const narrow = element.clientWidth < 500;
+  if (narrow) for (const trace of figure.data) trace["showscale"] = false;
+  void Plotly.react(element, figure.data, themed(figure.layout, narrow), { displayModeBar: false, responsive: true });
+  if (!element.dataset["bound"]) {
+    element.dataset["bound"] = "yes";
+    // A cell whose customdata ends with an address opens it.
+    (element as unknown as { on(name: string, handler: (event: unknown) => void): void }).on("plotly_click", (event) => {
+      const point = (event as { points?: { customdata?: unknown }[] }).points?.[0];
+      const data = point?.customdata;
+      const address = Array.isArray(data) ? data[data.length - 1] : undefined;
+      if (typeof address === "string" && address.startsWith("/")) location.assign(address);
+    });
+  }
+}
+
+function drawAll(root: ParentNode = document): void {
+  for (const element of root.querySelectorAll<HTMLElement>("[data-figure]")) draw(element);
+}
+
+drawAll();
+document.addEventListener("themechange", () => drawAll());
+document.body.addEventListener("htmx:afterSettle", (event) => drawAll(event.target as HTMLElement));

@@ -1,0 +1,257 @@
+"""The arithmetic of one cell of the matrix: inputs, formula with the numbers put in, normalisation, weight.
+
+The numbers are those the plugins read; ``computed`` is what the shown steps come to and equals the engine's raw score
+(the tests say so for every plugin that is worked out here).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.dashboard.units import amount, memory
+from kschedweb.engine.objects.resources import CPU, MEMORY, is_scalar
+from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, tolerated
+from kschedweb.engine.plugins.imagelocality import LEAST, MOST_A_CONTAINER, normalized
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kschedweb.playground.decision import Decision
+    from kschedweb.playground.services import Case
+
+BASICS = ({"name": CPU, "weight": 1}, {"name": MEMORY, "weight": 1})
+
+
+@dataclass
+class Step:
+    """What is worked out, the formula with its numbers, and what it comes to."""
+
+    label: str
+    formula: str
+    result: str
+
+
+@dataclass
+class Arithmetic:
+    """How ``plugin`` came to its score on ``node``; ``computed`` is ``None`` where only the result is known."""
+
+    node: str
+    plugin: str
+    about: str
+    steps: list[Step] = field(default_factory=list)
+    computed: int | None = None
+    error: str = ""
+
+
+def explain(decision: Decision, node: int, plugin: str) -> Arithmetic:
+    """The arithmetic of ``plugin`` on the node at position ``node``; ``error`` says why there is none."""
+    found, name = decision.explanation, decision.explanation.nodes[node]
+    column = next((item for item in found.scores if item.plugin == plugin), None)
+    if column is None:
+        return Arithmetic(name, plugin, "", error=f"{plugin} scored no node for this pod.")
+    index = next((at for at, item in enumerate(found.feasible.tolist()) if item == node), None)
+    if index is None:
+        return Arithmetic(name, plugin, "", error=f"{name} was rejected, so it has no score.")
+    raw, final = int(column.raw[index]), int(column.normalized[index])
+    result = (
+        WORKED[plugin](decision.case, node) if plugin in WORKED else Arithmetic(name, plugin, ABOUT.get(plugin, ""))
+    )
+    result.node, result.plugin = name, plugin
+    result.steps.append(Step("Raw score", "as the plugin answered", str(raw)))
+    result.steps.append(_normalization(plugin, column.raw.tolist(), raw, final))
+    result.steps.append(Step("Weight", f"{final} × {column.weight}", str(final * column.weight)))
+    return result
+
+
+def _normalization(plugin: str, raws: list[int], raw: int, final: int) -> Step:
+    low, high = min(raws), max(raws)
+    if plugin == "TaintToleration":
+        formula = "no feasible node has such taints: 100 for all" if high <= 0 else f"100 − 100 × {raw} ÷ {high}"
+    elif plugin in ("NodeAffinity", "DynamicResources", "VolumeBinding"):
+        formula = (
+            "the highest raw score is 0: unchanged" if high <= 0 else f"100 × {raw} ÷ {high} (the highest raw score)"
+        )
+    elif plugin == "InterPodAffinity":
+        formula = f"100 × ({raw} − {low}) ÷ ({high} − {low})" if high > low else "all nodes equal: 0 for all"
+    elif plugin == "PodTopologySpread":
+        formula = (
+            f"100 × ({high} + lowest − {raw}) ÷ {high}; fewer matching pods are better"
+            if high > 0
+            else "no matching pods: 100"
+        )
+    else:
+        formula = "already between 0 and 100"
+    return Step("Normalised over the feasible nodes", formula, str(final))
+
+
+def _args(case: Case, plugin: str) -> dict[str, Any]:
+    profiles = case.scheduler.configuration.profiles
+    profile = next(item for item in profiles if item.scheduler_name == case.pod.scheduler_name)
+    return profile.args.get(plugin) or {}
+
+
+def _fit(case: Case, node: int) -> Arithmetic:
+    strategy = _args(case, "NodeResourcesFit").get("scoringStrategy") or {}
+    kind = strategy.get("type") or "LeastAllocated"
+    result = Arithmetic(
+        "", "", f"Strategy {kind}: the weighted mean over the resources below, with the pod on the node."
+    )
+    parts: list[tuple[int, int]] = []
+    for entry in strategy.get("resources") or BASICS:
+        name, weight = entry["name"], int(entry.get("weight") or 1)
+        asked = case.pod.scoring_requests.get(name, 0)
+        allocatable = int(case.snapshot.amounts(case.snapshot.allocatable, name)[node])
+        if not allocatable or (asked == 0 and is_scalar(name)):
+            result.steps.append(Step(name, "the node or the pod has none of it", "not counted"))
+            continue
+        used = (
+            int(case.snapshot.nonzero[node, 0 if name == CPU else 1])
+            if name in (CPU, MEMORY)
+            else int(case.snapshot.amounts(case.snapshot.requested, name)[node])
+        )
+        after = used + asked
+        score, formula = _strategy(kind, strategy, after, allocatable)
+        shown = f"requested {amount(used, name)} + {amount(asked, name)} of {amount(allocatable, name)}: {formula}"
+        result.steps.append(Step(f"{name}, weight {weight}", shown, str(score)))
+        if kind != "RequestedToCapacityRatio" or score > 0:
+            parts.append((score, weight))
+    result.computed = _mean(result, parts, kind)
+    return result
+
+
+def _strategy(kind: str, strategy: dict[str, Any], after: int, allocatable: int) -> tuple[int, str]:
+    if kind == "LeastAllocated":
+        if after > allocatable:
+            return 0, "more than there is"
+        return (allocatable - after) * 100 // allocatable, f"({allocatable} − {after}) × 100 ÷ {allocatable}"
+    share = 100 if after > allocatable else after * 100 // allocatable
+    if kind == "MostAllocated":
+        return share, f"{min(after, allocatable)} × 100 ÷ {allocatable}"
+    from kschedweb.engine.plugins.noderesourcesfit import broken_line
+
+    shape = (strategy.get("requestedToCapacityRatio") or {}).get("shape") or []
+    points = ", ".join(f"{point['utilization']} % → {point['score']}" for point in shape)
+    return int(broken_line(shape)[share]), f"{share} % on the line {points} (scores × 10)"
+
+
+def _mean(result: Arithmetic, parts: list[tuple[int, int]], kind: str) -> int:
+    weights = sum(weight for _, weight in parts)
+    if not weights:
+        return 0
+    total = sum(score * weight for score, weight in parts)
+    ratio = kind == "RequestedToCapacityRatio"
+    mean = int(total / weights + 0.5) if ratio else total // weights
+    formula = f"({' + '.join(f'{score} × {weight}' for score, weight in parts)}) ÷ {weights}"
+    result.steps.append(Step("Mean", f"{formula}, {'rounded' if ratio else 'rounded down'}", str(mean)))
+    return mean
+
+
+def _balanced(case: Case, node: int) -> Arithmetic:
+    result = Arithmetic(
+        "", "", "75 leaves the balance between the resources as it is; more brings them closer to equal use."
+    )
+    before: list[float] = []
+    after: list[float] = []
+    for entry in _args(case, "NodeResourcesBalancedAllocation").get("resources") or BASICS:
+        name = entry["name"]
+        asked = case.pod.occupied.get(name, 0)
+        allocatable = int(case.snapshot.amounts(case.snapshot.allocatable, name)[node])
+        if not allocatable or (asked == 0 and is_scalar(name)):
+            continue
+        used = int(case.snapshot.amounts(case.snapshot.requested, name)[node])
+        before.append(min(1.0, used / allocatable))
+        after.append(min(1.0, (used + asked) / allocatable))
+        formula = f"{amount(used, name)} → {amount(used + asked, name)} of {amount(allocatable, name)}"
+        result.steps.append(Step(f"Use of {name}", formula, f"{before[-1]:.4f} → {after[-1]:.4f}"))
+    was, becomes = _balance(before), _balance(after)
+    result.steps.append(Step("Balance", "100 × (1 − standard deviation), rounded down", f"{was} → {becomes}"))
+    result.computed = 50 + (50 + becomes - was) // 2
+    result.steps.append(Step("Change", f"50 + (50 + {becomes} − {was}) ÷ 2", str(result.computed)))
+    return result
+
+
+def _balance(fractions: list[float]) -> int:
+    if len(fractions) < 2:
+        return 100
+    if len(fractions) == 2:
+        deviation = abs((fractions[0] - fractions[1]) / 2)
+    else:
+        mean = sum(fractions) / len(fractions)
+        deviation = (sum((item - mean) * (item - mean) for item in fractions) / len(fractions)) ** 0.5
+    return int((1 - deviation) * 100.0)
+
+
+def _taints(case: Case, node: int) -> Arithmetic:
+    soft = [taint for taint in case.snapshot.nodes[node].taints if taint.effect == PREFER_NO_SCHEDULE]
+    considered = tuple(item for item in case.pod.tolerations if item.effect in ("", PREFER_NO_SCHEDULE))
+    missing = [taint for taint in soft if not tolerated(taint, considered)]
+    result = Arithmetic(
+        "", "", "Counts the node's PreferNoSchedule taints that the pod does not tolerate; fewer are better."
+    )
+    result.steps.append(Step("Soft taints", ", ".join(map(str, soft)) or "none", str(len(soft))))
+    result.steps.append(Step("Not tolerated", ", ".join(map(str, missing)) or "none", str(len(missing))))
+    result.computed = len(missing)
+    return result
+
+
+def _node_affinity(case: Case, node: int) -> Arithmetic:
+    result = Arithmetic("", "", "Adds the weights of the preferred terms of node affinity that the node matches.")
+    if _args(case, "NodeAffinity").get("addedAffinity"):
+        result.about += " The profile adds terms of its own, which count as well."
+        return result
+    labels, total = case.snapshot.nodes[node].labels, 0
+    for item in case.pod.node_affinity.preferred or ():
+        if item.term.fields:
+            return result
+        holds = item.term.valid and not item.term.empty and all(part.matches(labels) for part in item.term.labels)
+        text = " and ".join(f"{part.key} {part.operator} {', '.join(part.values)}".strip() for part in item.term.labels)
+        result.steps.append(
+            Step(f"Weight {item.weight}", text or "an empty term", f"+{item.weight}" if holds else "does not match")
+        )
+        total += item.weight if holds else 0
+    result.computed = total
+    return result
+
+
+def _images(case: Case, node: int) -> Arithmetic:
+    snapshot, total = case.snapshot, 0
+    result = Arithmetic(
+        "", "", "Bytes of the pod's images already on the node, each scaled by the share of nodes that have it."
+    )
+    for image in case.pod.images:
+        size, holders = snapshot.images.get(normalized(image), (0, []))
+        if node in holders:
+            part = int(float(size) * (len(holders) / len(snapshot)))
+            total += part
+            result.steps.append(Step(image, f"{memory(size)} × {len(holders)} of {len(snapshot)} nodes", memory(part)))
+        else:
+            result.steps.append(Step(image, "not on the node", "0"))
+    most = MOST_A_CONTAINER * case.pod.container_count
+    if most <= LEAST:
+        result.computed = 0
+        return result
+    bounded = min(max(total, LEAST), most)
+    result.computed = 100 * (bounded - LEAST) // (most - LEAST)
+    formula = (
+        f"100 × ({memory(bounded)} − {memory(LEAST)}) ÷ ({memory(most)} − {memory(LEAST)}), after bounding by these two"
+    )
+    result.steps.append(Step("Between the bounds", formula, str(result.computed)))
+    return result
+
+
+WORKED: dict[str, Callable[[Case, int], Arithmetic]] = {
+    "NodeResourcesFit": _fit,
+    "NodeResourcesBalancedAllocation": _balanced,
+    "TaintToleration": _taints,
+    "NodeAffinity": _node_affinity,
+    "ImageLocality": _images,
+}
+ABOUT = {
+    "PodTopologySpread": "Sums, over the soft constraints, the matching pods in the node's place, weighted"
+    " by ln(number of places + 2), plus maxSkew − 1 each; fewer are better.",
+    "InterPodAffinity": "Adds the weights of preferred (and, by hardPodAffinityWeight, required) affinity between this"
+    " pod and those in the same place, and subtracts those of anti-affinity.",
+    "VolumeBinding": "Prefers storage classes and volumes that fit the claims tightest; 0 without a shape.",
+    "DynamicResources": "Prefers nodes whose devices satisfy the higher-priority alternatives of the pod's claims.",
+}

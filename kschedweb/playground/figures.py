@@ -1,0 +1,94 @@
+"""Charts as plain Plotly dicts, without colours: the page gives them those of its theme (charts.ts)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from kschedweb.playground.decision import Decision
+
+MOST_COLUMNS = 60
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure, one sentence that says what it shows, and the same numbers as a table."""
+
+    figure: dict[str, Any]
+    summary: str
+    head: list[str]
+    rows: list[list[object]]
+
+
+def scores(decision: Decision) -> Chart | None:
+    """Weighted score of every plugin on every feasible node, best first; many nodes are binned by total.
+
+    ``None`` where nothing was scored.
+    """
+    found = decision.explanation
+    if not found.scores or len(found.feasible) < 2:
+        return None
+    weighted = np.array([column.weighted[decision.order] for column in found.scores], dtype=np.float64)
+    names = [found.nodes[int(node)] for node in found.feasible[decision.order]]
+    totals = found.total[decision.order]
+    plugins = [column.plugin for column in found.scores]
+    bins = np.array_split(np.arange(len(names)), min(MOST_COLUMNS, len(names)))
+    labels = [_label(names, part) for part in bins]
+    z = np.round(np.array([weighted[:, part].mean(axis=1) for part in bins]).T, 1)
+    total = [_span(totals[part]) for part in bins]
+    figure = {
+        "data": [
+            {
+                "type": "heatmap",
+                "x": list(range(1, len(bins) + 1)),
+                "y": plugins,
+                "z": z.tolist(),
+                "customdata": [[[label, span] for label, span in zip(labels, total, strict=True)]] * len(plugins),
+                "hovertemplate": "%{y}<br>%{customdata[0]}<br>weighted %{z}<br>total %{customdata[1]}<extra></extra>",
+                "colorscale": "Cividis",
+                "colorbar": {"title": {"text": "weighted"}, "thickness": 12},
+                "xgap": 1 if len(bins) <= 30 else 0,
+                "ygap": 1,
+            }
+        ],
+        "layout": {
+            "height": 150 + 30 * len(plugins),
+            "xaxis": {
+                "title": {
+                    "text": "nodes, best first"
+                    if len(bins) == len(names)
+                    else f"nodes in {len(bins)} groups, best first"
+                }
+            },
+            "yaxis": {"autorange": "reversed", "automargin": True},
+        },
+    }
+    rows = [[label, span, *z[:, index].tolist()] for index, (label, span) in enumerate(zip(labels, total, strict=True))]
+    return Chart(figure, _summary(decision, names, totals, weighted, plugins), ["Nodes", "Total", *plugins], rows)
+
+
+def _summary(decision: Decision, names: list[str], totals: np.ndarray, weighted: np.ndarray, plugins: list[str]) -> str:
+    spread = weighted.max(axis=1) - weighted.min(axis=1)
+    most = int(spread.argmax())
+    text = (
+        f"{len(names)} feasible nodes have totals from {int(totals.min())} to {int(totals.max())} of {decision.ceiling}"
+    )
+    if spread[most] == 0:
+        return f"{text}; every plugin gives all of them the same."
+    low, high = int(weighted[most].min()), int(weighted[most].max())
+    return f"{text}; {plugins[most]} tells them apart most, from {low} to {high}."
+
+
+def _label(names: list[str], part: np.ndarray) -> str:
+    first, last = int(part[0]), int(part[-1])
+    if first == last:
+        return names[first]
+    return f"places {first + 1} to {last + 1} ({names[first]} … {names[last]})"
+
+
+def _span(values: np.ndarray) -> str:
+    low, high = int(values.min()), int(values.max())
+    return str(high) if low == high else f"{low}–{high}"

@@ -1,0 +1,44 @@
+"""What a decision is asked about: the snapshot, the pod and the policy revisions that the address names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedweb.clusters.selectors import cluster_get, snapshot_current, snapshot_get
+from kschedweb.errors import NotFound
+from kschedweb.policies.models import Revision
+from kschedweb.policies.selectors import policy_get, revision_get
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from kschedweb.clusters.models import Snapshot
+
+
+def snapshot_asked(cluster: str, snapshot: str = "") -> Snapshot:
+    """The named snapshot of a cluster, the newest without a name. Raises Http404 or NotFound."""
+    found = cluster_get(cluster)
+    if snapshot:
+        return snapshot_get(found, snapshot)
+    current = snapshot_current(found)
+    if current is None:
+        raise NotFound(f"Cluster {cluster} has not been read yet: refresh it first.")
+    return current
+
+
+def revision_asked(policy: str, number: str = "") -> Revision:
+    """Revision ``number`` of ``policy``, the newest without one. Raises Http404 or NotFound."""
+    if number and not (number.isascii() and number.isdecimal() and len(number) < 10):
+        raise NotFound(f"{number!r} is not the number of a revision.")
+    return revision_get(policy_get(policy), int(number) if number else None)
+
+
+def revision_named(text: str) -> Revision:
+    """The revision ``text`` names as "policy" or "policy@number". Raises Http404 or NotFound."""
+    policy, _, number = text.partition("@")
+    return revision_asked(policy, number)
+
+
+def revisions_to_compare() -> QuerySet[Revision]:
+    """The newest revisions of all policies, by policy, for a chooser."""
+    return Revision.objects.select_related("policy").defer("document").order_by("policy__name", "-number")[:200]

@@ -1,0 +1,179 @@
+"""Asks the engine about pods of a stored snapshot and keeps what it answered, since neither ever changes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from threading import RLock
+from time import monotonic
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.engine import Explanation, Pod, Scheduler
+from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.errors import NotFound, Unprocessable
+from kschedweb.playground.decision import histogram
+from kschedweb.policies.selectors import configuration
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.engine.config import Configuration
+    from kschedweb.policies.models import Revision
+
+Value = TypeVar("Value")
+
+
+class Shelf(Generic[Value]):
+    """The ``size`` values used last; a missing one is made once, however many threads ask."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[Hashable, Value] = OrderedDict()
+        self._lock = RLock()
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        with self._lock:
+            if key not in self._values:
+                self._values[key] = make()
+                while len(self._values) > self._size:
+                    self._values.popitem(last=False)
+            self._values.move_to_end(key)
+            return self._values[key]
+
+    def peek(self, key: Hashable) -> Value | None:
+        with self._lock:
+            return self._values.get(key)
+
+    def put(self, key: Hashable, value: Value) -> None:
+        self.get(key, lambda: value)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._values.clear()
+
+
+@dataclass(frozen=True)
+class Case:
+    """One pod against one snapshot under one policy.
+
+    ``snapshot`` is the cluster as the scheduler would find it: a bound pod is taken off its node first, which
+    ``bound_to`` names ("" for a pending one). ``scheduler`` belongs to it.
+    """
+
+    snapshot: EngineSnapshot
+    pod: Pod
+    scheduler: Scheduler
+    explanation: Explanation
+    bound_to: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The short form for lists: ``node`` is "" where the pod fits nowhere, ``message`` then says why."""
+
+    node: str
+    feasible: int
+    message: str
+    reasons: tuple[str, ...] = ()
+
+
+# The engine's snapshots keep tables that fill while they are read, so one thread at a time asks.
+_engine_lock = RLock()
+_snapshots: Shelf[EngineSnapshot] = Shelf(4)
+_schedulers: Shelf[Scheduler] = Shelf(32)
+_cases: Shelf[Case] = Shelf(64)
+_outcomes: Shelf[Outcome] = Shelf(20_000)
+
+
+def engine_snapshot(snapshot: Snapshot) -> EngineSnapshot:
+    """The engine's columns of a stored snapshot. Shared and not to be changed: ``copy`` it for that."""
+    return _snapshots.get(snapshot.pk, lambda: EngineSnapshot.from_objects(snapshot_objects(snapshot)))
+
+
+def explain(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:
+    """Why ``pod_key`` ("namespace/name") goes where it goes under ``revision``.
+
+    Raises NotFound where the snapshot has no such pod, Unprocessable where the scheduling cycle itself fails.
+    """
+    return case(snapshot, pod_key, revision).explanation
+
+
+def case(snapshot: Snapshot, pod_key: str, revision: Revision) -> Case:
+    """As ``explain``, with the snapshot and the pod it was asked about."""
+
+    def make() -> Case:
+        return _case(engine_snapshot(snapshot), pod_key, scheduler_of(snapshot, revision))
+
+    with _engine_lock:
+        return _cases.get((snapshot.pk, revision.pk, pod_key), make)
+
+
+def explain_with(snapshot: Snapshot, pod_key: str, config: Configuration) -> Explanation:
+    """As ``explain`` for a configuration that is not saved (yet)."""
+    with _engine_lock:
+        engine = engine_snapshot(snapshot)
+        return _case(engine, pod_key, Scheduler(engine, config)).explanation
+
+
+def scheduler_of(snapshot: Snapshot, revision: Revision) -> Scheduler:
+    key = (snapshot.pk, revision.pk)
+    return _schedulers.get(key, lambda: Scheduler(engine_snapshot(snapshot), configuration(revision)))
+
+
+def outcomes(
+    snapshot: Snapshot, revision: Revision, pod_keys: Iterable[str], *, seconds: float = 10.0
+) -> dict[str, Outcome]:
+    """What becomes of each pod; those for which ``seconds`` did not suffice are left out, the first is always there."""
+    found: dict[str, Outcome] = {}
+    begun = 0.0
+    for key in pod_keys:
+        shelf_key = (snapshot.pk, revision.pk, key)
+        known = _outcomes.peek(shelf_key)
+        if known is None:
+            if begun and monotonic() - begun > seconds:
+                continue
+            known = _outcome(snapshot, revision, key)
+            # Reading a snapshot for the first time does not count: it happens once.
+            begun = begun or monotonic()
+            _outcomes.put(shelf_key, known)
+        found[key] = known
+    return found
+
+
+def forget() -> None:
+    """Drop everything kept; for tests that change what a primary key means."""
+    for shelf in (_snapshots, _schedulers, _cases, _outcomes):
+        shelf.clear()
+
+
+def _outcome(snapshot: Snapshot, revision: Revision, pod_key: str) -> Outcome:
+    try:
+        explanation = explain(snapshot, pod_key, revision)
+    except (NotFound, Unprocessable) as error:
+        return Outcome("", 0, error.detail, (error.detail,))
+    held = explanation.pre_enqueue
+    if not held.ok:
+        return Outcome("", 0, held.message, held.reasons)
+    if explanation.chosen is not None:
+        return Outcome(explanation.nodes[explanation.chosen], len(explanation.feasible), "")
+    rejected = explanation.pre_filter.reasons if explanation.pre_filter else None
+    reasons = rejected or tuple(reason for reason, _ in histogram(explanation))
+    return Outcome("", 0, explanation.message, reasons or (explanation.message,))
+
+
+def _case(engine: EngineSnapshot, pod_key: str, scheduler: Scheduler) -> Case:
+    try:
+        pod = engine.pod(pod_key)
+    except KeyError:
+        raise NotFound(f"The snapshot has no pod {pod_key} that a scheduler would look at.") from None
+    if pod.node_name:
+        engine = engine.copy()
+        engine.remove_pod(pod_key)
+        scheduler = Scheduler(engine, scheduler.configuration)
+    try:
+        explanation = scheduler.explain(pod)
+    except CycleError as error:
+        raise Unprocessable(f"The scheduling cycle of {pod_key} fails: {error}") from None
+    return Case(engine, pod, scheduler, explanation, pod.node_name)

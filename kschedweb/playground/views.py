@@ -1,0 +1,148 @@
+"""The decision page and the two fragments that it asks for while it is open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.dashboard.scope import scope_of
+from kschedweb.errors import ApplicationError
+from kschedweb.playground import arithmetic, figures, selectors, services
+from kschedweb.playground.decision import PAGE_SIZE, Decision
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.playground.services import Case
+    from kschedweb.policies.models import Revision
+
+SUGGESTIONS = 20
+
+
+@require_safe
+@requires(Action.VIEW)
+def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
+    """Why a pod lands where it lands: sentence, funnel, matrix, figure, one node, one cell."""
+    snapshot, revision = _asked(request, cluster)
+    key = f"{namespace}/{pod}"
+    context = {
+        "snapshot": snapshot,
+        "revision": revision,
+        "cluster_name": cluster,
+        "namespace_name": namespace,
+        "pod_name": pod,
+        "revisions": revision.policy.revisions.defer("document")[:8],
+    }
+    try:
+        case = services.case(snapshot, key, revision)
+    except ApplicationError as error:
+        if error.status == 404:
+            raise
+        return render(request, "playground/failed.html", {**context, "error": error}, status=200)
+    against = _against(request, snapshot, key)
+    found = Decision(case, against[1] if against else None)
+    page = Paginator(found.positions(request.GET.get("stage", "")), PAGE_SIZE).get_page(request.GET.get("page"))
+    context |= {
+        "decision": found,
+        "explanation": found.explanation,
+        "answer": found.answer(),
+        "miss": None if found.explanation.feasible.size or found.waiting else found.nearest_miss(),
+        "stages": found.stages(),
+        "stage": request.GET.get("stage", ""),
+        "quiet": found.quiet(),
+        "page": page,
+        "rows": found.rows(list(page.object_list)),
+        "chart": figures.scores(found),
+        "against": against[0] if against else None,
+        "other": Decision(against[1]).answer() if against else None,
+        "same": against is not None and _choice(case) == _choice(against[1]),
+        "choices": selectors.revisions_to_compare(),
+        **_links(request, cluster, namespace, pod),
+        **_node(request, found),
+        **_cell(request, found),
+    }
+    return render(request, "playground/decision.html", context)
+
+
+@require_safe
+@requires(Action.VIEW)
+def cell(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
+    """The arithmetic of one cell, as a fragment; the page renders the same from ?node= and ?cell=."""
+    snapshot, revision = _asked(request, cluster)
+    found = Decision(services.case(snapshot, f"{namespace}/{pod}", revision))
+    return render(request, "playground/arithmetic.html", _cell(request, found))
+
+
+@require_safe
+@requires(Action.VIEW)
+def node_names(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
+    """Names of nodes that hold ?node=, for the box of "why not here"."""
+    snapshot, _ = _asked(request, cluster)
+    part = request.GET.get("node", "").strip().lower()
+    names = [name for name in services.engine_snapshot(snapshot).names if part in name.lower()]
+    names.sort(key=lambda name: (not name.startswith(part), name))
+    return render(request, "playground/node_names.html", {"names": names[:SUGGESTIONS]})
+
+
+def _asked(request: HttpRequest, cluster: str) -> tuple[Snapshot, Revision]:
+    snapshot = selectors.snapshot_asked(cluster, request.GET.get("snapshot", ""))
+    scope = scope_of(request)
+    if not request.GET.get("policy") and not request.GET.get("revision") and scope.revision is not None:
+        return snapshot, scope.revision
+    policy = request.GET.get("policy") or (scope.policy.name if scope.policy else "default")
+    return snapshot, selectors.revision_asked(policy, request.GET.get("revision", ""))
+
+
+def _against(request: HttpRequest, snapshot: Snapshot, key: str) -> tuple[Revision, Case] | None:
+    """The revision to compare with, and the same pod under it."""
+    named = request.GET.get("against", "")
+    if not named:
+        return None
+    revision = selectors.revision_named(named)
+    return revision, services.case(snapshot, key, revision)
+
+
+def _choice(case: Case) -> str | None:
+    chosen = case.explanation.chosen
+    return None if chosen is None else case.explanation.nodes[chosen]
+
+
+def _links(request: HttpRequest, cluster: str, namespace: str, pod: str) -> dict[str, object]:
+    """What the page's own links and forms carry on from its address."""
+    asked = {name: value for name, value in request.GET.items() if value}
+    cells = {name: value for name, value in asked.items() if name not in ("node", "cell")}
+    return {
+        "base_query": f"{urlencode(cells)}&" if cells else "",
+        "cell_url": reverse("decision-cell", args=[cluster, namespace, pod]),
+        "kept": cells,
+        "kept_for_compare": {name: value for name, value in asked.items() if name not in ("against", "page")},
+    }
+
+
+def _node(request: HttpRequest, found: Decision) -> dict[str, object]:
+    """The part about one node: every filter's word on it."""
+    name = request.GET.get("node", "").strip()
+    if not name:
+        return {}
+    position = found.case.snapshot.index.get(name)
+    if position is None:
+        return {"node": name, "node_error": f"The snapshot has no node {name}."}
+    return {"node": name, "verdicts": found.verdicts(position), "node_row": found.rows([position])[0]}
+
+
+def _cell(request: HttpRequest, found: Decision) -> dict[str, object]:
+    """The arithmetic of the cell that the address names."""
+    name, plugin = request.GET.get("node", "").strip(), request.GET.get("cell", "")
+    position = found.case.snapshot.index.get(name)
+    if position is None or not plugin:
+        return {}
+    return {"arithmetic": arithmetic.explain(found, position, plugin)}
