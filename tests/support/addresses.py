@@ -1,0 +1,116 @@
+"""Every page and every REST list of the site, for the tests that visit all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+# Routes that no person opens as a page of its own: parts that htmx asks for, commands, files.
+NOT_PAGES = frozenset(
+    {
+        "cluster-delete", "cluster-demo", "cluster-refresh", "decision-cell", "decision-nodes", "job-cancel", "logout",
+        "person-active", "person-password", "person-role", "pod-message", "policy-delete", "policy-download",
+        "policy-effect", "policy-preview", "policy-restore", "policy-schema", "search", "sessions-end", "theme",
+        "token-revoke",
+    }
+)  # fmt: skip
+# Routes of the REST API that are no GET, or that are not about rows of the database.
+NOT_RESOURCES = frozenset(
+    {
+        "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema", "schema-page", "user-password",
+        "revision-restore",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Places:
+    """What the addresses are about."""
+
+    cluster: str
+    fitting: str  # "namespace/name" of a pending pod that fits
+    stuck: str  # … of one that fits nowhere
+    policy: str = "default"
+    revision: int = 1
+    job: str = ""
+    snapshot: str = ""
+    token: str = ""
+    user: str = "admin"
+
+
+def pages(at: Places) -> dict[str, str]:
+    """Address of every page by the name of its route; a page with two faces has a second name after a colon."""
+    c, p, r = at.cluster, at.policy, at.revision
+    found = {
+        "overview": f"/?cluster={c}",
+        "clusters": "/clusters/",
+        "cluster": f"/clusters/{c}/",
+        "cluster-connect": "/clusters/connect/",
+        "cluster-import": "/clusters/import/",
+        "nodes": f"/nodes/?cluster={c}",
+        "pods": f"/pods/?cluster={c}",
+        "decision": f"/decision/{c}/{at.fitting}/?policy={p}",
+        "decision:stuck": f"/decision/{c}/{at.stuck}/?policy={p}",
+        "policies": "/policies/",
+        "policy-new": "/policies/new/",
+        "policy": f"/policies/{p}/?cluster={c}",
+        "policy-revisions": f"/policies/{p}/revisions/",
+        "policy-diff": f"/policies/{p}/diff/?from={max(r - 1, 1)}&to={r}",
+        "policy-effective": f"/policies/{p}/effective/",
+        "jobs": "/jobs/",
+        "tokens": "/tokens/",
+        "people": "/people/",
+        "audit": "/audit/",
+        "settings": "/settings/",
+        "password": "/password/",
+        "login": "/login/",
+    }
+    return found | ({"job": f"/jobs/{at.job}/"} if at.job else {})
+
+
+def resources(at: Places) -> dict[str, str]:
+    """Address of everything that REST lets one GET, by the name of its route."""
+    cluster, policy = f"/api/v1/clusters/{at.cluster}", f"/api/v1/policies/{at.policy}"
+    found = {
+        "clusters": "/api/v1/clusters/",
+        "cluster": f"{cluster}/",
+        "snapshots": f"{cluster}/snapshots/",
+        "nodes": f"{cluster}/nodes/",
+        "pods": f"{cluster}/pods/",
+        "decision": f"{cluster}/pods/{at.fitting}/decision/",
+        "policies": "/api/v1/policies/",
+        "policy": f"{policy}/",
+        "revisions": f"{policy}/revisions/",
+        "revision": f"{policy}/revisions/{at.revision}/",
+        "jobs": "/api/v1/jobs/",
+        "tokens": "/api/v1/tokens/",
+        "users": "/api/v1/users/",
+        "user": f"/api/v1/users/{at.user}/",
+        "audit": "/api/v1/audit/",
+    }
+    if at.job:
+        found["job"] = f"/api/v1/jobs/{at.job}/"
+    if at.snapshot:
+        found["snapshot"] = f"{cluster}/snapshots/{at.snapshot}/"
+    if at.token:
+        found["token"] = f"/api/v1/tokens/{at.token}/"
+    return found
+
+
+def routes(rest: bool) -> set[str]:
+    """Names of the routes under /api/v1/ (``rest``), or of all the others."""
+
+    def walk(patterns: list[URLPattern | URLResolver], api: bool) -> Iterator[str]:
+        for pattern in patterns:
+            if isinstance(pattern, URLResolver):
+                yield from walk(pattern.url_patterns, api or pattern.namespace == "api")
+            elif pattern.name and api == rest:
+                yield pattern.name
+
+    return set(walk(get_resolver().url_patterns, False))
+
+
+def about(at: Places, **changes: object) -> Places:
+    return replace(at, **changes)  # type: ignore[arg-type]

@@ -1,0 +1,101 @@
+"""Fill a database with as many rows as a test asks for, by the services that people use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from tests.support.addresses import Places
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+Json = dict[str, Any]
+POLICY = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: {}\n"
+
+
+def node(name: str, cpu: str = "8", memory: str = "32Gi", **more: str) -> Json:
+    capacity = {"cpu": cpu, "memory": memory, "pods": "110", **more}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": f"zone-{len(name) % 3}"},
+        },
+        "status": {"capacity": capacity, "allocatable": capacity, "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def pod(name: str, cpu: str = "100m", memory: str = "128Mi", bound_to: str = "", **more: str) -> Json:
+    container = {"name": "main", "image": "example/app:1", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
+    container["resources"]["requests"].update(more)  # type: ignore[index]
+    limits = {key: value for key, value in more.items() if "/" in key}
+    if limits:
+        container["resources"]["limits"] = limits  # type: ignore[index]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "uid": name, "labels": {"app": "seeded"}},
+        "spec": {
+            "containers": [container],
+            "schedulerName": "default-scheduler",
+            **({"nodeName": bound_to} if bound_to else {}),
+        },
+        "status": {"phase": "Running" if bound_to else "Pending"},
+    }
+
+
+def cluster(nodes: int, pods: int) -> list[Json]:
+    """``nodes`` nodes; of ``pods`` pods one fits nowhere, a tenth is pending, the rest is bound in turn."""
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
+    pending = max(pods // 10, 1)
+    made = [node(f"node-{number:05d}") for number in range(nodes)]
+    bound = [pod(f"bound-{number:05d}", bound_to=f"node-{number % nodes:05d}") for number in range(pods - pending - 1)]
+    waiting = [pod(f"pending-{number:05d}") for number in range(pending)]
+    return [namespace, *made, *bound, *waiting, pod("stuck", cpu="1000")]
+
+
+def imported(name: str, objects: Iterable[Json], user: User) -> str:
+    """Import ``objects`` as cluster ``name``; the id of its snapshot."""
+    from django.conf import settings
+
+    from kschedweb.clusters import services
+
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
+    files = [("cluster.json", text)]
+    _, snapshot, _ = services.cluster_import(user=user, name=name, files=files, limit=settings.UPLOAD_LIMIT)
+    return str(snapshot.pk)
+
+
+def everything(rows: int, admin: User) -> Places:
+    """About ``rows`` rows of everything that has a list: clusters, nodes, pods, policies, revisions, people, …"""
+    from kschedweb.accounts import services as accounts
+    from kschedweb.accounts.models import User
+    from kschedweb.jobs.models import Job, State
+    from kschedweb.policies import services as policies
+
+    snapshot = imported("seeded", cluster(rows, 2 * rows), admin)
+    for number in range(rows):
+        if number < rows // 5:
+            imported(f"other-{number}", cluster(1, 2), admin)
+        author = User.objects.create(username=f"person-{number}", role="editor")
+        policies.policy_create(name=f"policy-{number}", document=POLICY.format(number + 1), author=author)
+        Job.objects.create(kind="seeded", title=f"Job {number}", state=State.SUCCEEDED, created_by=author)
+        token, _ = accounts.token_create(user=admin, name=f"token {number}", scope="view", days=1)
+    policy = policies.policy_create(name="seeded", document=POLICY.format(1), author=admin)
+    for number in range(1, rows):
+        author = User.objects.get(username=f"person-{number}")
+        policies.revision_save(policy=policy, document=POLICY.format(number + 1), author=author, expected=number)
+    return Places(
+        cluster="seeded",
+        fitting="default/pending-00000",
+        stuck="default/stuck",
+        policy="seeded",
+        revision=rows,
+        job=str(Job.objects.latest("created_at").pk),
+        snapshot=snapshot,
+        token=str(token.pk),
+        user=admin.username,
+    )

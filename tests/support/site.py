@@ -1,0 +1,158 @@
+"""The site as its own processes, and a client that talks to it over HTTP as a person's browser or a program would."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import requests
+
+from tests.support.processes import free_port, wait_until
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PASSWORD = "a-password-for-tests-only"
+
+
+def clean_environment(**more: str) -> dict[str, str]:
+    """This process's environment without any setting of kschedweb, and with ``more``."""
+    ours = ("KSCHEDWEB_", "DATABASE_URL", "REDIS_URL", "DJANGO_", "PYTEST_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return {**kept, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", **more}
+
+
+class Site:
+    """A running site at ``url`` and the session of one person in it."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.session = requests.Session()
+
+    def answers(self, path: str) -> bool:
+        with contextlib.suppress(requests.RequestException):
+            return bool(requests.get(self.url + path, timeout=5).status_code == 200)
+        return False
+
+    def login(self, username: str, password: str) -> None:
+        """Log in by the form; afterwards every call carries the session and its CSRF token."""
+        address = urljoin(self.url, "/login/")
+        form = self.session.get(address, timeout=10)
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form.text)
+        assert token, "the login page has a form with a CSRF token"
+        body = {"csrfmiddlewaretoken": token[1], "username": username, "password": password}
+        answer = self.session.post(address, data=body, headers={"Referer": address}, timeout=10)
+        assert "sessionid" in self.session.cookies, (
+            f"{answer.status_code}: {re.sub(r'<[^>]+>', ' ', answer.text)[:2000]}"
+        )
+
+    def rest(self, method: str, path: str, body: object = None, **options: Any) -> requests.Response:
+        """One call to ``/api/v1/…``, any status."""
+        headers = {
+            "X-CSRFToken": self.session.cookies.get("csrftoken", ""),
+            "Referer": self.url,
+            **options.pop("headers", {}),
+        }
+        if body is not None:
+            options["json"] = body
+        return self.session.request(method, f"{self.url}/api/v1/{path}", headers=headers, timeout=120, **options)
+
+    def ask(self, method: str, path: str, body: object = None, **options: Any) -> Any:
+        """One call that must succeed; the answer's JSON."""
+        answer = self.rest(method, path, body, **options)
+        assert answer.status_code < 300, f"{method} {path}: {answer.status_code} {answer.text[:2000]}"
+        return answer.json() if answer.content else None
+
+    def wait_for_job(self, job_id: str, seconds: float = 60) -> dict[str, Any]:
+        """The job once it has ended; it must have succeeded."""
+        job: dict[str, Any] = {}
+
+        def ended() -> bool:
+            job.update(self.ask("GET", f"jobs/{job_id}/"))
+            return job["state"] in ("succeeded", "failed", "cancelled")
+
+        wait_until(ended, seconds, f"job {job_id} ended", 0.2)
+        assert job["state"] == "succeeded", job
+        return job
+
+
+class MadeRun:
+    """`make run` as a child process; ``output`` is what it has printed so far."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.port = free_port()
+        self.site = Site(f"http://127.0.0.1:{self.port}")
+        self.log = folder / "make-run.log"
+        self._env = clean_environment(
+            KSCHEDWEB_PORT=str(self.port), KSCHEDWEB_DATA_DIR=str(folder / "data"), **settings
+        )
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text(encoding="utf-8")
+
+    def start(self, patience: float = 300) -> float:
+        """Start and wait until the address is printed and answers; the seconds that took."""
+        begun = time.monotonic()
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                ["make", "--silent", "run"],
+                cwd=ROOT,
+                env=self._env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        process = self._process
+
+        def ready() -> bool:
+            assert process.poll() is None, self.output
+            return "kschedweb is ready" in self.output and self.site.answers("/readyz")
+
+        wait_until(ready, patience, "make run ready")
+        return time.monotonic() - begun
+
+    def stop(self) -> tuple[int, float]:
+        """Press Ctrl-C, which reaches the whole group: exit status and the seconds that took."""
+        assert self._process is not None
+        begun = time.monotonic()
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGINT)
+        try:
+            status = self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            raise
+        return status, time.monotonic() - begun
+
+    def first_login(self) -> tuple[str, str]:
+        """The username and password that it printed."""
+        found = re.search(r"^username: (\S+)\npassword: (\S+)$", self.output, re.MULTILINE)
+        assert found, self.output
+        return found[1], found[2]
+
+
+@contextlib.contextmanager
+def made_run(folder: Path, **settings: str) -> Iterator[MadeRun]:
+    """A site started by `make run` in a new data folder under ``folder``."""
+    run = MadeRun(folder, **settings)
+    try:
+        run.start()
+        yield run
+    finally:
+        run.stop()
+
+
+def admin_site(run: MadeRun, settings: Mapping[str, str] | None = None) -> Site:
+    """``run``'s site, logged in as the admin whose password the settings gave."""
+    run.site.login("admin", (settings or {}).get("KSCHEDWEB_ADMIN_PASSWORD", PASSWORD))
+    return run.site
