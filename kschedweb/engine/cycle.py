@@ -72,7 +72,7 @@ class Scheduler:
         framework, snapshot = self.framework(pod), self.snapshot
         if pod.key in snapshot.pods.slots:
             snapshot = snapshot.copy()
-            snapshot.remove_pod(pod.key)
+            pod = snapshot.remove_pod(pod.key).on("")
         explanation = Explanation(pod.key, pod.scheduler_name, snapshot.names, pre_enqueue=framework.pre_enqueue(pod))
         if not len(snapshot):
             explanation.message = NO_NODES

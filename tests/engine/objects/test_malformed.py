@@ -1,0 +1,54 @@
+"""Objects that cannot be understood are named with their reason; the others are kept."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedweb.engine import Node, ObjectError, Pod, Snapshot
+from tests.engine.builders import node, pod
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"containers": "x"}, "spec.containers"),
+        ({"containers": [1]}, "spec.containers\\[0\\]"),
+        ({"tolerations": {}}, "spec.tolerations"),
+        ({"priority": "high"}, "spec.priority"),
+        ({"nodeSelector": {"a": 1}}, "spec.nodeSelector"),
+        ({"affinity": []}, "spec.affinity"),
+    ],
+)
+def test_a_pod_with_a_wrong_field_is_refused_with_its_path(change: dict, path: str) -> None:
+    raw = pod("p")
+    raw["spec"].update(change)
+    with pytest.raises(ObjectError, match=path):
+        Pod.read(raw)
+
+
+@pytest.mark.parametrize("field", ["metadata", "spec", "status"])
+@given(value=JSON)
+def test_no_wrong_shape_is_a_traceback(field: str, value: object) -> None:
+    for reader, raw in ((Pod.read, pod("p")), (Node.read, node("n"))):
+        raw[field] = value
+        try:
+            reader(raw)
+        except ObjectError:
+            pass
+
+
+def test_a_snapshot_lists_what_it_left_out() -> None:
+    broken = pod("broken")
+    broken["spec"]["containers"] = "none"
+    snapshot = Snapshot.from_objects([node("a"), broken, "text", {"kind": "Pod"}, pod("fine")])
+    assert [name for name, _ in snapshot.problems] == ["Pod default/broken", "a str", "Pod (no name)"]
+    assert [waiting.name for waiting in snapshot.pending] == ["fine"]
+    assert snapshot.names == ["a"]

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from decimal import ROUND_UP, Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedweb.engine.objects import ObjectError
+from kschedweb.engine.objects.quantity import NANO, parse, read, whole
+
+
+@pytest.mark.parametrize(
+    ("text", "nano"),
+    [
+        ("0", 0),
+        ("1", NANO),
+        ("100m", NANO // 10),
+        (".5", NANO // 2),
+        ("5.", 5 * NANO),
+        ("+1k", 1000 * NANO),
+        ("-2", -2 * NANO),
+        ("1Ki", 1024 * NANO),
+        ("1.5Gi", 3 * 2**29 * NANO),
+        ("1e3", 1000 * NANO),
+        ("1E-3", NANO // 1000),
+        ("2E", 2 * 10**18 * NANO),
+        ("1n", 1),
+        ("0.1n", 1),
+        ("12Ei", (2**63 - 1) * NANO),
+    ],
+)
+def test_every_notation_is_read(text: str, nano: int) -> None:
+    assert parse(text) == nano
+
+
+@pytest.mark.parametrize("text", ["", "m", "1K", "1 Gi", "1ki", "--1", "1.2.3", "0x10", "1e", "NaN", "1e9999999"])
+def test_what_is_no_quantity_is_refused(text: str) -> None:
+    with pytest.raises(ObjectError):
+        parse(text)
+
+
+@pytest.mark.parametrize("value", [True, None, [], {}])
+def test_a_wrong_type_is_refused_with_its_path(value: object) -> None:
+    with pytest.raises(ObjectError, match="spec.x"):
+        read(value, "spec.x")
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**9 - 1))
+def test_decimals_are_exact_to_the_nano(whole_part: int, nano: int) -> None:
+    assert parse(f"{whole_part}.{nano:09}") == whole_part * NANO + nano
+
+
+@given(st.decimals(0, 10**6, places=12))
+def test_what_is_finer_than_a_nano_is_rounded_up(amount: Decimal) -> None:
+    assert parse(f"{amount:f}") == int((amount * NANO).to_integral_value(ROUND_UP))
+
+
+@given(st.integers(0, 10**15))
+def test_cpu_counts_in_thousandths_rounded_up(nano: int) -> None:
+    assert whole("cpu", nano) * 10**6 - nano in range(10**6)
+    assert whole("memory", nano) * NANO - nano in range(NANO)
