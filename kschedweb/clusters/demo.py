@@ -264,7 +264,8 @@ class Demo:
             spec={"accessModes": ["ReadWriteOnce"], "storageClassName": "fast", "resources": {"requests": size}},
             status={"phase": "Bound", "capacity": size},
         )  # fmt: skip
-        volume = f"pvc-{claim['metadata']['uid']}"
+        uid = claim["metadata"]["uid"]
+        volume = f"pvc-{uid}"
         claim["spec"]["volumeName"] = volume
         claim["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
         where = [{"matchExpressions": [{"key": catalog.ZONE, "operator": "In", "values": [zone]}]}]
@@ -275,7 +276,7 @@ class Demo:
                 "accessModes": ["ReadWriteOnce"],
                 "storageClassName": "fast",
                 "csi": {"driver": "disk.csi.example.com", "volumeHandle": volume},
-                "claimRef": {"kind": claim["kind"], "namespace": namespace, "name": name, "uid": claim["metadata"]["uid"]},
+                "claimRef": {"kind": claim["kind"], "namespace": namespace, "name": name, "uid": uid},
                 "nodeAffinity": {"required": {"nodeSelectorTerms": where}},
             },
             status={"phase": "Bound"},
