@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -101,10 +101,14 @@ class ControlPlane:
         found: Json = answer.json()
         return found
 
-    def create_all(self, path: str, objects: Iterable[Json]) -> None:
-        """Create ``objects`` under the collection ``path``, eight at a time."""
+    def parallel(self, do: Callable[[Any], object], items: Iterable[Any]) -> None:
+        """``do`` each of ``items``, eight at a time; the first error is raised."""
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda item: self.call("POST", path, item), objects))
+            list(pool.map(do, items))
+
+    def create_all(self, path: str, objects: Iterable[Json]) -> None:
+        """Create ``objects`` under the collection ``path``."""
+        self.parallel(lambda item: self.call("POST", path, item), objects)
 
     def create_nodes(self, nodes: Iterable[Json]) -> None:
         """Create nodes with their status, and without the not-ready taint that admission adds."""
@@ -118,8 +122,7 @@ class ControlPlane:
             if node.get("status"):
                 self.call("PATCH", f"{path}/status", {"status": node["status"]})
 
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(create, nodes))
+        self.parallel(create, nodes)
 
     def bind(self, namespace: str, pod: str, node: str) -> None:
         """Bind a pending pod, as a scheduler would."""

@@ -1,0 +1,193 @@
+"""The scaled-out form: the very commands of docker-compose.yml, by hand, against real PostgreSQL and Redis."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+import redis
+import yaml
+from psycopg import sql
+
+from tests.support import seed
+from tests.support.controlplane import ControlPlane
+from tests.support.processes import free_port, running, wait_until
+from tests.support.site import PASSWORD, ROOT, Site, clean_environment
+
+pytestmark = [pytest.mark.postgresql, pytest.mark.redis]
+
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+OPERATOR = {"KSCHEDWEB_CLUSTER_ALLOWLIST": "127.0.0.0/8"}
+OURS = {name: service for name, service in COMPOSE["services"].items() if service["image"] == "kschedweb"}
+
+
+@pytest.fixture(scope="module")
+def database_url() -> Iterator[str]:
+    """A database of its own on the server that DATABASE_URL names."""
+    server, name = os.environ["DATABASE_URL"], f"scaled_out_{secrets.token_hex(4)}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield urlsplit(server)._replace(path=f"/{name}").geturl()
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="module")
+def redis_url() -> Iterator[str]:
+    """Database 15 of the server that REDIS_URL names, empty."""
+    url = urlsplit(os.environ["REDIS_URL"])._replace(path="/15").geturl()
+    with contextlib.closing(redis.Redis.from_url(url)) as client:
+        client.flushdb()
+        yield url
+        client.flushdb()
+
+
+class Deployment:
+    """What Compose would do: settings, secrets as files, commands."""
+
+    def __init__(self, folder: Path, database_url: str, redis_url: str) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.redis_url = redis_url
+        contents = {
+            "secret_key": secrets.token_urlsafe(48),
+            "encryption_keys": secrets.token_urlsafe(32),
+            "database_url": database_url,
+        }
+        for name, value in contents.items():
+            (folder / name).write_text(value + "\n")
+
+    def fill(self, text: str) -> str:
+        """``text`` with the paths, names and defaults of this machine in place of a container's."""
+        text = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: OPERATOR.get(found[1], found[2]), text)
+        text = re.sub(r"/run/secrets\b|/tmp\b", str(self.folder), text.replace("$$", "$"))
+        text = text.replace("redis://redis:6379/0", self.redis_url).replace("0.0.0.0", "127.0.0.1")
+        return re.sub(r"\b8000\b", str(self.port), text)
+
+    def environment(self, service: str) -> dict[str, str]:
+        settings = {name: self.fill(str(value)) for name, value in OURS[service]["environment"].items()}
+        return clean_environment(**settings, HOSTNAME=os.uname().nodename, KSCHEDWEB_DATA_DIR=str(self.folder))
+
+    def command(self, service: str) -> list[str]:
+        return [self.fill(word) for word in OURS[service]["command"]]
+
+    def run(self, service: str, command: list[str]) -> subprocess.CompletedProcess[str]:
+        environment = self.environment(service) | {"KSCHEDWEB_ADMIN_PASSWORD": PASSWORD}
+        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+
+    def healthy(self, service: str) -> bool:
+        """Whether the service's own health check says so."""
+        kind, *words = map(self.fill, OURS[service]["healthcheck"]["test"])
+        command = ["sh", "-c", words[0]] if kind == "CMD-SHELL" else words
+        return self.run(service, command).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory: pytest.TempPathFactory, database_url: str, redis_url: str) -> Iterator[Deployment]:
+    """Every service of ours, started as docker-compose.yml says."""
+    made = Deployment(tmp_path_factory.mktemp("scaled-out"), database_url, redis_url)
+    for command in (made.command("migrate"), ["python", "manage.py", "ensure_admin"]):
+        done = made.run("migrate", command)
+        assert done.returncode == 0, done.stderr
+    with contextlib.ExitStack() as stack:
+        for service in ("web", "worker", "scheduler", "beat"):
+            log = made.folder / f"{service}.log"
+            process = running(made.command(service), log, made.environment(service), ROOT, patience=30)
+            stack.enter_context(process)
+        wait_until(lambda: made.healthy("web"), 60, "web healthy", 0.5)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def site(deployment: Deployment) -> Site:
+    site = Site(f"http://127.0.0.1:{deployment.port}")
+    site.login("admin", PASSWORD)
+    return site
+
+
+def test_every_role_is_there_and_runs_without_root() -> None:
+    assert set(OURS) == {"migrate", "web", "worker", "scheduler", "beat"}
+    for name, service in COMPOSE["services"].items():
+        assert service["user"] not in ("", "0", "root"), name
+        assert "no-new-privileges:true" in service["security_opt"], name
+        assert service["healthcheck"], name
+        for variable, value in service.get("environment", {}).items():
+            secret = re.search("PASSWORD|SECRET|_KEYS|DATABASE_URL", variable)
+            assert not secret or str(value).startswith("/run/secrets/"), f"{name}: {variable}"
+
+
+@pytest.mark.parametrize("service", ["web", "worker", "scheduler", "beat"])
+def test_health_check_of_each_service_passes(deployment: Deployment, service: str) -> None:
+    wait_until(lambda: deployment.healthy(service), 90, f"{service} healthy", 1)
+
+
+def test_worker_s_health_check_fails_where_no_worker_is(deployment: Deployment) -> None:
+    service = OURS["worker"]["healthcheck"]["test"][1]
+    absent = deployment.fill(service).replace("worker@", "nobody@")
+    assert deployment.run("worker", ["sh", "-c", absent]).returncode != 0
+
+
+def test_main_trip_goes_through_all_processes(site: Site, deployment: Deployment) -> None:
+    # The web process loads the demo; another one made the database and the admin.
+    done = deployment.run("web", ["python", "manage.py", "load_demo"])
+    assert done.returncode == 0, done.stderr
+    clusters = {cluster["name"]: cluster for cluster in site.ask("GET", "clusters/")["results"]}
+    assert clusters["demo"]["counts"]["Pod"] > 100
+
+    pods = site.ask("GET", "clusters/demo/pods/?pending=true&limit=100")["results"]
+    before = winners(site, pods)
+    assert any(before.values())
+    assert not all(before.values())
+
+    newest = site.rest("GET", "policies/default/")
+    etag = newest.headers["ETag"]
+    arguments = {"scoringStrategy": {"type": "MostAllocated"}}
+    document = yaml.safe_dump(
+        {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "profiles": [{"pluginConfig": [{"name": "NodeResourcesFit", "args": arguments}]}],
+        }
+    )
+    saved = site.ask(
+        "POST", "policies/default/revisions/", {"document": document, "comment": "pack"}, headers={"If-Match": etag}
+    )
+    assert saved["number"] == 2
+    lost = site.rest("POST", "policies/default/revisions/", {"document": document}, headers={"If-Match": etag})
+    assert lost.status_code == 412
+    assert lost.headers["Content-Type"].startswith("application/problem+json")
+
+    after = winners(site, pods)
+    assert {key for key in before if bool(before[key]) != bool(after[key])} == set()
+    assert before != after
+
+
+def test_worker_reads_a_cluster_that_the_web_process_connected(site: Site, control_plane: ControlPlane) -> None:
+    control_plane.wipe()
+    control_plane.create_nodes([seed.node("one"), seed.node("two")])
+    form = {"name": "live", "source": "token", "server": control_plane.url, "ca": control_plane.ca}
+    connected = site.ask("POST", "clusters/", {**form, "token": control_plane.tokens["reader"]})
+    site.wait_for_job(connected["job"]["id"])
+    assert site.ask("GET", "clusters/live/")["counts"]["Node"] == 2
+
+    control_plane.create_nodes([seed.node("three")])
+    site.wait_for_job(site.ask("POST", "clusters/live/refresh/")["id"])
+    assert site.ask("GET", "clusters/live/")["counts"]["Node"] == 3
+    control_plane.wipe()
+
+
+def winners(site: Site, pods: list[dict[str, Any]]) -> dict[str, str]:
+    """The chosen node of each pod under the newest revision of `default`, "" where it fits nowhere."""
+    found = {}
+    for pod in pods:
+        key = f"{pod['namespace']}/{pod['name']}"
+        found[key] = site.ask("GET", f"clusters/demo/pods/{key}/decision/?policy=default").get("chosen") or ""
+    return found
