@@ -59,7 +59,7 @@ class Scope:
         if self.snapshot is None:
             return []
         key = f"namespaces:{self.snapshot.pk}"
-        names = cache.get(key)
+        names: list[str] | None = cache.get(key)
         if names is None:
             pods = PodRow.objects.filter(snapshot=self.snapshot)
             names = list(pods.order_by("namespace").values_list("namespace", flat=True).distinct())

@@ -86,10 +86,9 @@ def counts(snapshot: Snapshot) -> dict[str, int]:
         cordoned=Count("id", filter=Q(unschedulable=True)),
         not_ready=Count("id", filter=Q(ready=False)),
     )
+    waiting = Q(pending=True)
     pods = PodRow.objects.filter(snapshot=snapshot).aggregate(
-        pods=Count("id"),
-        pending=Count("id", filter=Q(pending=True)),
-        gated=Count("id", filter=Q(pending=True, gated=True)),
+        pods=Count("id"), waiting=Count("id", filter=waiting), held=Count("id", filter=waiting & Q(gated=True))
     )
     return nodes | pods
 
@@ -111,8 +110,9 @@ def headroom(snapshot: Snapshot) -> list[dict[str, Any]]:
             )
         },
     ).order_by("zone")
-    zones = []
-    for zone in totals:
+    zones: list[dict[str, Any]] = []
+    for found in totals:
+        zone: dict[str, Any] = dict(found)
         for resource, used in (("cpu", "cpu_requested"), ("memory", "memory_requested"), ("pods", "pods_bound")):
             allocatable = zone[f"{resource}_allocatable"]
             zone[f"{resource}_free"] = allocatable - zone[used]

@@ -136,8 +136,8 @@ def _pod_lines(scope: Scope, rows: QuerySet[PodRow]) -> Iterator[tuple[object, .
 def search(request: HttpRequest) -> HttpResponse:
     """Everything whose name holds the words: the palette asks for the fragment, a person for the page."""
     words = request.GET.get("q", "").strip()[:100]
-    found = selectors.search(scope_of(request), words, request.user.role)
-    template = "dashboard/results.html" if request.htmx else "dashboard/search.html"
+    found = selectors.search(scope_of(request), words, request.user.role)  # type: ignore[union-attr]
+    template = "dashboard/results.html" if getattr(request, "htmx", False) else "dashboard/search.html"
     return render(request, template, {"words": words, "groups": found, "total": sum(len(items) for _, items in found)})
 
 

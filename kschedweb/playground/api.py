@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.playground import selectors, services
+from kschedweb.playground.decision import filters_missing
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -102,6 +103,8 @@ def warnings(case: services.Case) -> list[str]:
         found.append(f"The pod is bound to {case.bound_to}; it is explained as if it were not bound.")
     if not case.explanation.pre_enqueue.ok:
         found.append(f"The pod is not in the scheduling queue: {case.explanation.pre_enqueue.message}")
+    if missing := filters_missing(case):
+        found.append(f"Not evaluated by this version: {', '.join(missing)}.")
     if case.snapshot.problems:
         found.append(f"{len(case.snapshot.problems)} objects of the snapshot could not be understood and are left out.")
     return found

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kschedweb.playground.decision import Decision
     from kschedweb.playground.services import Case
 
-BASICS = ({"name": CPU, "weight": 1}, {"name": MEMORY, "weight": 1})
+BASICS: tuple[dict[str, Any], ...] = ({"name": CPU, "weight": 1}, {"name": MEMORY, "weight": 1})
 
 
 @dataclass

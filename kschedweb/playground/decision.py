@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,92 +10,14 @@ import numpy as np
 from kschedweb.dashboard.units import amount
 from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE
 from kschedweb.playground import words
+from kschedweb.playground.parts import Answer, Cell, Miss, Row, Stage, Verdict
 
 if TYPE_CHECKING:
-    from kschedweb.engine import Explanation, Pod, Status
+    from kschedweb.engine import Explanation, Pod
     from kschedweb.playground.services import Case
 
 PAGE_SIZE = 200
 BEST, PRE_FILTER = "feasible", "prefilter"
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One bar of the funnel: ``left`` of ``total`` nodes remain after it, ``lost`` of them fell here."""
-
-    key: str
-    label: str
-    left: int
-    lost: int
-    total: int
-    note: str = ""
-    kind: str = "filter"
-
-    @property
-    def left_width(self) -> str:
-        return _width(self.left, self.total)
-
-    @property
-    def lost_width(self) -> str:
-        return _width(self.lost, self.total)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One plugin's score on one node; ``tint`` 0 (least) to 6 (most) of what the plugin could add."""
-
-    plugin: str
-    raw: int
-    normalized: int
-    weight: int
-    weighted: int
-    tint: int
-
-
-@dataclass(frozen=True)
-class Row:
-    """One node of the matrix. Rejected nodes have a ``status`` and a ``reading``, feasible ones ``cells``."""
-
-    node: str
-    rank: int = 0
-    total: int = 0
-    margin: int = 0
-    chosen: bool = False
-    cells: tuple[Cell, ...] = ()
-    status: Status | None = None
-    reading: words.Reading | None = None
-    other: int | None = None
-    difference: int | None = None
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """One filter's word on one node. ``state`` is "pass", "fail" or "skip"."""
-
-    plugin: str
-    state: str
-    status: Status | None = None
-    decisive: bool = False
-    reading: words.Reading | None = None
-
-
-@dataclass(frozen=True)
-class Miss:
-    """The rejected node that lacks least."""
-
-    node: str
-    reading: words.Reading
-    text: str
-
-
-@dataclass(frozen=True)
-class Answer:
-    """``title`` is the answer in one sentence; ``quote`` the scheduler's own words; ``state`` gives the colour."""
-
-    title: str
-    state: str
-    details: list[str] = field(default_factory=list)
-    quote: str = ""
 
 
 class Decision:
@@ -151,7 +72,12 @@ class Decision:
         return {
             "passed": [column.plugin for column in quiet if not column.skipped],
             "skipped": [column.plugin for column in quiet if column.skipped],
+            "missing": self.missing(),
         }
+
+    def missing(self) -> list[str]:
+        """Filters of the profile that the engine does not know, so that the answer leaves them out."""
+        return filters_missing(self.case)
 
     def _reasons(self, position: int, here: np.ndarray) -> str:
         column, counts = self.explanation.filters[position], Counter[str]()
@@ -270,7 +196,8 @@ class Decision:
         name = found.nodes[node]
         if status.plugin == "NodeResourcesFit" and lacking and len(lacking) == len(status.reasons):
             return Miss(name, reading, f"{name} lacks only {' and '.join(map(str, lacking))}")
-        return Miss(name, reading, f"{name}: {reading.text}")
+        text = reading.text if name in reading.text else f"{name}: {reading.text}"
+        return Miss(name, reading, text)
 
     def _distance(self, node: int) -> tuple[int, int, float]:
         status = self.explanation.verdict_at(node)
@@ -301,13 +228,18 @@ class Decision:
         details = [bound.strip()] if bound else []
         if found.pre_filter is not None:
             return Answer(f"{name} {verb}: {found.pre_filter.message}", "red", details, found.message)
+        if not reasons and found.pre_filter_nodes is not None:
+            named = ", ".join(found.pre_filter_nodes[:3])
+            title = f"{name} {verb}: it may only run on {named}, and the cluster has no such node"
+            return Answer(title, "red", details, found.message)
         if not reasons:
             return Answer(f"{name} {verb}: {found.message or 'there are no nodes'}", "red", details, found.message)
         if len(reasons) == 1:
             title = f"{name} {verb}: {_none(pod, reasons[0][0])}"
         else:
             listed = [f"{number} {_counted(pod, reason, number)}" for reason, number in reasons[:3]]
-            more = f", and {len(reasons) - 3} more reasons" if len(reasons) > 3 else ""
+            left = len(reasons) - 3
+            more = "" if left < 1 else "; and one more reason" if left == 1 else f"; and {left} more reasons"
             title = f"{name} {verb}: of {total} nodes, {'; '.join(listed)}{more}"
         return Answer(title, "red", details, found.message)
 
@@ -358,6 +290,28 @@ def histogram(explanation: Explanation) -> list[tuple[str, int]]:
     return counts.most_common()
 
 
+def filters_missing(case: Case) -> list[str]:
+    """The profile's filters that were not evaluated."""
+    profiles = case.scheduler.configuration.profiles
+    profile = next(item for item in profiles if item.scheduler_name == case.pod.scheduler_name)
+    known = {plugin.name for plugin in case.scheduler.framework(case.pod).plugins("filter")}
+    return [ref.name for ref in profile.points.get("filter", ()) if ref.name not in known]
+
+
+def last_reasons(explanation: Explanation) -> tuple[str, ...]:
+    """The reasons of the last filter that rejected a node: the one that took the nodes the others had left."""
+    if explanation.pre_filter is not None:
+        return explanation.pre_filter.reasons
+    last = int(explanation.rejected_by.max(initial=FEASIBLE))
+    if last < 0:
+        # PreFilter named nodes, none of which exists; the message is "0/N nodes are available: N reason.".
+        _, _, listed = explanation.message.partition(": ")
+        return (listed.partition(" ")[2].removesuffix("."),) if listed else ()
+    column = explanation.filters[last]
+    codes = np.unique(column.codes[explanation.rejected_by == last])
+    return tuple(dict.fromkeys(reason for code in codes for reason in column.verdicts[int(code)].reasons))
+
+
 def _cell(plugin: str, raw: int, normalized: int, weight: int) -> Cell:
     return Cell(plugin, raw, normalized, weight, normalized * weight, min(6, normalized * 7 // 101))
 
@@ -365,11 +319,8 @@ def _cell(plugin: str, raw: int, normalized: int, weight: int) -> Cell:
 def _ranks(explanation: Explanation) -> list[int]:
     """1 for the best; equal totals share a rank."""
     totals = np.sort(-explanation.total)
-    return (np.searchsorted(totals, -explanation.total, side="left") + 1).tolist()
-
-
-def _width(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.2f}%" if whole else "0%"
+    ranks: list[int] = (np.searchsorted(totals, -explanation.total, side="left") + 1).tolist()
+    return ranks
 
 
 def _none(pod: Pod, reason: str) -> str:

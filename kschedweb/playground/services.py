@@ -14,7 +14,7 @@ from kschedweb.engine import Explanation, Pod, Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.errors import NotFound, Unprocessable
-from kschedweb.playground.decision import histogram
+from kschedweb.playground.decision import last_reasons
 from kschedweb.policies.selectors import configuration
 
 if TYPE_CHECKING:
@@ -158,9 +158,7 @@ def _outcome(snapshot: Snapshot, revision: Revision, pod_key: str) -> Outcome:
         return Outcome("", 0, held.message, held.reasons)
     if explanation.chosen is not None:
         return Outcome(explanation.nodes[explanation.chosen], len(explanation.feasible), "")
-    rejected = explanation.pre_filter.reasons if explanation.pre_filter else None
-    reasons = rejected or tuple(reason for reason, _ in histogram(explanation))
-    return Outcome("", 0, explanation.message, reasons or (explanation.message,))
+    return Outcome("", 0, explanation.message, last_reasons(explanation) or (explanation.message,))
 
 
 def _case(engine: EngineSnapshot, pod_key: str, scheduler: Scheduler) -> Case:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 from django import template
 from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from kschedweb.dashboard import units
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from django.forms import BoundField
+    from django.utils.safestring import SafeString
 
 register = template.Library()
 register.filter("cpu", units.cpu)
@@ -65,15 +70,15 @@ def percent(share: int | None) -> str:
 
 
 @register.filter
-def is_checkbox(field) -> bool:
+def is_checkbox(field: BoundField) -> bool:
     return getattr(field.field.widget, "input_type", "") == "checkbox"
 
 
 @register.filter
-def described(field):
+def described(field: BoundField) -> SafeString:
     """The bound field with its help and error ids named for assistive technology."""
     ids = [f"{field.auto_id}-help"] if field.help_text else []
-    attributes = {}
+    attributes: dict[str, str | bool] = {}
     if field.errors:
         ids.append(f"{field.auto_id}-error")
         attributes["aria-invalid"] = "true"

@@ -1,0 +1,165 @@
+// Completion in the policy's YAML: keys and values that the JSON Schema knows at the cursor.
+import { autocompletion, type Completion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
+import type { Extension, Text } from "@codemirror/state";
+
+export interface Schema {
+  $ref?: string;
+  $defs?: Record<string, Schema>;
+  type?: string | string[];
+  description?: string;
+  default?: unknown;
+  enum?: unknown[];
+  examples?: unknown[];
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  anyOf?: Schema[];
+}
+
+interface Place {
+  /** Keys from the root to the mapping that the line belongs to; lists leave no trace. */
+  path: string[];
+  /** Keys and values already written in that mapping. */
+  siblings: Map<string, string>;
+}
+
+const LINE = /^(\s*)((?:- +)*)(?:(["']?)([\w./-]+)\3\s*:(?:\s+(.*))?)?/;
+
+interface Line {
+  indent: number;
+  key: string;
+  value: string;
+  dashed: boolean;
+}
+
+function read(text: string): Line | null {
+  if (/^\s*(#|$)/.test(text)) return null;
+  const found = LINE.exec(text);
+  if (!found) return null;
+  const [, space = "", dashes = "", , key = "", value = ""] = found;
+  return { indent: space.length + dashes.length, key, value: value.replace(/\s+#.*$/, "").replace(/^["']|["']$/g, ""), dashed: dashes !== "" };
+}
+
+/** Where the line stands, from the indentation of the lines around it. */
+function placeOf(doc: Text, number: number, indent: number, startsItem: boolean): Place {
+  const path: string[] = [];
+  const siblings = new Map<string, string>();
+  let limit = indent;
+  let inItem = !startsItem;
+  for (let above = number - 1; above > 0; above--) {
+    const line = read(doc.line(above).text);
+    if (!line) continue;
+    if (line.indent === limit && path.length === 0 && inItem) {
+      if (line.key) siblings.set(line.key, line.value);
+      if (line.dashed) inItem = false;
+    }
+    const outer = line.dashed ? doc.line(above).text.search(/\S/) : line.indent;
+    if (line.indent < limit && line.key) {
+      path.unshift(line.key);
+      limit = line.indent;
+    }
+    // A dash opens an item: what holds the list lies at its column or left of it.
+    if (line.dashed && outer < limit) limit = outer + 1;
+  }
+  for (let below = number + 1; below <= doc.lines; below++) {
+    const line = read(doc.line(below).text);
+    if (!line) continue;
+    if (line.indent < indent || line.dashed) break;
+    if (line.indent === indent && line.key) siblings.set(line.key, line.value);
+  }
+  return { path, siblings };
+}
+
+function resolve(root: Schema, schema: Schema | undefined): Schema | undefined {
+  let current = schema;
+  for (let step = 0; current?.$ref && step < 10; step++) {
+    current = current.$ref.replace(/^#\//, "").split("/").reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], root) as Schema;
+  }
+  while (current?.items) current = resolve(root, current.items);
+  return current;
+}
+
+function schemaAt(root: Schema, path: string[], plugin: string): Schema | undefined {
+  let current = resolve(root, root);
+  let previous = "";
+  for (const key of path) {
+    const isArgs = key === "args" && previous === "pluginConfig";
+    current = isArgs ? resolve(root, root.$defs?.[`${plugin}Args`]) : resolve(root, current?.properties?.[key]);
+    previous = key;
+  }
+  return current;
+}
+
+/** The plugin whose arguments the line lies in: the name beside the nearest `args` above. */
+function pluginOf(doc: Text, number: number): string {
+  let indent = Infinity;
+  for (let above = number; above > 0; above--) {
+    const line = read(doc.line(above).text);
+    if (line?.key === "args" && line.indent < indent) {
+      indent = line.indent;
+      const { siblings } = placeOf(doc, above, line.indent, line.dashed);
+      return siblings.get("name") ?? "";
+    }
+  }
+  return "";
+}
+
+function words(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function keyOption(root: Schema, key: string, property: Schema): Completion {
+  const schema = resolve(root, property);
+  const type = property.type ?? schema?.type;
+  const nested = Boolean(schema?.properties) || type === "object" || type === "array";
+  const base = property.default === undefined ? {} : { detail: `default ${words(property.default)}` };
+  return { label: key, apply: nested ? `${key}:` : `${key}: `, type: "property", info: property.description ?? schema?.description ?? "", ...base };
+}
+
+function values(root: Schema, schema: Schema | undefined, path: string[], key: string): Completion[] {
+  const property = schema?.properties?.[key];
+  const target = resolve(root, property);
+  const listed = property?.enum ?? target?.enum ?? (target?.type === "boolean" ? [true, false] : (property?.examples ?? []));
+  const options = listed.filter((value) => typeof value !== "object").map((value) => ({ label: words(value), type: "enum" }));
+  const parent = path.at(-1) ?? "";
+  if (key === "name" && options.length === 0 && ["enabled", "disabled", "pluginConfig"].includes(parent)) {
+    const known = Object.keys(root.$defs ?? {}).filter((name) => name.endsWith("Args"));
+    return known.map((name) => ({ label: name.slice(0, -4), type: "class" }));
+  }
+  return options;
+}
+
+function complete(context: CompletionContext, root: Schema): CompletionResult | null {
+  const line = context.state.doc.lineAt(context.pos);
+  const before = line.text.slice(0, context.pos - line.from);
+  const dashes = /^(\s*)((?:- +)*)/.exec(before);
+  const indent = (dashes?.[0] ?? "").length;
+  const startsItem = Boolean(dashes?.[2]);
+  const { path, siblings } = placeOf(context.state.doc, line.number, indent, startsItem);
+  const schema = schemaAt(root, path, pluginOf(context.state.doc, line.number));
+  const rest = before.slice(indent);
+  const value = /^(["']?)([\w./-]+)\1\s*:\s+(["']?)([\w./*-]*)$/.exec(rest);
+  if (value) {
+    const options = values(root, schema, path, value[2] ?? "");
+    return options.length ? { from: context.pos - (value[4] ?? "").length, options, validFor: /^[\w./*-]*$/ } : null;
+  }
+  if (!/^[\w-]*$/.test(rest) || (!rest && !context.explicit)) return null;
+  const options = Object.entries(schema?.properties ?? {})
+    .filter(([key]) => !siblings.has(key))
+    .map(([key, property]) => keyOption(root, key, property));
+  return options.length ? { from: context.pos - rest.length, options, validFor: /^[\w-]*$/ } : null;
+}
+
+/** Completion from the schema that `load` fetches when it is first needed. */
+export function completion(load: () => Promise<Schema>): Extension {
+  return autocompletion({
+    override: [
+      async (context) => {
+        try {
+          return complete(context, await load());
+        } catch {
+          return null; // Without the schema there is no completion, and everything else goes on.
+        }
+      },
+    ],
+  });
+}

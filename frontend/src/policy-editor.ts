@@ -1,0 +1,204 @@
+// The YAML side of the policy editor, kept in step with the form beside it by the server.
+// Without this script the text area and the form's buttons do the same work.
+import { setDiagnostics, lintGutter, type Diagnostic } from "@codemirror/lint";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { yaml } from "@codemirror/lang-yaml";
+import { EditorState, type Text } from "@codemirror/state";
+import { EditorView } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import { basicSetup } from "codemirror";
+
+import { completion, type Schema } from "./policy-editor-completion";
+
+interface Finding {
+  line: number;
+  column: number;
+  endColumn: number;
+  message: string;
+}
+
+interface State {
+  document: string;
+  errors: Finding[];
+  warnings: Finding[];
+}
+
+const TYPING_PAUSE = 300;
+
+const look = EditorView.theme({
+  "&": { backgroundColor: "var(--raised)", color: "var(--text)", border: "1px solid var(--line-strong)", borderRadius: "var(--radius)", fontSize: "var(--small)" },
+  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "1px" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5", minHeight: "320px", maxHeight: "min(76vh, 900px)" },
+  ".cm-gutters": { backgroundColor: "var(--sunken)", color: "var(--text-soft)", borderColor: "var(--line)" },
+  ".cm-content": { caretColor: "var(--text)" },
+  ".cm-cursor": { borderLeftColor: "var(--text)" },
+  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "color-mix(in oklab, var(--accent-soft) 45%, transparent)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "color-mix(in oklab, var(--accent) 28%, transparent)" },
+  ".cm-tooltip": { backgroundColor: "var(--raised)", color: "var(--text)", border: "1px solid var(--line)", boxShadow: "var(--float)" },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--accent-text)" },
+  ".cm-completionInfo": { maxWidth: "340px" },
+  ".cm-panels": { backgroundColor: "var(--sunken)", color: "var(--text)" },
+  ".cm-searchMatch": { backgroundColor: "var(--amber-soft)", outline: "1px solid var(--amber)" },
+  ".cm-foldPlaceholder": { backgroundColor: "var(--sunken)", color: "var(--text-soft)", borderColor: "var(--line)" },
+});
+
+const colours = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--blue)" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--green)" },
+  { tag: [tags.number, tags.bool, tags.null, tags.keyword], color: "var(--amber)" },
+  { tag: tags.comment, color: "var(--text-soft)", fontStyle: "italic" },
+  { tag: [tags.meta, tags.punctuation, tags.separator], color: "var(--text-soft)" },
+]);
+
+/** Replaces what differs between the two texts, so that the cursor and the history stay where they are. */
+function replaceDifference(view: EditorView, text: string): void {
+  const old = view.state.doc.toString();
+  if (old === text) return;
+  const most = Math.min(old.length, text.length);
+  let start = 0;
+  while (start < most && old[start] === text[start]) start++;
+  let end = 0;
+  while (end < most - start && old[old.length - 1 - end] === text[text.length - 1 - end]) end++;
+  view.dispatch({ changes: { from: start, to: old.length - end, insert: text.slice(start, text.length - end) } });
+}
+
+function diagnostic(doc: Text, finding: Finding, severity: "error" | "warning"): Diagnostic {
+  const line = doc.line(Math.min(Math.max(finding.line, 1), doc.lines));
+  const from = Math.min(line.from + finding.column - 1, line.to);
+  const to = finding.endColumn > finding.column ? Math.min(line.from + finding.endColumn - 1, line.to) : line.to;
+  return { from, to: Math.max(from, to), severity, message: finding.message };
+}
+
+function nonce(): string {
+  return document.querySelector<HTMLScriptElement>("script[nonce]")?.nonce ?? "";
+}
+
+class PolicyEditor {
+  private readonly view: EditorView;
+  private timer = 0;
+  /** The text of the request under way: an answer to an older one must not overwrite what was typed since. */
+  private sent = "";
+  private readonly saved: string;
+  private leaving = false;
+
+  constructor(
+    private readonly form: HTMLFormElement,
+    private readonly area: HTMLTextAreaElement,
+    place: HTMLElement,
+  ) {
+    this.saved = area.value;
+    const readOnly = area.readOnly;
+    let schema: Promise<Schema> | undefined;
+    this.view = new EditorView({
+      parent: place,
+      doc: area.value,
+      extensions: [
+        EditorView.cspNonce.of(nonce()),
+        basicSetup,
+        yaml(),
+        look,
+        syntaxHighlighting(colours),
+        lintGutter(),
+        completion(() => (schema ??= fetch(place.dataset.schema ?? "").then((answer) => answer.json() as Promise<Schema>))),
+        EditorState.readOnly.of(readOnly),
+        EditorView.lineWrapping,
+        EditorView.contentAttributes.of({ "aria-label": "The policy as YAML", spellcheck: "false" }),
+        EditorView.updateListener.of((update) => {
+          if (!update.docChanged) return;
+          this.area.value = update.state.doc.toString();
+          if (update.transactions.some((step) => step.isUserEvent("input") || step.isUserEvent("delete") || step.isUserEvent("undo") || step.isUserEvent("redo") || step.isUserEvent("move"))) this.typed();
+        }),
+      ],
+    });
+    area.hidden = true;
+    place.classList.add("is-ready");
+    this.listen();
+    this.show(this.state());
+  }
+
+  private listen(): void {
+    this.form.addEventListener("htmx:configRequest", (event) => {
+      if (event.target === this.form) this.sent = this.area.value;
+    });
+    this.form.addEventListener("htmx:beforeSwap", (event) => {
+      const detail = (event as CustomEvent<{ target: Element; shouldSwap: boolean }>).detail;
+      if (detail.target.id === "policy-fields" && this.sent !== this.area.value) detail.shouldSwap = false;
+    });
+    document.body.addEventListener("htmx:afterSettle", (event) => {
+      if ((event as CustomEvent<{ target: Element }>).detail.target.id === "policy-fields") this.show(this.state());
+    });
+    this.form.addEventListener("submit", () => {
+      this.leaving = true;
+    });
+    window.addEventListener("beforeunload", (event) => {
+      if (!this.leaving && this.area.value !== this.saved) event.preventDefault();
+    });
+    document.addEventListener("click", (event) => {
+      const button = (event.target as Element).closest<HTMLElement>("[data-line]");
+      if (button) this.go(Number(button.dataset.line), Number(button.dataset.column ?? 1));
+    });
+    this.form.addEventListener("input", followSlider);
+    this.form.addEventListener("toggle", keepOpen, true);
+  }
+
+  private typed(): void {
+    window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.form.dispatchEvent(new CustomEvent("policy-edited")), TYPING_PAUSE);
+  }
+
+  private state(): State {
+    return JSON.parse(document.getElementById("policy-state-data")?.textContent ?? "{}") as State;
+  }
+
+  private show(state: State): void {
+    replaceDifference(this.view, state.document);
+    reopen();
+    const doc = this.view.state.doc;
+    this.view.dispatch(
+      setDiagnostics(this.view.state, [
+        ...state.errors.map((finding) => diagnostic(doc, finding, "error")),
+        ...state.warnings.map((finding) => diagnostic(doc, finding, "warning")),
+      ]),
+    );
+  }
+
+  private go(line: number, column: number): void {
+    const doc = this.view.state.doc;
+    const place = doc.line(Math.min(Math.max(line, 1), doc.lines));
+    const position = Math.min(place.from + column - 1, place.to);
+    this.view.dispatch({ selection: { anchor: position }, effects: EditorView.scrollIntoView(position, { y: "center" }) });
+    this.view.focus();
+  }
+}
+
+/** A slider and its number say the same; only the number is sent. */
+function followSlider(event: Event): void {
+  const input = event.target as HTMLInputElement;
+  if (input.dataset.for) {
+    const number = document.getElementById(input.dataset.for) as HTMLInputElement | null;
+    if (number) number.value = input.value;
+  } else if (input.type === "number") {
+    const slider = document.querySelector<HTMLInputElement>(`[data-for="${CSS.escape(input.id)}"]`);
+    if (slider) slider.value = input.value || input.placeholder;
+  }
+}
+
+/** Arguments that a person opened stay open when the form is drawn anew. */
+const opened = new Map<string, boolean>();
+
+function keepOpen(event: Event): void {
+  const details = event.target as HTMLDetailsElement;
+  if (details.dataset.keep) opened.set(details.dataset.keep, details.open);
+}
+
+function reopen(): void {
+  for (const details of document.querySelectorAll<HTMLDetailsElement>("details[data-keep]")) {
+    const open = opened.get(details.dataset.keep ?? "");
+    if (open !== undefined && !details.querySelector("[aria-invalid]")) details.open = open;
+  }
+}
+
+const form = document.querySelector<HTMLFormElement>("#policy-form");
+const area = document.querySelector<HTMLTextAreaElement>("#document");
+const place = document.querySelector<HTMLElement>("#policy-code");
+if (form && area && place) new PolicyEditor(form, area, place);

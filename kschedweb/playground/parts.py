@@ -1,0 +1,98 @@
+"""What the decision page is made of, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kschedweb.engine import Status
+    from kschedweb.playground.words import Reading
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One bar of the funnel: ``left`` of ``total`` nodes remain after it, ``lost`` of them fell here."""
+
+    key: str
+    label: str
+    left: int
+    lost: int
+    total: int
+    note: str = ""
+    kind: str = "filter"
+
+    @property
+    def left_width(self) -> str:
+        return _width(self.left, self.total)
+
+    @property
+    def lost_width(self) -> str:
+        return _width(self.lost, self.total)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One plugin's score on one node; ``tint`` 0 (least) to 6 (most) of what the plugin could add."""
+
+    plugin: str
+    raw: int
+    normalized: int
+    weight: int
+    weighted: int
+    tint: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One node of the matrix. Rejected nodes have a ``status`` and a ``reading``, feasible ones ``cells``."""
+
+    node: str
+    rank: int = 0
+    total: int = 0
+    margin: int = 0
+    chosen: bool = False
+    cells: tuple[Cell, ...] = ()
+    status: Status | None = None
+    reading: Reading | None = None
+    other: int | None = None
+    difference: int | None = None
+
+    @property
+    def behind(self) -> int:
+        """How far from the highest total."""
+        return -self.margin
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One filter's word on one node. ``state`` is "pass", "fail" or "skip"."""
+
+    plugin: str
+    state: str
+    status: Status | None = None
+    decisive: bool = False
+    reading: Reading | None = None
+
+
+@dataclass(frozen=True)
+class Miss:
+    """The rejected node that lacks least."""
+
+    node: str
+    reading: Reading
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """``title`` is the answer in one sentence; ``quote`` the scheduler's own words; ``state`` gives the colour."""
+
+    title: str
+    state: str
+    details: list[str] = field(default_factory=list)
+    quote: str = ""
+
+
+def _width(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.2f}%" if whole else "0%"
