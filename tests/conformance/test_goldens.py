@@ -17,7 +17,7 @@ EXCEPTIONS = {"preemption"}
 
 
 def comparable(answer: Any) -> Any:
-    """The answer without EXCEPTIONS, and without the order inside ``reasons``, which kube-scheduler leaves to chance."""
+    """The answer without EXCEPTIONS, and without the order inside ``reasons``, which is left to chance."""
     if isinstance(answer, dict):
         return {
             key: sorted(value) if key == "reasons" else comparable(value)

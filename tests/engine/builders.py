@@ -11,7 +11,7 @@ CONFIGURATION = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSc
 
 
 def node(name: str, *, taints: list[dict] | None = None, **fields: Any) -> dict:
-    """A node of 4 CPU, 8 GiB and 110 pods; ``labels``, ``allocatable``, ``unschedulable`` and ``images`` may be given."""
+    """A node of 4 CPU, 8 GiB and 110 pods; ``fields``: labels, allocatable, unschedulable, images."""
     labels = {"kubernetes.io/hostname": name, **fields.get("labels", {})}
     allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110", **fields.get("allocatable", {})}
     return {

@@ -42,7 +42,7 @@ def test_what_is_no_quantity_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("value", [True, None, [], {}])
 def test_a_wrong_type_is_refused_with_its_path(value: object) -> None:
-    with pytest.raises(ObjectError, match="spec.x"):
+    with pytest.raises(ObjectError, match=r"^spec\.x:"):
         read(value, "spec.x")
 
 

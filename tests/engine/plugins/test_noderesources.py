@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -93,6 +95,6 @@ def test_a_broken_line_goes_through_its_points_and_stays_between_them(points: li
     assert len(line) == 101
     for at, score in points:
         assert line[at] == score * 10
-    for (left, low), (right, high) in zip(points, points[1:], strict=False):
+    for (left, low), (right, high) in pairwise(points):
         between = line[left : right + 1]
         assert np.all((between >= 10 * min(low, high)) & (between <= 10 * max(low, high)))

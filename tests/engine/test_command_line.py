@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from kschedweb.engine.__main__ import main
+from tests.engine.builders import CONFIGURATION, node, pod
+
+SCENARIO = {"name": "two", "objects": [node("a"), node("b")], "pending": [pod("p", requests={"cpu": "3"}), pod("q")]}
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
+    """``run(arguments, text)``: exit status, answers, stderr."""
+
+    def run(arguments: list[str], text: str) -> tuple[int, list[dict], str]:
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        status = main(arguments)
+        out, err = capsys.readouterr()
+        return status, [json.loads(line) for line in out.splitlines()], err
+
+    return run
+
+
+def test_explain_answers_each_scenario_on_a_line(run) -> None:
+    text = json.dumps(SCENARIO) + "\n\n" + json.dumps({**SCENARIO, "name": "again"}) + "\n"
+    status, answers, err = run(["explain"], text)
+    assert (status, err) == (0, "")
+    assert [answer["name"] for answer in answers] == ["two", "again"]
+    assert answers[0]["nodeOrder"] == ["a", "b"]
+    assert answers[0]["pods"][0]["chosen"] == "a"
+
+
+def test_the_mode_may_be_given_on_the_command_line(run) -> None:
+    text = json.dumps(SCENARIO)
+    assert run(["explain", "--mode", "sequence"], text)[1][0]["pods"][1]["chosen"] == "b"
+    assert run(["explain"], text)[1][0]["pods"][1]["chosen"] == "a"
+
+
+def test_schedule_places_one_pod_after_the_other(run) -> None:
+    placements = run(["schedule"], json.dumps(SCENARIO))[1][0]["placements"]
+    assert [placement["node"] for placement in placements] == ["a", "b"]
+
+
+def test_a_summary_counts_and_times(run) -> None:
+    big = {**SCENARIO, "pending": [*SCENARIO["pending"], pod("r", requests={"cpu": "9"})]}
+    summary = run(["schedule", "--summary"], json.dumps(big))[1][0]
+    assert (summary["Pods"], summary["Scheduled"], summary["Failed"]) == (3, 2, 1)
+    assert summary["P50"] <= summary["P99"] <= summary["Seconds"] * 1000
+
+
+def test_validate_gives_the_defaulted_configuration_or_the_errors(run) -> None:
+    status, answers, _ = run(["validate"], json.dumps(CONFIGURATION))
+    assert (status, answers[0]["valid"], answers[0]["defaulted"]["parallelism"]) == (0, True, 16)
+    answers = run(["validate"], json.dumps({**CONFIGURATION, "parallelism": -1}))[1]
+    assert answers[0]["errors"] == ["parallelism: Invalid value: -1: should be an integer value greater than zero"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "line 1: is not JSON"),
+        ("[]", "line 1: must be a JSON object"),
+        ("[" * 100_000, "line 1: is not JSON"),
+        ('\n{"name": "x", "objects": 1}', "line 2: x: objects: must be a list"),
+        (
+            '{"name": "x", "objects": [{"kind": "Node"}]}',
+            "line 1: x: objects: Node (no name): metadata.name: is missing",
+        ),
+        ('{"objects": [{"kind": "Pod", "metadata": {"name": "p"}}]}', "has no nodeName: list it under pending"),
+        ('{"pending": [{"kind": "Node"}]}', "pending[0]: must be a Pod"),
+        ('{"mode": "all"}', 'mode: must be "each" or "sequence"'),
+        ('{"config": {"kind": "Nope"}}', "config: "),
+        (
+            json.dumps({"name": "x", "objects": [node("a")], "pending": [pod("p", schedulerName="other")]}),
+            'line 1: x: profile not found for scheduler name "other"',
+        ),
+    ],
+)
+def test_bad_input_is_one_line_that_says_where(run, text: str, said: str) -> None:
+    status, answers, err = run(["explain"], text)
+    assert status == 2
+    assert answers == []
+    assert said in err
+    assert err.count("\n") == 1
