@@ -13,6 +13,7 @@ from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.config import load
 from tests.support import openb
 from tests.support.browser import watch
+from tests.support.forms import choose_strategy, save_policy
 from tests.support.site import PASSWORD, Site, made_run
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 COMPARED = 50
+RESOURCES = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
 # Kinds that the scheduler reads, in the API's own lists.
 LISTS = ("/api/v1/namespaces", "/api/v1/nodes", "/api/v1/services", "/api/v1/pods", "/apis/apps/v1/replicasets")
 
@@ -121,15 +123,13 @@ def test_decisions_equal_the_scheduler_s_before_and_after_the_strategy_is_switch
 
     problems: list[str] = []
     context = browser.new_context(base_url=site.url)
-    context.add_cookies(
-        [{"name": name, "value": value, "url": site.url} for name, value in site.session.cookies.items()]
-    )
+    cookies = site.session.cookies.get_dict()
+    context.add_cookies([{"name": name, "value": value, "url": site.url} for name, value in cookies.items()])
     page = context.new_page()
     watch(page, site.url, problems)
     page.goto(f"/policies/default/?cluster={imported}")
-    switch_strategy(page, "MostAllocated")
-    page.get_by_role("button", name="Save").first.click()
-    page.wait_for_load_state("networkidle")
+    choose_strategy(page, "MostAllocated")
+    save_policy(page)
     context.close()
     assert not problems, problems
 
@@ -138,11 +138,3 @@ def test_decisions_equal_the_scheduler_s_before_and_after_the_strategy_is_switch
     arguments = {"scoringStrategy": {"type": "MostAllocated", "resources": RESOURCES}}
     profile = {"pluginConfig": [{"name": "NodeResourcesFit", "args": arguments}]}
     compare(site, imported, recorded, oracle, {**CONFIG, "profiles": [profile]})
-
-
-RESOURCES = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
-
-
-def switch_strategy(page: Any, strategy: str) -> None:
-    """Choose the scoring strategy of NodeResourcesFit in the policy's form."""
-    raise NotImplementedError

@@ -1,0 +1,94 @@
+"""Every page, light and dark, wide and narrow: nothing serious for axe, no violation, nothing that sticks out.
+
+`KSCHEDWEB_SCREENSHOTS=folder` keeps a picture of each.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support import addresses
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture
+def demo(live_server: Any, admin: User) -> addresses.Places:
+    """The demo cluster, a second revision of `default`, and a job."""
+    from kschedweb.clusters.models import PodRow
+    from kschedweb.clusters.services import demo_load
+    from kschedweb.jobs.models import Job, State
+    from kschedweb.playground.services import outcomes
+    from kschedweb.policies.selectors import policy_get, revision_get
+    from kschedweb.policies.services import revision_save
+
+    cluster = demo_load(user=admin)
+    policy = policy_get("default")
+    first = revision_get(policy, None)
+    document = first.document + "percentageOfNodesToScore: 50\n"
+    second = revision_save(
+        policy=policy, document=document, author=admin, expected=first.number, comment="Look at half"
+    )
+    snapshot = cluster.snapshots.get()
+    waiting = PodRow.objects.filter(snapshot=snapshot, pending=True)
+    keys = [f"{row.namespace}/{row.name}" for row in waiting]
+    found = outcomes(snapshot, first, keys)
+    job = Job.objects.create(
+        kind="seeded", title="Refresh demo", state=State.RUNNING, done=3, total=10, step="Reading pods"
+    )
+    return addresses.Places(
+        cluster="demo",
+        fitting=next(key for key in keys if found[key].node),
+        stuck=next(key for key in keys if not found[key].node),
+        revision=second.number,
+        job=str(job.pk),
+    )
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_page_is_sound(
+    page_as: Callable[..., Any], axe: Callable[[Any], None], demo: addresses.Places, width: int, dark: bool
+) -> None:
+    page = page_as("admin", width=width, dark=dark)
+    wrong = []
+    for name, path in addresses.pages(demo).items():
+        answer = page.goto(path)
+        assert answer.status == 200, f"{path}: {answer.status}"
+        page.wait_for_load_state("networkidle" if name != "job" else "load")
+        keep(page, name, width, dark)
+        if (surplus := page.evaluate(OVERFLOW)) > 0:
+            wrong.append(f"{path} sticks out by {surplus} px")
+        if page.locator("h1").count() != 1:
+            wrong.append(f"{path} has {page.locator('h1').count()} h1")
+        try:
+            axe(page)
+        except AssertionError as error:
+            wrong.append(str(error))
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_every_page_can_be_read_without_javascript(
+    page_as: Callable[..., Any], demo: addresses.Places, width: int
+) -> None:
+    page = page_as("admin", width=width, javascript=False)
+    for path in addresses.pages(demo).values():
+        assert page.goto(path).status == 200
+        assert page.locator("h1").inner_text().strip(), path
+        assert page.locator("main").inner_text().strip(), path
+
+
+def keep(page: Any, name: str, width: int, dark: bool) -> None:
+    folder = os.environ.get("KSCHEDWEB_SCREENSHOTS")
+    if folder:
+        file = f"{name.replace(':', '-')}-{width}-{'dark' if dark else 'light'}.png"
+        page.screenshot(path=Path(folder) / file, full_page=True)
