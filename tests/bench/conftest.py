@@ -1,0 +1,42 @@
+"""Timing that prints what it found: `make bench` shows the table, every test run holds the limits."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+ROWS: list[tuple[str, float, float, str]] = []  # what, milliseconds, limit (0: none), remark
+
+
+def timed(do: Callable[[], object]) -> float:
+    """Milliseconds that ``do`` takes."""
+    begun = time.perf_counter()
+    do()
+    return (time.perf_counter() - begun) * 1000
+
+
+@pytest.fixture
+def report() -> Callable[..., None]:
+    """``report("what", milliseconds, limit, remark)``: median of the milliseconds into the table, held to the limit."""
+
+    def add(what: str, milliseconds: list[float], limit: float = 0, remark: str = "") -> None:
+        median = statistics.median(milliseconds)
+        ROWS.append((what, median, limit, remark))
+        assert not limit or median <= limit, f"{what}: {median:.0f} ms, limit {limit:.0f} ms ({milliseconds})"
+
+    return add
+
+
+@pytest.fixture(scope="session", autouse=True)
+def table() -> Iterator[None]:
+    yield
+    if not ROWS:
+        return
+    lines = [
+        f"{what:<58}{median:>10.1f} ms{f'{limit:>8.0f} ms' if limit else '':>11}   {remark}"
+        for what, median, limit, remark in ROWS
+    ]
+    print("\n\n" + f"{'median':>71}{'limit':>11}\n" + "\n".join(lines))

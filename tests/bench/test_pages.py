@@ -1,0 +1,78 @@
+"""Server time of the pages that grow with a cluster: 1,523 nodes and 5,000 pods of a recorded one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kschedweb.engine import Scheduler, Snapshot
+from kschedweb.engine.config import load
+from tests.bench.conftest import timed
+from tests.support import openb, seed
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from kschedweb.accounts.models import User
+
+DECISION, LIST = 500, 300  # milliseconds
+
+
+@pytest.fixture
+def recorded(shared: Path, admin: User) -> list[str]:
+    """Cluster `openb` with 1,523 nodes and 5,000 pods, 4,000 of them tried by the engine; keys of pending pods."""
+    nodes, pods = openb.nodes(shared), openb.pods(shared, 5000)
+    snapshot = Snapshot.from_objects([*nodes, *pods])
+    configuration = load(
+        {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    ).configuration
+    assert configuration is not None
+    by_key = {f"default/{pod['metadata']['name']}": pod for pod in pods}
+    for placement in Scheduler(snapshot, configuration).schedule(snapshot.pending[:4000]):
+        if placement.node:
+            by_key[placement.pod]["spec"]["nodeName"] = placement.node
+            by_key[placement.pod]["status"]["phase"] = "Running"
+    seed.imported("openb", [*nodes, *pods], admin)
+    return [key for key, pod in by_key.items() if not pod["spec"].get("nodeName")]
+
+
+def test_pages_answer_in_time(
+    recorded: list[str], client_as: Callable[[str], Client], report: Callable[..., None]
+) -> None:
+    client = client_as("admin")
+
+    def get(path: str) -> Callable[[], None]:
+        def visit() -> None:
+            assert client.get(path).status_code == 200, path
+
+        return visit
+
+    keys = recorded[:: len(recorded) // 12][:11]
+    cold = timed(get(f"/decision/openb/{keys[0]}/"))
+    report("decision page, 1,523 nodes", [timed(get(f"/decision/openb/{key}/")) for key in keys[1:]], DECISION)
+    report("decision page, first of its snapshot", [cold])
+    decisions = [f"/api/v1/clusters/openb/pods/{key}/decision/?policy=default" for key in recorded[5::97][:8]]
+    report("REST decision, 1,523 nodes", [timed(get(path)) for path in decisions], DECISION)
+    for name, path in {
+        "pods page, 5,000 pods": "/pods/?cluster=openb",
+        "pods page, filtered by text": "/pods/?cluster=openb&search=openb-pod-01",
+        "nodes page, 1,523 nodes": "/nodes/?cluster=openb",
+        "overview": "/?cluster=openb",
+        "REST pods, 5,000 pods": "/api/v1/clusters/openb/pods/",
+        "REST nodes, 1,523 nodes": "/api/v1/clusters/openb/nodes/",
+    }.items():
+        first = timed(get(path))
+        report(name, [timed(get(path)) for _ in range(5)], LIST, f"first visit {first:.0f} ms")
+
+
+def test_answers_of_the_decision_are_small_enough_to_read(
+    recorded: list[str], client_as: Callable[[str], Client]
+) -> None:
+    page = client_as("viewer").get(f"/decision/openb/{recorded[0]}/")
+    assert len(page.content) < 1_500_000
+    answer = client_as("viewer").get(f"/api/v1/clusters/openb/pods/{recorded[0]}/decision/")
+    assert json.loads(answer.content)["pod"] == recorded[0]
