@@ -37,7 +37,7 @@ def _all(written: Fields, configuration: Configuration, registry: Registry) -> I
         yield from _plugins(before["plugins"] or {}, f"{path}.plugins", registry)
         yield from _scoring(profile, path)
         yield from _plugin_config(before, profile, f"{path}.pluginConfig", registry)
-    yield from _extenders(written, configuration)
+    yield from _extenders(written)
 
 
 def _election(election: Fields) -> Iterator[tuple[str, str]]:
@@ -126,22 +126,33 @@ def _affinity(added: Fields, path: str) -> Iterator[tuple[str, str]]:
             yield f"{path}.{prefer}[{index}].weight", "a preference of weight 0 is left out"
 
 
-def _extenders(written: Fields, configuration: Configuration) -> Iterator[tuple[str, str]]:
+def _extenders(written: Fields) -> Iterator[tuple[str, str]]:
     extenders = written["extenders"] or []
     for index, extender in enumerate(extenders):
-        path, tls = f"extenders[{index}]", extender["tlsConfig"]
+        path = f"extenders[{index}]"
         if extender["weight"] and not extender["prioritizeVerb"]:
             yield f"{path}.weight", "has no effect without prioritizeVerb"
         if not any(extender[verb] for verb in ("filterVerb", "preemptVerb", "prioritizeVerb", "bindVerb")):
             yield path, "names no verb, so the extender is never asked"
-        if tls is not None and not extender["enableHTTPS"] and not extender["urlPrefix"].startswith("https:"):
-            yield f"{path}.tlsConfig", "has no effect without enableHTTPS or an https address"
-        for name in _FILES:
-            if tls is not None and tls[name]:
-                yield f"{path}.tlsConfig.{name}", "is read on kube-scheduler's machine and was not checked here"
+        yield from _transport(extender, f"{path}.tlsConfig")
     if any(resource["ignoredByScheduler"] for e in extenders for resource in e["managedResources"] or ()):
-        for i, profile in enumerate(written["profiles"] or ()):
-            for j, config in enumerate(profile["pluginConfig"] or ()):
-                if config["name"] == "NodeResourcesFit" and config["args"]["ignoredResources"]:
-                    at = f"profiles[{i}].pluginConfig[{j}].args.ignoredResources"
-                    yield at, "is replaced by the resources that extenders declare as ignoredByScheduler"
+        yield from _replaced(written["profiles"] or [])
+
+
+def _transport(extender: Fields, path: str) -> Iterator[tuple[str, str]]:
+    tls = extender["tlsConfig"]
+    if tls is None:
+        return
+    if not extender["enableHTTPS"] and not extender["urlPrefix"].startswith("https:"):
+        yield path, "has no effect without enableHTTPS or an https address"
+    for name in _FILES:
+        if tls[name]:
+            yield f"{path}.{name}", "is read on kube-scheduler's machine and was not checked here"
+
+
+def _replaced(profiles: list[Fields]) -> Iterator[tuple[str, str]]:
+    for i, profile in enumerate(profiles):
+        for j, config in enumerate(profile["pluginConfig"] or ()):
+            if config["name"] == "NodeResourcesFit" and config["args"]["ignoredResources"]:
+                path = f"profiles[{i}].pluginConfig[{j}].args.ignoredResources"
+                yield path, "is replaced by the resources that extenders declare as ignoredByScheduler"

@@ -125,7 +125,7 @@ SPREAD_CONSTRAINT = Struct(
         Field(
             "labelSelector", LABEL_SELECTOR, "Must be left out here: it is taken from the pod's owner.", pointer=True
         ),
-        Field("minDomains", INT32, "Fewest domains that must exist.", pointer=True, minimum=1),
+        Field("minDomains", INT32, "Fewest domains that must exist, at least 1.", pointer=True),
         Field(
             "nodeAffinityPolicy",
             _POLICY,

@@ -7,17 +7,15 @@ errors of values that read themselves (durations) stop at once. Field names are 
 from __future__ import annotations
 
 import base64
-import binascii
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from kschedweb.engine.config.fields import Problem
-from kschedweb.engine.config.golang import Literal, parse_duration, quote
+from kschedweb.engine.config.golang import Literal, base64_fault, parse_duration, quote
 from kschedweb.engine.config.source import JsonObject
-from kschedweb.engine.config.types import ListOf, MapOf, Scalar, Struct, Type, Value, zero
+from kschedweb.engine.config.types import Field, ListOf, MapOf, Scalar, Struct, Type, Value, zero
 
 MAX_STRICT_ERRORS = 100
 
@@ -38,8 +36,10 @@ class _Place:
     fields: tuple[str, ...] = ()
     path: str = ""
 
-    def field(self, struct: str, name: str) -> _Place:
-        return _Place(struct, (*self.fields, name), f"{self.path}.{name}" if self.path else name)
+    def field(self, struct: str, known: Field) -> _Place:
+        names = (known.embedded, known.name) if known.embedded else (known.name,)
+        path = f"{self.path}.{known.name}" if self.path else known.name
+        return _Place(struct, (*self.fields, *names), path)
 
     def index(self, index: int) -> _Place:
         return _Place(self.struct, self.fields, f"{self.path}[{index}]")
@@ -126,7 +126,7 @@ class _Decoder:
             if name in seen:
                 self.complain("duplicate", path)
             seen.add(name)
-            inside = place.field(of.short, name)
+            inside = place.field(of.short, known)
             value[name] = self.value(known.type, item, value[name], inside, pointer=known.pointer)
         return value
 
@@ -188,14 +188,10 @@ class _Decoder:
         if not isinstance(raw, str):
             self.refuse(raw, of, place)
             return current
-        text = raw.replace("\r", "").replace("\n", "")
-        try:
-            return base64.b64decode(text, validate=True)
-        except (ValueError, binascii.Error):
-            bad = re.match(r"[A-Za-z0-9+/]*", text)
-            at = bad.end() if bad else 0
+        if (at := base64_fault(raw)) is not None:
             self.saved = self.saved or Problem(place.path, f"illegal base64 data at input byte {at}")
             return current
+        return base64.b64decode(raw)
 
 
 def _pairs(raw: dict[str, Any]) -> list[tuple[str, Any]]:

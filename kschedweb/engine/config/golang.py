@@ -23,6 +23,7 @@ NANOSECONDS = {
 SECOND = NANOSECONDS["s"]
 
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", '"': '\\"'}
+_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _DURATION_PART = re.compile(r"(?P<whole>[0-9]*)(?P<point>\.(?P<part>[0-9]*))?")
 _UNIT = re.compile(r"[^.0-9]+")
 
@@ -76,6 +77,33 @@ def parse_int(text: str) -> int | None:
         return None
     number = int(text)
     return number if -INT64_MAX - 1 <= number <= INT64_MAX else None
+
+
+def base64_fault(text: str) -> int | None:
+    """Return the byte at which Go's decoder gives up on base64 text; ``None`` where it does not."""
+    data = text.encode("utf-8", "surrogatepass")
+    filled = 0
+    for at, byte in enumerate(data):
+        if byte in b"\r\n":
+            continue
+        if byte not in _BASE64:
+            return _padding_fault(data, at, filled) if byte == ord("=") else at
+        filled = (filled + 1) % 4
+    return len(data) - filled if filled else None
+
+
+def _padding_fault(data: bytes, at: int, filled: int) -> int | None:
+    """Judge what follows the first ``=``, which stands at ``at`` after ``filled`` characters of a group of four."""
+    if filled < 2:
+        return at
+    rest = [index for index in range(at + 1, len(data)) if data[index] not in b"\r\n"]
+    if filled == 2:
+        if not rest:
+            return len(data)
+        if data[rest[0]] != ord("="):
+            return rest[0] - 1
+        rest = rest[1:]
+    return rest[0] if rest else None
 
 
 def parse_duration(text: str) -> int:

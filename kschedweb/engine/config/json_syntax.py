@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from kschedweb.engine.config.golang import quote
+
 _SPACE = " \t\r\n"
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
@@ -28,11 +30,14 @@ class _Scanner:
             self.at += 1
         return self.peek()
 
-    def refuse(self, context: str) -> _Stop:
-        character = self.peek()
+    def refuse(self, context: str, *, inside: bool = False) -> _Stop:
+        """Return the complaint about the next character; the end of text counts as a space ``inside`` a token."""
+        character = self.peek() or (" " if inside else "")
         if not character:
             return _Stop("unexpected end of JSON input")
-        return _Stop(f"invalid character {_quoted(character)} {context}")
+        # Go speaks of bytes: of a character beyond ASCII only the first one.
+        byte = chr(character.encode("utf-8", "surrogatepass")[0])
+        return _Stop(f"invalid character {_quoted(byte)} {context}")
 
     def value(self) -> None:
         character = self.space()
@@ -97,43 +102,39 @@ class _Scanner:
     def escape(self) -> None:
         character = self.peek()
         if not character or character not in 'bfnrt\\/"u':
-            raise self.refuse("in string escape code")
+            raise self.refuse("in string escape code", inside=True)
         self.at += 1
         if character == "u":
             for _ in range(4):
                 if not self.peek() or self.peek() not in "0123456789abcdefABCDEF":
-                    raise self.refuse(r"in \u hexadecimal character escape")
+                    raise self.refuse(r"in \u hexadecimal character escape", inside=True)
                 self.at += 1
 
     def word(self, word: str) -> None:
         for index, letter in enumerate(word):
             if self.peek() != letter:
-                raise self.refuse(f"in literal {word} (expecting {_quoted(word[index])})")
+                raise self.refuse(f"in literal {word} (expecting {_quoted(word[index])})", inside=True)
             self.at += 1
 
     def number(self) -> None:
         match = _NUMBER.match(self.text, self.at)
         if match is None:
             self.at += 1
-            raise self.refuse("in numeric literal")
+            raise self.refuse("in numeric literal", inside=True)
         self.at = match.end()
         rest = self.text[self.at : self.at + 2]
         if rest[:1] == "." and "." not in match[0] and "e" not in match[0].lower():
             self.at += 1
-            raise self.refuse("after decimal point in numeric literal")
+            raise self.refuse("after decimal point in numeric literal", inside=True)
         if rest[:1] in ("e", "E") and "e" not in match[0].lower():
             self.at += 2 if rest[1:] in ("+", "-") else 1
-            raise self.refuse("in exponent of numeric literal")
+            raise self.refuse("in exponent of numeric literal", inside=True)
 
 
 def _quoted(character: str) -> str:
-    if character == "'":
-        return r"'\''"
-    if character == '"':
-        return "'\"'"
-    if character.isprintable() or character == " ":
-        return f"'{character}'" if character != "\\" else r"'\\'"
-    return {"\n": r"'\n'", "\t": r"'\t'", "\r": r"'\r'"}.get(character, f"'\\x{ord(character):02x}'")
+    if character in "'\"":
+        return {"'": r"'\''", '"': "'\"'"}[character]
+    return f"'{quote(character)[1:-1]}'"
 
 
 def syntax_error(text: str) -> str:

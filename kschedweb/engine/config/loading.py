@@ -12,7 +12,7 @@ from kschedweb.engine.config.advice import warnings
 from kschedweb.engine.config.defaults import set_defaults
 from kschedweb.engine.config.document import RefusedError, decode_document, refusal
 from kschedweb.engine.config.fields import Problem
-from kschedweb.engine.config.golang import SECOND
+from kschedweb.engine.config.golang import SECOND, quote
 from kschedweb.engine.config.model import Configuration, Profile
 from kschedweb.engine.config.registry import Registry, installed
 from kschedweb.engine.config.schema import API_VERSION, CONFIGURATION, EXTENDER, KIND
@@ -133,8 +133,9 @@ def _build(configuration: Fields, defaulted: Fields, registry: Registry) -> Conf
         profiles.ignore_managed_resources(extenders, configuration["profiles"])
     except profiles.BuildError as error:
         raise refusal("extenders", f"couldn't build extenders: {error}") from error
+    built = _build_profiles(configuration["profiles"], registry)
     return Configuration(
-        profiles=tuple(_build_profile(i, one, registry) for i, one in enumerate(configuration["profiles"])),
+        profiles=built,
         percentage_of_nodes_to_score=configuration["percentageOfNodesToScore"],
         parallelism=configuration["parallelism"],
         extenders=tuple(_extender(extender) for extender in extenders),
@@ -145,6 +146,23 @@ def _build(configuration: Fields, defaulted: Fields, registry: Registry) -> Conf
 def _extender(extender: Fields) -> Fields:
     written: Fields = encode(EXTENDER, {**extender, "httpTimeout": extender["httpTimeout"] or _EXTENDER_TIMEOUT})
     return written
+
+
+def _build_profiles(decoded: list[Fields], registry: Registry) -> tuple[Profile, ...]:
+    """Build the profiles in order; they share one queue, so all must sort it alike."""
+    built: list[Profile] = []
+    for index, one in enumerate(decoded):
+        profile = _build_profile(index, one, registry)
+        built.append(profile)
+        (sort,), (first,) = profile.points["queueSort"], built[0].points["queueSort"]
+        name = quote(profile.scheduler_name)
+        if sort.name != first.name:
+            said = f"different queue sort plugins for profile {name}: {quote(sort.name)}, first: {quote(first.name)}"
+            raise refusal(f"profiles[{index}].plugins.queueSort", f"initializing profiles: {said}")
+        if profile.args.get(sort.name) != built[0].args.get(sort.name):
+            said = f"different queue sort plugin args for profile {name}"
+            raise refusal(f"profiles[{index}].pluginConfig", f"initializing profiles: {said}")
+    return tuple(built)
 
 
 def _build_profile(index: int, profile: Fields, registry: Registry) -> Profile:

@@ -65,7 +65,7 @@ class Field:
 
     ``help`` is one or two sentences for a person; ``default``, ``enum``, ``minimum`` and ``maximum`` are what
     kube-scheduler sets and accepts (``None``: nothing). A ``pointer`` tells "absent" from its zero value; with
-    ``omit_empty`` an empty value is left out when written.
+    ``omit_empty`` an empty value is left out when written. ``embedded`` is the Go struct that brings the field in.
     """
 
     name: str
@@ -78,6 +78,7 @@ class Field:
     minimum: int | None = None
     maximum: int | None = None
     examples: tuple[Value, ...] = ()
+    embedded: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import binascii
 import math
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from kschedweb.engine.config.golang import INT64_MAX, Literal, quote
@@ -41,15 +42,29 @@ def read(text: str) -> Source:
     """Read the first document of ``text``. Raises ``UnreadableError`` in go-yaml's words."""
     import yaml
 
-    loader = getattr(yaml, "CLoader", yaml.Loader)
     try:
-        builder = _Builder(yaml.parse(text, Loader=loader), yaml)
+        builder = _Builder(_events(text, yaml), yaml)
         value = builder.document()
     except yaml.YAMLError as error:
         raise _unreadable(error, yaml) from error
-    except RecursionError as error:
-        raise UnreadableError(f"the document nests deeper than {MAX_DEPTH} levels") from error
     return Source(value, text, tuple(builder.duplicates), builder.lines)
+
+
+def _events(text: str, yaml: Any) -> Iterator[Any]:
+    """Return the events of the first document, all of it parsed: syntax errors come before any other."""
+    events: list[Any] = []
+    anchors: set[str] = set()
+    for event in yaml.parse(text, Loader=getattr(yaml, "CLoader", yaml.Loader)):
+        if isinstance(event, yaml.DocumentEndEvent):
+            break
+        if isinstance(event, yaml.DocumentStartEvent) and event.version not in (None, (1, 1)):
+            raise UnreadableError("yaml: found incompatible YAML document", event.start_mark.line + 1)
+        if isinstance(event, yaml.AliasEvent) and event.anchor not in anchors:
+            raise UnreadableError(f"yaml: unknown anchor '{event.anchor}' referenced", event.start_mark.line + 1)
+        if getattr(event, "anchor", None):
+            anchors.add(event.anchor)
+        events.append(event)
+    return iter(events)
 
 
 def _unreadable(error: Any, yaml: Any) -> UnreadableError:
@@ -78,6 +93,7 @@ class _Builder:
         self.count = 0
         self.duplicates: list[str] = []
         self.lines: dict[str, int] = {}
+        self.value_lines: dict[int, dict[str, int]] = {}
 
     def document(self) -> Any:
         for event in self.events:
@@ -121,8 +137,6 @@ class _Builder:
     def alias(self, anchor: str) -> Any:
         if anchor in self.open_anchors:
             raise UnreadableError(f"yaml: anchor '{anchor}' value contains itself")
-        if anchor not in self.anchors:
-            raise UnreadableError(f"yaml: unknown anchor '{anchor}' referenced")
         value, values = self.anchors[anchor]
         self.spend(values)
         return value
@@ -135,51 +149,57 @@ class _Builder:
 
     def mapping(self, path: str, depth: int) -> JsonObject:
         fields: dict[str, Any] = {}
-        merged: dict[str, Any] = {}
+        lines: dict[str, int] = {}
         while not isinstance(event := next(self.events), self.yaml.MappingEndEvent):
             is_merge = isinstance(event, self.yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]
             key = self.node(event, "", depth + 1)
-            event_line = event.start_mark.line + 1
+            inside = f"{path}.{key}" if path else str(key)
+            self.lines.setdefault(inside, event.start_mark.line + 1)
             event = next(self.events)
-            name = _key(key)
-            inside = f"{path}.{name}" if path else name
-            self.lines.setdefault(inside, event_line)
             value = self.node(event, inside, depth + 1)
-            if is_merge:
-                merged |= _merged(value)
-            elif name in fields:
-                shown = quote(key) if isinstance(key, str) else name
-                self.duplicates.append(f"line {event.start_mark.line + 1}: key {shown} already set in map")
-                fields[name] = value
-            else:
-                fields[name] = value
-        return JsonObject(sorted((merged | fields).items()))
+            brought = self.merged(value) if is_merge else [(key, value, event.start_mark.line + 1)]
+            for one, item, line in brought:
+                name = _key(one, item)
+                if name in fields:
+                    self.duplicates.append(f"line {line}: key {_go_syntax(one)} already set in map")
+                fields[name], lines[name] = item, line
+        made = JsonObject(sorted(fields.items()))
+        self.value_lines[id(made)] = lines
+        return made
+
+    def merged(self, value: Any) -> list[tuple[str, Any, int]]:
+        """Return the fields that a merge key brings, with their lines; of several mappings the first wins."""
+        found: list[tuple[str, Any, int]] = []
+        for source in reversed(value if isinstance(value, list) else [value]):
+            if not isinstance(source, dict):
+                raise UnreadableError("yaml: map merge requires map or sequence of maps as the value")
+            found += [(name, item, self.value_lines[id(source)][name]) for name, item in source.items()]
+        return found
 
 
-def _merged(value: Any) -> dict[str, Any]:
-    """Return the fields that a merge key brings; of several mappings the first wins."""
-    sources = value if isinstance(value, list) else [value]
-    fields: dict[str, Any] = {}
-    for source in reversed(sources):
-        if not isinstance(source, dict):
-            raise UnreadableError("yaml: map merge requires map or sequence of maps as the value")
-        fields |= source
-    return fields
-
-
-def _key(key: Any) -> str:
+def _key(key: Any, value: Any) -> str:
     """Return the field name that a mapping key becomes."""
-    if isinstance(key, str):
-        return key
-    if isinstance(key, bool):
-        return "true" if key else "false"
-    if isinstance(key, int):
-        return str(key)
-    if isinstance(key, Literal):
-        return key.text
+    if isinstance(key, dict | list):
+        raise UnreadableError(f"yaml: invalid map key: {_go_syntax(key)}")
     if key is None:
-        raise UnreadableError("unsupported map key of type: %!s(<nil>), key: <nil>, value: <nil>")
-    raise UnreadableError("yaml: invalid map key: a key must be a scalar")
+        raise UnreadableError(f"unsupported map key of type: %!s(<nil>), key: <nil>, value: {_go_syntax(value)}")
+    return _go_syntax(key) if not isinstance(key, str) else key
+
+
+def _go_syntax(value: Any) -> str:
+    """Return a value as Go's ``%#v`` prints it."""
+    if isinstance(value, dict):
+        fields = (f"{_go_syntax(name)}:{_go_syntax(item)}" for name, item in value.items())
+        return f"map[interface {{}}]interface {{}}{{{', '.join(fields)}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(_go_syntax(item) for item in value)}}}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return "<nil>"
+    if isinstance(value, str):
+        return quote(value)
+    return value.text if isinstance(value, Literal) else str(value)
 
 
 def _scalar(event: Any) -> Any:
@@ -226,7 +246,9 @@ def _resolve(text: str) -> Any:
         number = int(digits, base) * (-1 if plain[0] == "-" else 1)
         if -INT64_MAX - 1 <= number <= INT64_MAX or (0 <= number < 1 << 64 and plain[0] != "+"):
             return number
-    return float(plain) if _FLOAT.fullmatch(plain) else text
+    if _FLOAT.fullmatch(plain) and math.isfinite(real := float(plain)):
+        return real
+    return text
 
 
 _BASES = {"hex": 16, "bin": 2, "oct": 8, "dec": 10}
@@ -240,6 +262,5 @@ def _number(value: Any) -> Any:
         name = "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
         raise UnreadableError(f"json: unsupported value: {name}")
     if value.is_integer() and abs(value) < 1e21:
-        return int(value)
-    shortest = repr(value)
-    return Literal(re.sub(r"e-0", "e-", shortest))
+        return int(Decimal(repr(value)))
+    return Literal(repr(value).replace("e-0", "e-"))
