@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.registry import PluginSpec, Registry, installed
-from kschedweb.engine.config.schema import CONFIGURATION, PLACEMENT_POINTS, PLUGIN_CONFIG, PLUGIN_SET, PLUGINS
-from kschedweb.engine.config.types import Field, ListOf, MapOf, Scalar, Struct, Type
+from kschedweb.engine.config.schema import CONFIGURATION, PLUGIN, PLUGIN_CONFIG, PLUGIN_SET, PLUGINS, POINT_HELP
+from kschedweb.engine.config.types import Field, Kind, ListOf, MapOf, Scalar, Struct, Type
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DURATION_PATTERN = r"^[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$"
@@ -76,21 +76,29 @@ class _Builder:
         """Return the schema of one extension point, which offers the plugins that run there."""
         name = f"PluginSet.{point}"
         specs = [s for s in self.registry.specs.values() if point == "multiPoint" or point in s.points]
-        schema = self.struct(PLUGIN_SET)
-        for part, more in (("enabled", []), ("disabled", [{"const": "*", "description": "All default plugins."}])):
-            item: Schema = self.struct_of_plugin(specs, more)
-            schema["properties"][part]["items"] = item
-            if part == "disabled" or point not in ("score", "multiPoint", *PLACEMENT_POINTS):
-                item["properties"].pop("weight")
-                item["additionalProperties"] = True
-        self.definitions[name] = schema
+        every = {"const": "*", "description": "All default plugins."}
+        weighed = point in ("score", "placementScore", "multiPoint")
+        items = {
+            "enabled": self.plugin(_names(specs), weighed),
+            "disabled": self.plugin([every, *_names(specs)], False),
+        }
+        parts = {
+            field.name: {"type": "array", "description": field.help, "items": items[field.name]}
+            for field in PLUGIN_SET.fields
+        }
+        self.definitions[name] = {
+            "type": "object",
+            "description": POINT_HELP[point],
+            "properties": parts,
+            "additionalProperties": False,
+        }
         return {"$ref": f"#/$defs/{name}"}
 
-    def struct_of_plugin(self, specs: list[PluginSpec], more: list[Schema]) -> Schema:
-        item_type = PLUGIN_SET.by_name["enabled"].type
-        assert isinstance(item_type, ListOf) and isinstance(item_type.item, Struct)
-        schema = self.struct(item_type.item)
-        schema["properties"]["name"]["anyOf"] = [*more, *_names(specs)]
+    def plugin(self, names: list[Schema], weighed: bool) -> Schema:
+        schema = self.struct(PLUGIN)
+        schema["properties"]["name"]["anyOf"] = names
+        if not weighed:
+            schema["properties"]["weight"] = {"type": "integer", "description": "Has no effect here."}
         return schema
 
     def plugin_config(self) -> Schema:
@@ -116,22 +124,20 @@ def _names(specs: list[PluginSpec]) -> list[Schema]:
     return [*({"const": spec.name, "description": spec.help} for spec in specs), {"type": "string"}]
 
 
+_SCALARS: dict[Kind, Schema] = {
+    "string": {"type": "string"},
+    "bool": {"type": "boolean"},
+    "float": {"type": "number"},
+    "duration": {"type": "string", "pattern": DURATION_PATTERN},
+    "bytes": {"type": "string", "contentEncoding": "base64"},
+    "raw": {},
+}
+
+
 def _scalar(of: Scalar) -> Schema:
-    match of.kind:
-        case "string":
-            return {"type": "string"}
-        case "bool":
-            return {"type": "boolean"}
-        case "int":
-            return {"type": "integer", "minimum": -(1 << (of.bits - 1)), "maximum": (1 << (of.bits - 1)) - 1}
-        case "float":
-            return {"type": "number"}
-        case "duration":
-            return {"type": "string", "pattern": DURATION_PATTERN}
-        case "bytes":
-            return {"type": "string", "contentEncoding": "base64"}
-        case _:
-            return {}
+    if of.kind == "int":
+        return {"type": "integer", "minimum": -(1 << (of.bits - 1)), "maximum": (1 << (of.bits - 1)) - 1}
+    return dict(_SCALARS[of.kind])
 
 
 def _described(field: Field) -> str:
