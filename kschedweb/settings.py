@@ -166,11 +166,11 @@ REST_FRAMEWORK = {
         "kschedweb.accounts.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["kschedweb.accounts.permissions.RolePermission"],
-    "DEFAULT_PAGINATION_CLASS": "kschedweb.dashboard.rest.CursorPagination",
+    "DEFAULT_PAGINATION_CLASS": "kschedweb.dashboard.pagination.CursorPagination",
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_SCHEMA_CLASS": "kschedweb.dashboard.schema.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["kschedweb.dashboard.rest.StrictJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["kschedweb.dashboard.parsers.StrictJSONParser"],
     "EXCEPTION_HANDLER": "kschedweb.dashboard.rest.problem_details",
     "DEFAULT_THROTTLE_CLASSES": ["kschedweb.accounts.authentication.CallerThrottle"],
     "DEFAULT_THROTTLE_RATES": {
@@ -178,7 +178,6 @@ REST_FRAMEWORK = {
         "stranger": "60/min",
     },
     "NUM_PROXIES": 1 if BEHIND_PROXY else 0,
-    "PAGE_SIZE": 50,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "kschedweb",

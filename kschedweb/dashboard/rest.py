@@ -1,4 +1,4 @@
-"""REST habits shared by every resource: problem details, JSON that cannot hurt, cursor pages, idempotent commands."""
+"""REST habits shared by every resource: problem details and idempotent commands."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.core.exceptions import ValidationError as ModelValidationError
 from django.http import Http404
-from rest_framework import exceptions, parsers
-from rest_framework.pagination import CursorPagination as BaseCursorPagination
+from rest_framework import exceptions
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
-MAX_DEPTH = 200
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 
 
@@ -99,71 +96,6 @@ def problem_details(error: Exception, context: Mapping[str, Any]) -> Response | 
     response = Response(problem(request.path, status, detail, errors), status=status, headers=headers)
     response["Content-Type"] = MEDIA_TYPE
     return response
-
-
-def _too_deep(value: Any) -> bool:
-    layer = [value]
-    for _ in range(MAX_DEPTH):
-        layer = [
-            item
-            for parent in layer
-            for item in (parent.values() if isinstance(parent, dict) else parent)
-            if isinstance(item, (dict, list))
-        ]
-        if not layer:
-            return False
-    return True
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-class StrictJSONParser(parsers.JSONParser):
-    """JSON within the upload limit, without NaN, lone surrogates, endless digits, or endless nesting."""
-
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
-        raw = stream.read(settings.UPLOAD_LIMIT + 1)
-        if len(raw) > settings.UPLOAD_LIMIT:
-            raise ApplicationError("The body is larger than this server allows.", status=413)
-        try:
-            value = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
-        except RecursionError:
-            raise exceptions.ParseError("The JSON is nested too deeply.") from None
-        except UnicodeDecodeError:
-            raise exceptions.ParseError("The body is not UTF-8.") from None
-        except ValueError as error:
-            raise exceptions.ParseError(f"The body is not JSON: {error}.") from None
-        if isinstance(value, (dict, list)) and _too_deep([value]):
-            raise exceptions.ParseError(f"The JSON is nested more than {MAX_DEPTH} levels deep.")
-        if b"\\u" in raw:
-            _refuse_surrogates(value)
-        return value
-
-
-def _refuse_surrogates(value: Any) -> None:
-    try:
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:
-        raise exceptions.ParseError("The JSON holds half of a surrogate pair.") from None
-
-
-class CursorPagination(BaseCursorPagination):
-    """Pages that stay put while rows come and go; ``limit`` (1 to 500) sets their size."""
-
-    page_size_query_param = "limit"
-    page_size_query_description = "How many results a page holds, at most 500."
-    cursor_query_description = "Where the page begins; taken from `next` or `previous`."
-    max_page_size = 500
-    ordering = ("-created_at", "-pk")
-
-    def get_ordering(self, request: Request, queryset: Any, view: Any) -> tuple[str, ...]:
-        """The queryset's own order, so that a filter's ``ordering`` holds; always ends with the primary key."""
-        ordering = tuple(queryset.query.order_by or queryset.model._meta.ordering or self.ordering)
-        if not all(isinstance(field, str) for field in ordering):
-            return self.ordering
-        key = queryset.model._meta.pk.name
-        return ordering if ordering[-1].lstrip("-") in ("pk", "id", key) else (*ordering, "pk")
 
 
 class IdempotencyMixin:

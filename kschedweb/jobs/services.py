@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -38,8 +37,13 @@ def job_start(task: Any, *, title: str, params: dict[str, Any], user: User | Non
         kind=task.name, title=title[:200], params=params, created_by=user, restartable=task.restartable
     )
     audit.record(user, "job.started", job, job.title, kind=job.kind)
-    # Robust: where the broker is away the row stays queued, and reconciliation sends it again.
-    transaction.on_commit(partial(job_send, job), robust=True)
+
+    def send() -> None:
+        job_send(job)
+
+    # Robust: where the broker is away the row stays queued, and reconciliation sends it again. (A named function,
+    # since Django logs the name of a hook that fails.)
+    transaction.on_commit(send, robust=True)
     return job
 
 

@@ -1,0 +1,191 @@
+"""Pages that stay put while rows come and go: a cursor holds the last row's place in the whole order.
+
+(DRF's own cursor knows the first ordering field only and counts on from there, up to a thousand; a list of
+5,000 pods ordered by "pending first" would never end.)
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import FieldDoesNotExist, ValidationError
+from django.db.models import F, Q
+from rest_framework.exceptions import NotFound
+from rest_framework.pagination import BasePagination
+from rest_framework.response import Response
+from rest_framework.utils.urls import replace_query_param
+
+if TYPE_CHECKING:
+    from django.db.models import Model, OrderBy, QuerySet
+    from rest_framework.request import Request
+    from rest_framework.views import APIView
+
+INVALID = "This cursor does not belong to this list. Begin again without one."
+
+
+@dataclass(frozen=True)
+class Key:
+    """One field of an order. NULL counts as the smallest value, in every database."""
+
+    field: str
+    descending: bool
+    nullable: bool
+
+    def reversed(self) -> Key:
+        return Key(self.field, not self.descending, self.nullable)
+
+    def order(self) -> OrderBy:
+        nulls_first = True if self.nullable and not self.descending else None
+        nulls_last = True if self.nullable and self.descending else None
+        if self.descending:
+            return F(self.field).desc(nulls_last=nulls_last)
+        return F(self.field).asc(nulls_first=nulls_first)
+
+    def equal(self, value: Any) -> Q:
+        return Q(**{f"{self.field}__isnull": True}) if value is None else Q(**{self.field: value})
+
+    def after(self, value: Any) -> Q | None:
+        """Rows that come after ``value`` by this field; ``None``: there are none."""
+        if value is None:
+            return None if self.descending else Q(**{f"{self.field}__isnull": False})
+        if not self.descending:
+            return Q(**{f"{self.field}__gt": value})
+        below = Q(**{f"{self.field}__lt": value})
+        return below | Q(**{f"{self.field}__isnull": True}) if self.nullable else below
+
+
+def keys_of(queryset: QuerySet[Any]) -> list[Key]:
+    """The queryset's order, ended by the primary key so that no two rows share a place."""
+    meta = queryset.model._meta
+    names = [name for name in (queryset.query.order_by or meta.ordering) if isinstance(name, str)]
+    if not any(name.lstrip("-") in ("pk", meta.pk.name) for name in names):
+        names.append("pk")
+
+    def nullable(name: str) -> bool:
+        try:
+            return bool(getattr(meta.get_field(name), "null", False))
+        except FieldDoesNotExist:
+            return name != "pk"
+
+    return [Key(name.lstrip("-"), name.startswith("-"), nullable(name.lstrip("-"))) for name in names]
+
+
+def place_of(row: Model, keys: list[Key]) -> list[Any]:
+    """The row's values by which the order places it, as plain JSON."""
+    values = []
+    for key in keys:
+        value: Any = row
+        for part in key.field.split("__"):
+            value = getattr(value, part) if value is not None else None
+        plain = value is None or isinstance(value, (bool, int, float, str))
+        values.append(value if plain else value.isoformat() if hasattr(value, "isoformat") else str(value))
+    return values
+
+
+def beyond(keys: list[Key], place: list[Any]) -> Q:
+    """The rows after ``place`` in the order of ``keys``."""
+    found = Q(pk__in=[])
+    equal = Q()
+    for key, value in zip(keys, place, strict=True):
+        after = key.after(value)
+        if after is not None:
+            found |= equal & after
+        equal &= key.equal(value)
+    return found
+
+
+def encode(backwards: bool, place: list[Any]) -> str:
+    text = json.dumps([backwards, place], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode(cursor: str, length: int) -> tuple[bool, list[Any]]:
+    """``(backwards, place)``; ``NotFound`` for what ``encode`` did not write for such an order."""
+    try:
+        backwards, place = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        fits = isinstance(backwards, bool) and isinstance(place, list) and len(place) == length
+    except (ValueError, TypeError, binascii.Error, RecursionError):
+        raise NotFound(INVALID) from None
+    if not fits or not all(map(_is_plain, place)):
+        raise NotFound(INVALID)
+    return backwards, place
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\0" not in value and value.isprintable()
+    if isinstance(value, int):
+        return abs(value) < 2**63
+    return value is None or isinstance(value, float)
+
+
+class CursorPagination(BasePagination):
+    """``limit`` (1 to 500) results from ``cursor`` on, in the order of the queryset."""
+
+    page_size = 50
+    max_page_size = 500
+
+    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: APIView | None = None) -> list[Any]:
+        self.address = request.build_absolute_uri()
+        limit = self._limit(request)
+        keys = keys_of(queryset)
+        cursor = request.query_params.get("cursor", "")
+        backwards, place = decode(cursor, len(keys)) if cursor else (False, [])
+        rows = self._rows(queryset, keys, limit, backwards, place)
+        if backwards and not rows:
+            backwards, place = False, []
+            rows = self._rows(queryset, keys, limit, backwards, place)
+        more, rows = len(rows) > limit, rows[:limit]
+        if backwards:
+            rows.reverse()
+        self.following = self._cursor(False, rows[-1], keys) if rows and (more or backwards) else None
+        self.preceding = self._cursor(True, rows[0], keys) if rows and (more if backwards else bool(place)) else None
+        return rows
+
+    def _limit(self, request: Request) -> int:
+        asked = request.query_params.get("limit", "")
+        if not (asked.isascii() and asked.isdigit()):
+            return self.page_size
+        return min(max(int(asked[:9]), 1), self.max_page_size)
+
+    def _rows(
+        self, queryset: QuerySet[Any], keys: list[Key], limit: int, backwards: bool, place: list[Any]
+    ) -> list[Any]:
+        order = [key.reversed() for key in keys] if backwards else keys
+        try:
+            if place:
+                queryset = queryset.filter(beyond(order, place))
+            return list(queryset.order_by(*(key.order() for key in order))[: limit + 1])
+        except (ValidationError, ValueError, TypeError, OverflowError):
+            if not place:
+                raise
+            raise NotFound(INVALID) from None
+
+    def _cursor(self, backwards: bool, row: Any, keys: list[Key]) -> str:
+        return replace_query_param(self.address, "cursor", encode(backwards, place_of(row, keys)))
+
+    def get_paginated_response(self, data: Any) -> Response:
+        return Response({"next": self.following, "previous": self.preceding, "results": data})
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        link = {"type": "string", "format": "uri", "nullable": True}
+        return {
+            "type": "object",
+            "required": ["next", "previous", "results"],
+            "properties": {"next": link, "previous": link, "results": schema},
+        }
+
+    def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
+        limit = {"type": "integer", "minimum": 1, "maximum": self.max_page_size, "default": self.page_size}
+        return [
+            _parameter("limit", limit, "How many results a page holds."),
+            _parameter("cursor", {"type": "string"}, "Where the page begins; taken from `next` or `previous`."),
+        ]
+
+
+def _parameter(name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:
+    return {"name": name, "required": False, "in": "query", "description": description, "schema": schema}
