@@ -164,3 +164,8 @@ def _key(node: yaml.Node) -> str:
             Problem("A key must be plain text.", line=node.start_mark.line + 1, column=node.start_mark.column + 1)
         )
     return node.value
+
+
+def as_yaml(data: Any) -> str:
+    """Plain values as YAML text, keys in their order."""
+    return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=10_000))

@@ -43,6 +43,11 @@ def rewrite(text: str, target: dict[str, Any]) -> str:
             document = parse(text)
         except DocumentError:
             break
+    return _anew(target)
+
+
+def _anew(target: dict[str, Any]) -> str:
+    """The last resort: right, but without the comments."""
     return _dump(target, offset=2)
 
 

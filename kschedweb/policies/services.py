@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, cast
 from django.db import IntegrityError, transaction
 
 from kschedweb.accounts import audit
-from kschedweb.errors import ApplicationError, Conflict, FieldProblem, PreconditionFailed, Unprocessable
+from kschedweb.engine import config
+from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound, PreconditionFailed, Unprocessable
 from kschedweb.policies.document import normalised
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.selectors import DEFAULT_POLICY
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.policies.document import Problem
 
-NAME = re.compile(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")
+DEFAULT_DOCUMENT = config.default_document()
+NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 NAME_HELP = "Lower-case letters, digits and hyphens, at most 63, beginning and ending with a letter or digit."
 # Addresses of their own beside /policies/<name>/.
 RESERVED = frozenset({"new", "validate"})
@@ -29,9 +31,8 @@ RESERVED = frozenset({"new", "validate"})
 class InvalidDocument(Unprocessable):
     """The document is not one that kube-scheduler takes; ``errors`` have ``line`` and ``column`` as well."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        found = [cast("FieldProblem", problem.as_dict()) for problem in problems]
-        super().__init__("kube-scheduler would not take this document.", errors=found)
+    def __init__(self, problems: Iterable[Problem], detail: str = "kube-scheduler would not take this document.") -> None:
+        super().__init__(detail, errors=[cast("FieldProblem", problem.as_dict()) for problem in problems])
 
 
 def document_checked(document: str) -> str:
@@ -40,6 +41,9 @@ def document_checked(document: str) -> str:
     checked = check(text)
     if not checked.valid:
         raise InvalidDocument(checked.errors)
+    secrets = [problem for problem in checked.warnings if problem.path.endswith(".keyData")]
+    if secrets:
+        raise InvalidDocument(secrets, "The document holds a private key.")
     return text
 
 
@@ -48,7 +52,7 @@ def policy_create(
     *, name: str, document: str, author: User | None, description: str = "", comment: str = ""
 ) -> Policy:
     """A policy with its revision 1; ``Conflict`` where the name is taken."""
-    if not NAME.match(name) or name in RESERVED:
+    if not NAME.fullmatch(name) or name in RESERVED:
         problem: FieldProblem = {"path": "name", "message": NAME_HELP}
         if name in RESERVED:
             problem["message"] = f"“{name}” is kept for a page of its own: choose another name."
@@ -88,7 +92,7 @@ def revision_restore(*, policy: Policy, number: int, author: User | None, expect
     newest = _lock_newest(policy, expected)
     old = policy.revisions.filter(number=number).first()
     if old is None:
-        raise ApplicationError(f"Policy {policy.name} has no revision {number}.", status=404)
+        raise NotFound(f"Policy {policy.name} has no revision {number}.")
     text = document_checked(old.document)
     if text == newest.document:
         return newest
@@ -120,7 +124,8 @@ def policy_delete(*, policy: Policy, author: User | None) -> None:
 
 def _lock_newest(policy: Policy, expected: int) -> Revision:
     """The newest revision, while nobody else can add one."""
-    Policy.objects.select_for_update().get(pk=policy.pk)
+    if not Policy.objects.select_for_update().filter(pk=policy.pk).exists():
+        raise NotFound(f"Policy {policy.name} was deleted in the meantime. Nothing was saved.")
     newest = Revision.objects.filter(policy=policy).order_by("-number").first()
     assert newest is not None  # every policy is made with a revision
     if newest.number != expected:

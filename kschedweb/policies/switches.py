@@ -8,18 +8,30 @@ the engine refuses for another reason; a test holds the two against each other.
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import cache
 from typing import Any
 
-from kschedweb.engine.config.registry import DEFAULT_PLUGINS, EXTENSION_POINTS, IN_TREE
-
-DEFAULT_WEIGHTS = {reference.name: reference.weight for reference in DEFAULT_PLUGINS}
+from kschedweb.engine.config.registry import EXTENSION_POINTS, installed
 
 Effective = dict[str, dict[str, int]]
 
 
+@cache
+def default_weights() -> dict[str, int]:
+    """The default set in its order, each plugin with its weight (0: none)."""
+    return {reference.name: reference.weight for reference in installed().defaults}
+
+
 def default_weight(name: str) -> int:
     """The weight that ``name`` scores with where a document says nothing."""
-    return DEFAULT_WEIGHTS.get(name) or 1
+    return default_weights().get(name) or 1
+
+
+@cache
+def points_of(name: str) -> tuple[str, ...]:
+    """The extension points that plugin ``name`` implements, in their order; empty for an unknown plugin."""
+    spec = installed().get(name)
+    return tuple(point for point in EXTENSION_POINTS if spec and point in spec.points)
 
 
 def effective(plugins: object) -> Effective:
@@ -33,7 +45,7 @@ def effective(plugins: object) -> Effective:
         result[point] = {
             name: weight
             for name, weight in inherited.items()
-            if point in IN_TREE.get(name, ()) and name not in disabled and name not in explicit
+            if point in points_of(name) and name not in disabled and name not in explicit
         } | explicit
     return result
 
@@ -78,7 +90,7 @@ def _multi_point(plugins: object) -> dict[str, int]:
     disabled = names(plugins, "multiPoint", "disabled")
     kept = {
         name: custom.get(name, weight or 1)
-        for name, weight in DEFAULT_WEIGHTS.items()
+        for name, weight in default_weights().items()
         if "*" not in disabled and name not in disabled
     }
     return kept | custom
@@ -94,7 +106,7 @@ class _Plugins:
         return name in effective(self.value)[point]
 
     def switch(self, name: str, points: frozenset[str]) -> None:
-        known = [point for point in EXTENSION_POINTS if point in IN_TREE.get(name, ())]
+        known = points_of(name)
         wrong = [point for point in known if self.runs(name, point) != (point in points)]
         if not wrong:
             return
@@ -114,7 +126,7 @@ class _Plugins:
                 if self.runs(name, point):
                     self.add(point, "disabled", {"name": name})
 
-    def _switch_off(self, name: str, known: list[str]) -> None:
+    def _switch_off(self, name: str, known: tuple[str, ...]) -> None:
         for point in known:
             self.remove(point, "enabled", name)
             self.remove(point, "disabled", name)

@@ -1,0 +1,68 @@
+"""What a document that is not saved yet would do to the pending pods of a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from kschedweb.clusters.selectors import pod_rows
+from kschedweb.errors import ApplicationError
+from kschedweb.playground import services as playground
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.engine import Explanation
+    from kschedweb.engine.config import Configuration
+
+POD_LIMIT = 50
+SECONDS = 8.0
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A pod that another node would get; "" for none."""
+
+    namespace: str
+    name: str
+    before: str
+    after: str
+    reason: str
+
+
+@dataclass
+class Effect:
+    """``asked`` of ``pending`` pods were looked at; ``failed`` names those whose cycle fails under one side."""
+
+    pending: int
+    asked: int = 0
+    moved: list[Moved] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+
+def effect(snapshot: Snapshot, before: Configuration, after: Configuration) -> Effect:
+    """Compare both configurations on the first pending pods, each against the cluster as it is now.
+
+    At most ``POD_LIMIT`` pods, and no further one after ``SECONDS``.
+    """
+    pending = pod_rows(snapshot).filter(pending=True, gated=False)
+    result = Effect(pending.count())
+    begun = monotonic()
+    for namespace, name in pending.values_list("namespace", "name")[:POD_LIMIT]:
+        if result.asked and monotonic() - begun > SECONDS:
+            break
+        result.asked += 1
+        key = f"{namespace}/{name}"
+        try:
+            old = playground.explain_with(snapshot, key, before)
+            new = playground.explain_with(snapshot, key, after)
+        except ApplicationError as error:
+            result.failed.append(f"{key}: {error.detail}")
+            continue
+        if _node(old) != _node(new):
+            result.moved.append(Moved(namespace, name, _node(old), _node(new), new.message))
+    return result
+
+
+def _node(explanation: Explanation) -> str:
+    return "" if explanation.chosen is None else explanation.nodes[explanation.chosen]

@@ -1,0 +1,62 @@
+"""Every error of a document is put at the line where it was made, in kube-scheduler's words."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedweb.policies.validation import check, steps, written
+
+HEADER = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+FIT = """\
+profiles:
+  - schedulerName: a
+    pluginConfig:
+      - name: NodeResourcesFit
+        args:
+          scoringStrategy:
+"""
+
+
+@pytest.mark.parametrize(
+    ("rest", "path", "line", "said"),
+    [
+        ("parallelism: 0\n", "parallelism", 3, "should be an integer value greater than zero"),
+        ("parallelism: x\n", "parallelism", 3, "cannot unmarshal string"),
+        ("percentOfNodes: 3\n", "percentOfNodes", 3, 'unknown field "percentOfNodes"'),
+        ("profiles:\n- schedulerName: a\n- percentageOfNodesToScore: 5\n", "profiles[1].schedulerName", 5, "Required"),
+        ("profiles:\n- plugins:\n    score:\n      enabled:\n      - name: NodePorts\n", "profiles[0].plugins.score.enabled[0]", 7, "does not extend"),
+        ("profiles:\n- plugins:\n    filter:\n      enabled:\n      - name: Nope\n", "profiles[0].plugins.filter.enabled[0]", 7, "does not exist"),
+        (FIT + "            type: Most\n", "profiles[0].pluginConfig[0].args.scoringStrategy.type", 9, "Unsupported value"),
+        (FIT + "            typ: Most\n", "profiles[0].pluginConfig[0].args.scoringStrategy.typ", 9, "unknown field"),
+        ("profiles:\n- pluginConfig:\n  - name: InterPodAffinity\n    args:\n      hardPodAffinityWeight: 101\n", "profiles[0].pluginConfig[0].args.hardPodAffinityWeight", 7, "not in valid range"),
+        ("parallelism: 4\nparallelism: 5\n", "", 4, "already set"),
+        ("profiles: [\n", "", 4, "not YAML"),
+    ],
+)  # fmt: skip
+def test_an_error_is_put_where_it_was_made(rest: str, path: str, line: int, said: str) -> None:
+    checked = check(HEADER + rest)
+    (problem,) = checked.errors
+    assert not checked.valid
+    assert (problem.path, problem.line) == (path, line)
+    assert said in problem.message
+
+
+def test_several_errors_of_one_plugin_are_told_apart() -> None:
+    shape = "            type: RequestedToCapacityRatio\n            requestedToCapacityRatio:\n              shape:\n"
+    points = "              - {utilization: 0, score: 11}\n              - {utilization: 101, score: 1}\n"
+    checked = check(HEADER + FIT + shape + points)
+    assert [(problem.path.rpartition("shape")[2], problem.line) for problem in checked.errors] == [
+        ("[0].score", 12),
+        ("[1].utilization", 13),
+    ]
+
+
+def test_a_warning_has_its_line_too() -> None:
+    checked = check(HEADER + "profiles:\n- pluginConfig:\n  - name: Elsewhere\n    args: {}\n")
+    assert checked.valid
+    assert [problem.line for problem in checked.warnings] == [5]
+
+
+def test_paths_and_their_steps_are_the_same_thing() -> None:
+    path = "profiles[0].plugins.score.enabled[12].name"
+    assert written(steps(path)) == path
