@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, string_map, text
+from kschedweb.engine.storage import Storage
 
 
 class ClusterObjects:
@@ -11,9 +12,10 @@ class ClusterObjects:
     def __init__(self) -> None:
         self._kinds: dict[str, dict[tuple[str, str], Json]] = {}
         self._by_namespace: dict[tuple[str, str], list[Json]] = {}
+        self.storage = Storage()
 
     def add(self, raw: Json) -> None:
-        """Keep ``raw``; raises ObjectError where it has no kind or name."""
+        """Keep ``raw``; raises ObjectError where it has no kind or name, or cannot be understood."""
         kind = text(raw, "kind")
         metadata = mapping(raw, "metadata")
         name = text(metadata, "name", "metadata.")
@@ -22,6 +24,7 @@ class ClusterObjects:
         if kind == "Namespace":
             string_map(metadata, "labels", "metadata.")
         namespace = text(metadata, "namespace", "metadata.")
+        self.storage.add(kind, raw)
         self._kinds.setdefault(kind, {})[namespace, name] = raw
         self._by_namespace.setdefault((kind, namespace), []).append(raw)
 

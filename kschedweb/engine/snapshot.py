@@ -15,6 +15,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, EPHEMERAL, MEMORY, is_scalar
 from kschedweb.engine.objects.taints import Taint
 from kschedweb.engine.pods import PodTable
+from kschedweb.engine.volumes import VolumeUse
 
 Result = TypeVar("Result")
 BASIC = (CPU, MEMORY, EPHEMERAL)
@@ -41,6 +42,7 @@ class Snapshot:
         self.problems: list[tuple[str, str]] = []
         self.pods = PodTable(len(self.nodes))
         self.ports: dict[tuple[str, int], dict[str, Ints]] = {}
+        self.volume_use = VolumeUse(self.index, self.objects.storage)
         self._memo: dict[Hashable, Any] = {}
         self._fill_columns()
 
@@ -117,6 +119,7 @@ class Snapshot:
         other.requested, other.nonzero = self.requested.copy(), self.nonzero.copy()
         other.pod_count = self.pod_count.copy()
         other.ports = {port: {ip: counts.copy() for ip, counts in ips.items()} for port, ips in self.ports.items()}
+        other.volume_use = self.volume_use.copy()
         return other
 
     def pod(self, key: str) -> Pod:
@@ -152,6 +155,8 @@ class Snapshot:
             if ip not in ips:
                 ips[ip] = np.zeros(len(self.nodes), dtype=np.int64)
             ips[ip][node] += sign
+        if pod.volumes:
+            self.volume_use.account(pod, node, sign)
 
     def _column(self, name: str) -> int | None:
         column = self.resources.get(name)

@@ -28,6 +28,7 @@ from kschedweb.engine.objects.resources import (
 )
 from kschedweb.engine.objects.spread import SpreadConstraint, read_constraint
 from kschedweb.engine.objects.taints import Toleration, read_tolerations
+from kschedweb.engine.objects.volume import PodVolume, read_volumes
 
 DEFAULT_SCHEDULER = "default-scheduler"
 Port = tuple[str, str, int]  # host ip, protocol, port
@@ -50,6 +51,7 @@ class Pod:
     tolerations: tuple[Toleration, ...]
     spread_constraints: tuple[SpreadConstraint, ...]
     host_ports: tuple[Port, ...]
+    volumes: tuple[PodVolume, ...]
     images: tuple[str, ...]
     container_count: int
     gates: tuple[str, ...]
@@ -121,6 +123,7 @@ class Pod:
                 read_constraint(item) for item in objects(spec, "topologySpreadConstraints", "spec.")
             ),
             host_ports=_host_ports(containers, inits, boolean(spec, "hostNetwork", "spec.")),
+            volumes=read_volumes(spec, name),
             images=_images(spec, containers, inits),
             container_count=len(containers) + len(inits),
             gates=tuple(

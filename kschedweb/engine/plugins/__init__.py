@@ -18,11 +18,14 @@ from kschedweb.engine.plugins.nodeports import NodePorts
 from kschedweb.engine.plugins.noderesourcesbalancedallocation import NodeResourcesBalancedAllocation
 from kschedweb.engine.plugins.noderesourcesfit import NodeResourcesFit
 from kschedweb.engine.plugins.nodeunschedulable import NodeUnschedulable
+from kschedweb.engine.plugins.nodevolumelimits import NodeVolumeLimits
 from kschedweb.engine.plugins.podtopologyspread import PodTopologySpread
 from kschedweb.engine.plugins.prioritysort import PrioritySort
 from kschedweb.engine.plugins.schedulinggates import SchedulingGates
 from kschedweb.engine.plugins.tainttoleration import TaintToleration
 from kschedweb.engine.plugins.volumebinding import VolumeBinding
+from kschedweb.engine.plugins.volumerestrictions import VolumeRestrictions
+from kschedweb.engine.plugins.volumezone import VolumeZone
 
 IN_TREE: tuple[Callable[[dict[str, Any]], Any], ...] = (
     DefaultBinder,
@@ -36,11 +39,14 @@ IN_TREE: tuple[Callable[[dict[str, Any]], Any], ...] = (
     NodeResourcesBalancedAllocation,
     NodeResourcesFit,
     NodeUnschedulable,
+    NodeVolumeLimits,
     PodTopologySpread,
     PrioritySort,
     SchedulingGates,
     TaintToleration,
     VolumeBinding,
+    VolumeRestrictions,
+    VolumeZone,
 )
 ENTRY_POINTS = "kschedweb.plugins"
 

@@ -1,14 +1,40 @@
-"""VolumeBinding does not score unless the feature gate StorageCapacityScoring is on."""
+"""VolumeBinding rejects nodes that the pod's volumes cannot reach, or where none can be found or made for it.
+
+It does not score unless the feature gate StorageCapacityScoring is on.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Ints, Rows
-from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.framework.status import SKIP, Status
+from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.storage import WAIT_FOR_FIRST_CONSUMER, Claim
+from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.storage import MissingClaim, Storage, VolumeError, check_owner
+from kschedweb.engine.volumematching import migrated, reaches_bound
+from kschedweb.engine.volumesearch import Search, search
+
+IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
+MISSING = error("not found")
+NO_ACCESS = "node(s) didn't match PersistentVolume's node affinity"
+NO_VOLUME = "node(s) didn't find available persistent volumes to bind"
+NO_SPACE = "node(s) did not have enough free storage"
+NO_SUCH_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+
+
+@dataclass(slots=True)
+class State:
+    """The pod's claims: bound ones, and those that are bound once the pod has a node."""
+
+    bound: list[Claim] = field(default_factory=list)
+    delayed: list[Claim] = field(default_factory=list)
+    immediate: bool = False  # a claim should be bound by now and is not
 
 
 class VolumeBinding:
@@ -17,8 +43,132 @@ class VolumeBinding:
     def __init__(self, args: dict[str, Any]) -> None:
         pass
 
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        storage = cycle.snapshot.objects.storage
+        try:
+            claims = _claims(storage, cycle.pod)
+        except VolumeError as problem:
+            return PreFilterResult(unresolvable(str(problem)))
+        cycle.state[self.name] = State()
+        if not claims:
+            return PreFilterResult(SKIP)
+        try:
+            cycle.state[self.name] = state = _sorted(storage, claims)
+        except VolumeError as problem:
+            return PreFilterResult(error(str(problem)))
+        return PreFilterResult(IMMEDIATE) if state.immediate else PreFilterResult()
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        state: State | None = cycle.state.get(self.name)
+        if state is None:
+            return Verdicts.uniform(cycle.size(rows), MISSING)
+        answer = _Answer(cycle.snapshot)
+        answer.check_bound(state.bound)
+        if state.delayed:
+            answer.add_search(search(cycle.snapshot, state.delayed))
+        return answer.verdicts(rows)
+
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
         return SKIP
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         return np.zeros(cycle.size(rows), dtype=np.int64)
+
+
+def _claims(storage: Storage, pod: Pod) -> list[Claim]:
+    """The pod's claims in the order of its volumes; raises VolumeError where one is not fit for use."""
+    claims = []
+    for volume in pod.volumes:
+        if volume.claim is None:
+            continue
+        try:
+            claim = storage.claim(pod.namespace, volume.claim)
+        except MissingClaim:
+            if not volume.ephemeral:
+                raise
+            waiting = f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{volume.claim}"'
+            raise VolumeError(waiting) from None
+        if claim.phase == "Lost":
+            lost = f'persistentvolumeclaim "{claim.name}" bound to non-existent persistentvolume "{claim.volume}"'
+            raise VolumeError(lost)
+        if claim.terminating:
+            raise VolumeError(f'persistentvolumeclaim "{claim.name}" is being deleted')
+        if volume.ephemeral:
+            check_owner(pod, claim)
+        claims.append(claim)
+    return claims
+
+
+def _sorted(storage: Storage, claims: list[Claim]) -> State:
+    """The claims by how they are bound; raises VolumeError where a storage class does not say."""
+    state = State()
+    for claim in claims:
+        if claim.bound:
+            state.bound.append(claim)
+        elif _waits(storage, claim) and not claim.volume:
+            state.delayed.append(claim)
+        else:
+            state.immediate = True
+    return state
+
+
+def _waits(storage: Storage, claim: Claim) -> bool:
+    """Whether the claim is bound only once a pod that uses it has a node."""
+    storage_class = storage.classes.get(claim.storage_class)
+    if storage_class is None:
+        return False
+    if storage_class.binding_mode is None:
+        raise VolumeError(f'VolumeBindingMode not set for StorageClass "{storage_class.name}"')
+    return storage_class.binding_mode == WAIT_FOR_FIRST_CONSUMER
+
+
+class _Answer:
+    """The verdicts while they are put together: reasons on nodes, and errors, of which a node keeps the first."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        size = len(snapshot)
+        self._snapshot = snapshot
+        self._reasons: dict[str, Mask] = {
+            reason: np.zeros(size, dtype=np.bool_) for reason in (NO_ACCESS, NO_VOLUME, NO_SPACE, NO_SUCH_VOLUME)
+        }
+        self._errors: list[str] = []
+        self._error = np.full(size, -1, dtype=np.int32)
+
+    def check_bound(self, claims: list[Claim]) -> None:
+        """The first claim whose volume cannot be reached from a node decides for that node."""
+        undecided = np.ones(len(self._snapshot), dtype=np.bool_)
+        for claim in claims:
+            volume = self._snapshot.objects.storage.volumes.get(claim.volume)
+            if volume is None:
+                self._reasons[NO_SUCH_VOLUME] |= undecided
+                return
+            if volume.in_tree is not None and volume.in_tree.error:
+                moved = migrated(self._snapshot, volume.in_tree)
+                self._fail(undecided & moved, f"could not translate pv: {volume.in_tree.error}")
+                undecided &= ~moved
+            reach = reaches_bound(self._snapshot, volume)
+            self._reasons[NO_ACCESS] |= undecided & ~reach
+            undecided &= reach
+
+    def add_search(self, found: Search) -> None:
+        self._reasons[NO_VOLUME] |= found.no_volume
+        self._reasons[NO_SPACE] |= found.no_space
+        self._fail(found.failed, found.error)
+
+    def _fail(self, nodes: Mask, text: str) -> None:
+        self._error[nodes & (self._error < 0)] = len(self._errors)
+        self._errors.append(text)
+
+    def verdicts(self, rows: Rows) -> Verdicts:
+        """Every combination of reasons that occurs becomes one status."""
+        weights = (1 << np.arange(len(self._reasons), dtype=np.int32))[:, None]
+        patterns = (np.array(list(self._reasons.values())) * weights).sum(axis=0).astype(np.int32)
+        patterns[self._error >= 0] = (1 << len(self._reasons)) + self._error[self._error >= 0]
+        kept, codes = np.unique(np.append(0, patterns[rows]), return_inverse=True)
+        return Verdicts(codes[1:].astype(np.int32), [self._status(int(pattern)) for pattern in kept])
+
+    def _status(self, pattern: int) -> Status:
+        if pattern >= 1 << len(self._reasons):
+            return error(self._errors[pattern - (1 << len(self._reasons))])
+        reasons = [reason for bit, reason in enumerate(self._reasons) if pattern >> bit & 1]
+        return unresolvable(*reasons) if reasons else SUCCESS

@@ -1,0 +1,270 @@
+"""Claims, volumes, storage classes and what CSI drivers say of nodes, as the scheduler reads them.
+
+Sizes are nano-bytes, as quantities are read; ``None`` is a field that is not set, where that differs from "".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedweb.engine.objects.access import Json, boolean, integer, mapping, objects, string_map, text, texts
+from kschedweb.engine.objects.labels import NOTHING, Labels, Selector, SelectorError, label_selector, requirement
+from kschedweb.engine.objects.migration import InTreeVolume
+from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, terms
+from kschedweb.engine.objects.quantity import read, read_list
+
+BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
+STORAGE, FILESYSTEM = "storage", "Filesystem"
+WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+READ_WRITE_ONCE_POD = "ReadWriteOncePod"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Claim:
+    """A PersistentVolumeClaim. ``selector_error`` is what Kubernetes says where ``selector`` cannot be parsed."""
+
+    namespace: str
+    name: str
+    uid: str
+    controller_uid: str | None
+    storage_class: str
+    volume: str
+    bind_completed: bool
+    selected_node: str | None
+    phase: str
+    terminating: bool
+    request: int | None
+    mode: str
+    access_modes: frozenset[str]
+    attributes_class: str
+    selector: Selector | None
+    selector_error: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.namespace, self.name
+
+    @property
+    def bound(self) -> bool:
+        return bool(self.volume) and self.bind_completed
+
+    @classmethod
+    def read(cls, raw: Json) -> Claim:
+        metadata, spec, status = mapping(raw, "metadata"), mapping(raw, "spec"), mapping(raw, "status")
+        annotations = string_map(metadata, "annotations", "metadata.")
+        resources = mapping(spec, "resources", "spec.")
+        selector, selector_error = _claim_selector(spec)
+        return cls(
+            namespace=text(metadata, "namespace", "metadata."),
+            name=text(metadata, "name", "metadata."),
+            uid=text(metadata, "uid", "metadata."),
+            controller_uid=_controller_uid(metadata),
+            storage_class=_class_name(annotations, spec),
+            volume=text(spec, "volumeName", "spec."),
+            bind_completed=BIND_COMPLETED in annotations,
+            selected_node=annotations.get(SELECTED_NODE),
+            phase=text(status, "phase", "status."),
+            terminating=metadata.get("deletionTimestamp") is not None,
+            request=read_list(resources, "requests", "spec.resources.").get(STORAGE),
+            mode=_mode(spec),
+            access_modes=frozenset(texts(spec, "accessModes", "spec.")),
+            attributes_class=text(spec, "volumeAttributesClassName", "spec."),
+            selector=selector,
+            selector_error=selector_error,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PersistentVolume:
+    """``affinity`` is ``None`` where every node will do; ``claim`` is (namespace, name, uid) of its claimRef."""
+
+    name: str
+    labels: Labels
+    storage_class: str
+    capacity: int
+    mode: str
+    access_modes: frozenset[str]
+    attributes_class: str
+    phase: str
+    terminating: bool
+    claim: tuple[str, str, str] | None
+    affinity: tuple[NodeSelectorTerm, ...] | None
+    csi: tuple[str, str] | None  # driver, handle
+    in_tree: InTreeVolume | None
+
+    def bound_to(self, claim: Claim) -> bool:
+        """Whether it is bound, or reserved, for ``claim``."""
+        if self.claim is None:
+            return False
+        namespace, name, uid = self.claim
+        return (namespace, name) == claim.key and uid in ("", claim.uid)
+
+    @classmethod
+    def read(cls, raw: Json) -> PersistentVolume:
+        metadata, spec = mapping(raw, "metadata"), mapping(raw, "spec")
+        annotations, labels = (string_map(metadata, key, "metadata.") for key in ("annotations", "labels"))
+        csi = None if spec.get("csi") is None else mapping(spec, "csi", "spec.")
+        return cls(
+            name=text(metadata, "name", "metadata."),
+            labels=labels,
+            storage_class=_class_name(annotations, spec),
+            capacity=read_list(spec, "capacity", "spec.").get(STORAGE, 0),
+            mode=_mode(spec),
+            access_modes=frozenset(texts(spec, "accessModes", "spec.")),
+            attributes_class=text(spec, "volumeAttributesClassName", "spec."),
+            phase=text(mapping(raw, "status"), "phase", "status."),
+            terminating=metadata.get("deletionTimestamp") is not None,
+            claim=_claim_reference(spec),
+            affinity=read_affinity(spec),
+            csi=None if csi is None else (text(csi, "driver", "spec.csi."), text(csi, "volumeHandle", "spec.csi.")),
+            in_tree=InTreeVolume.of_persistent_volume(spec, labels),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StorageClass:
+    """``topologies`` is ``None`` where the class allows every node."""
+
+    name: str
+    provisioner: str
+    binding_mode: str | None
+    topologies: tuple[NodeSelectorTerm, ...] | None
+
+    @property
+    def provisions(self) -> bool:
+        return self.provisioner not in ("", NO_PROVISIONER)
+
+    @classmethod
+    def read(cls, raw: Json) -> StorageClass:
+        allowed = objects(raw, "allowedTopologies")
+        return cls(
+            name=text(mapping(raw, "metadata"), "name", "metadata."),
+            provisioner=text(raw, "provisioner"),
+            binding_mode=None if raw.get("volumeBindingMode") is None else text(raw, "volumeBindingMode"),
+            topologies=tuple(_topology(item) for item in allowed) if allowed else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CSINode:
+    """What the drivers on one node can do: how many volumes each can attach, which in-tree plugins they replace."""
+
+    name: str
+    limits: dict[str, int]
+    migrated: frozenset[str]
+
+    @classmethod
+    def read(cls, raw: Json) -> CSINode:
+        metadata = mapping(raw, "metadata")
+        limits = {}
+        for driver in objects(mapping(raw, "spec"), "drivers", "spec."):
+            allocatable = mapping(driver, "allocatable", "spec.drivers.")
+            if allocatable.get("count") is not None:
+                count = integer(allocatable, "count", path="spec.drivers.allocatable.")
+                limits[text(driver, "name", "spec.drivers.")] = count
+        migrated = string_map(metadata, "annotations", "metadata.").get(MIGRATED_PLUGINS, "")
+        return cls(text(metadata, "name", "metadata."), limits, frozenset(migrated.split(",")))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CSIDriver:
+    name: str
+    storage_capacity: bool
+
+    @classmethod
+    def read(cls, raw: Json) -> CSIDriver:
+        name = text(mapping(raw, "metadata"), "name", "metadata.")
+        return cls(name, boolean(mapping(raw, "spec"), "storageCapacity", "spec."))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CSIStorageCapacity:
+    """``largest`` is the size of the largest volume that can be made, ``None`` where it is not said."""
+
+    storage_class: str
+    largest: int | None
+    nodes: Selector
+
+    @classmethod
+    def read(cls, raw: Json) -> CSIStorageCapacity:
+        given = [key for key in ("maximumVolumeSize", "capacity") if raw.get(key) is not None]
+        try:
+            nodes = label_selector(mapping(raw, "nodeTopology") if raw.get("nodeTopology") is not None else None)
+        except SelectorError:
+            nodes = NOTHING
+        return cls(text(raw, "storageClassName"), read(raw[given[0]], given[0]) if given else None, nodes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VolumeAttachment:
+    attacher: str
+    node: str
+    volume: str | None
+
+    @classmethod
+    def read(cls, raw: Json) -> VolumeAttachment:
+        spec = mapping(raw, "spec")
+        source = mapping(spec, "source", "spec.")
+        name = source.get("persistentVolumeName")
+        return cls(
+            text(spec, "attacher", "spec."),
+            text(spec, "nodeName", "spec."),
+            None if name is None else text(source, "persistentVolumeName", "spec.source."),
+        )
+
+
+def read_affinity(spec: Json) -> tuple[NodeSelectorTerm, ...] | None:
+    """``spec.nodeAffinity`` of a PersistentVolume."""
+    affinity = mapping(spec, "nodeAffinity", "spec.")
+    if affinity.get("required") is None:
+        return None
+    required = mapping(affinity, "required", "spec.nodeAffinity.")
+    return terms(required, "nodeSelectorTerms", "spec.nodeAffinity.required.")
+
+
+def _topology(raw: Json) -> NodeSelectorTerm:
+    try:
+        labels = tuple(
+            requirement(text(item, "key"), "In", texts(item, "values"))
+            for item in objects(raw, "matchLabelExpressions", "allowedTopologies.")
+        )
+    except SelectorError:
+        return NodeSelectorTerm((), (), valid=False)
+    return NodeSelectorTerm(labels, ())
+
+
+def _claim_selector(spec: Json) -> tuple[Selector | None, str]:
+    if spec.get("selector") is None:
+        return None, ""
+    try:
+        return label_selector(mapping(spec, "selector", "spec."), "spec.selector."), ""
+    except SelectorError as error:
+        return None, str(error)
+
+
+def _claim_reference(spec: Json) -> tuple[str, str, str] | None:
+    if spec.get("claimRef") is None:
+        return None
+    reference = mapping(spec, "claimRef", "spec.")
+    namespace, name, uid = (text(reference, key, "spec.claimRef.") for key in ("namespace", "name", "uid"))
+    return namespace, name, uid
+
+
+def _class_name(annotations: dict[str, str], spec: Json) -> str:
+    beta = annotations.get(BETA_CLASS)
+    return text(spec, "storageClassName", "spec.") if beta is None else beta
+
+
+def _mode(spec: Json) -> str:
+    return FILESYSTEM if spec.get("volumeMode") is None else text(spec, "volumeMode", "spec.")
+
+
+def _controller_uid(metadata: Json) -> str | None:
+    for owner in objects(metadata, "ownerReferences", "metadata."):
+        if owner.get("controller") is True:
+            return text(owner, "uid", "metadata.ownerReferences.")
+    return None

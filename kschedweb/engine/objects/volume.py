@@ -1,0 +1,75 @@
+"""The volumes of a pod that bear on where it can run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedweb.engine.objects.access import Json, boolean, mapping, objects, text, texts
+from kschedweb.engine.objects.migration import InTreeVolume
+
+DEFAULT_RBD_POOL = "rbd"
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """A disk that a pod mounts directly; two pods on one node can share it only as far as ``conflicts`` allows."""
+
+    identity: tuple[str, ...]
+    monitors: frozenset[str] | None  # of a Ceph image: two are the same only with a monitor in common
+    read_only: bool
+
+    def conflicts(self, other: Disk) -> bool:
+        """Whether a node that mounts ``other``, of the same identity, cannot mount this one."""
+        if self.read_only and other.read_only:
+            return False
+        return self.monitors is None or other.monitors is None or not self.monitors.isdisjoint(other.monitors)
+
+
+@dataclass(frozen=True, slots=True)
+class PodVolume:
+    """``claim`` names the claim, also of an ``ephemeral`` volume; ``None`` for a volume in the pod itself."""
+
+    name: str
+    claim: str | None = None
+    ephemeral: bool = False
+    disk: Disk | None = None
+    in_tree: InTreeVolume | None = None
+
+
+def read_volumes(spec: Json, pod: str) -> tuple[PodVolume, ...]:
+    """Claims, ephemeral volumes and disks in the spec of the pod named ``pod``; other volumes go anywhere."""
+    volumes = []
+    for raw in objects(spec, "volumes", "spec."):
+        name = text(raw, "name", "spec.volumes.")
+        if raw.get("persistentVolumeClaim") is not None:
+            source = mapping(raw, "persistentVolumeClaim", "spec.volumes.")
+            claim = text(source, "claimName", "spec.volumes.persistentVolumeClaim.")
+            volumes.append(PodVolume(name, claim))
+        elif raw.get("ephemeral") is not None:
+            volumes.append(PodVolume(name, f"{pod}-{name}", ephemeral=True))
+        else:
+            disk, in_tree = _disk(raw), InTreeVolume.of_pod_volume(raw)
+            if disk is not None or in_tree is not None:
+                volumes.append(PodVolume(name, disk=disk, in_tree=in_tree))
+    return tuple(volumes)
+
+
+def _disk(raw: Json) -> Disk | None:
+    if raw.get("gcePersistentDisk") is not None:
+        return _plain_disk(raw, "gcePersistentDisk", "pdName")
+    if raw.get("awsElasticBlockStore") is not None:
+        # Two pods never share an EBS volume, not even to read.
+        source = mapping(raw, "awsElasticBlockStore", "spec.volumes.")
+        return Disk(("awsElasticBlockStore", text(source, "volumeID")), None, read_only=False)
+    if raw.get("iscsi") is not None:
+        return _plain_disk(raw, "iscsi", "iqn")
+    if raw.get("rbd") is not None:
+        source = mapping(raw, "rbd", "spec.volumes.")
+        identity = ("rbd", text(source, "pool") or DEFAULT_RBD_POOL, text(source, "image"))
+        return Disk(identity, frozenset(texts(source, "monitors")), boolean(source, "readOnly"))
+    return None
+
+
+def _plain_disk(raw: Json, field: str, identity: str) -> Disk:
+    source = mapping(raw, field, "spec.volumes.")
+    return Disk((field, text(source, identity)), None, boolean(source, "readOnly"))

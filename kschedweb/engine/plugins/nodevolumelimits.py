@@ -1,0 +1,106 @@
+"""NodeVolumeLimits rejects nodes whose CSI drivers cannot attach as many volumes as the pod would bring."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.columns import Codes, Ints, Mask, Rows
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.storage import Handle, MissingClaim, VolumeError
+
+EXCEEDED = unschedulable("node(s) exceed max volume count")
+NO_LIMIT = -1
+
+
+class NodeVolumeLimits:
+    name = "NodeVolumeLimits"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        pass
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        counted = any(volume.claim is not None or volume.in_tree is not None for volume in cycle.pod.volumes)
+        return PreFilterResult() if counted else PreFilterResult(SKIP)
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        snapshot, pod = cycle.snapshot, cycle.pod
+        known = _has_csi_node(snapshot)
+        statuses: list[Status] = [SUCCESS, EXCEEDED]
+        codes = np.zeros(len(snapshot), dtype=np.int32)
+        # In-tree volumes count only where the node says what its CSI drivers can do.
+        for nodes, in_tree in ((known, True), (~known, False)):
+            handles, problem = _handles(snapshot, pod, in_tree)
+            if problem is not None:
+                codes[nodes] = len(statuses)
+                statuses.append(problem)
+            elif in_tree and handles:
+                _count(snapshot, handles, codes, statuses)
+        return Verdicts(codes[rows], statuses)
+
+
+def _handles(snapshot: Snapshot, pod: Pod, in_tree: bool) -> tuple[set[Handle], Status | None]:
+    """The pod's volumes that count, or why they cannot be told."""
+    handles = set()
+    for volume in pod.volumes:
+        if volume.in_tree is not None and not in_tree:
+            continue
+        try:
+            handle = snapshot.objects.storage.handle(pod, volume)
+        except MissingClaim as problem:
+            return set(), unresolvable(f"looking up PVC {pod.namespace}/{volume.claim}: {problem}")
+        except VolumeError as problem:
+            return set(), error(str(problem))
+        if handle is not None:
+            handles.add(handle)
+    return handles, None
+
+
+def _count(snapshot: Snapshot, handles: set[Handle], codes: Codes, statuses: list[Status]) -> None:
+    """Set the codes of the nodes that the volumes would overload, and of those whose use cannot be told."""
+    for driver in {driver for driver, _ in handles}:
+        limits = _limits(snapshot, driver)
+        new = np.zeros(len(snapshot), dtype=np.int64)
+        for handle in handles:
+            if handle[0] == driver:
+                new += 1
+                new[snapshot.volume_use.users(handle)] -= 1
+        attached = snapshot.volume_use.attached(driver)
+        codes[(limits != NO_LIMIT) & (new > 0) & (attached + new > limits)] = 1
+    limited = _limited(snapshot)
+    for node, problem in snapshot.volume_use.errors().items():
+        if limited[node]:
+            codes[node] = len(statuses)
+            statuses.append(error(problem))
+
+
+def _has_csi_node(snapshot: Snapshot) -> Mask:
+    known = snapshot.objects.storage.csi_nodes
+    return snapshot.memo("has CSINode", lambda: np.array([name in known for name in snapshot.names], dtype=np.bool_))
+
+
+def _limited(snapshot: Snapshot) -> Mask:
+    """The nodes with a limit for any driver."""
+    known = snapshot.objects.storage.csi_nodes
+
+    def compute() -> Mask:
+        return np.array([name in known and bool(known[name].limits) for name in snapshot.names], dtype=np.bool_)
+
+    return snapshot.memo("has volume limits", compute)
+
+
+def _limits(snapshot: Snapshot, driver: str) -> Ints:
+    """How many volumes of ``driver`` each node can attach. Shape [nodes]."""
+
+    def compute() -> Ints:
+        limits = np.full(len(snapshot), NO_LIMIT, dtype=np.int64)
+        for name, node in snapshot.objects.storage.csi_nodes.items():
+            if (row := snapshot.index.get(name)) is not None and driver in node.limits:
+                limits[row] = node.limits[driver]
+        return limits
+
+    return snapshot.memo(("volume limits", driver), compute)

@@ -1,0 +1,68 @@
+"""VolumeRestrictions keeps pods apart that cannot share a disk, or a claim meant for one pod at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.columns import Mask, Rows
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.status import SKIP, SUCCESS, error, unresolvable, unschedulable
+from kschedweb.engine.objects.storage import READ_WRITE_ONCE_POD
+from kschedweb.engine.storage import MissingClaim
+
+DISK = unschedulable("node(s) had no available disk")
+CLAIM = unschedulable(
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
+MISSING = error('cannot read "PreFilterVolumeRestrictions" from cycleState')
+
+
+@dataclass(slots=True)
+class State:
+    """The pod's claims for one pod at a time, by name, and how many references to them stand in the way."""
+
+    claims: frozenset[str]
+    conflicts: int
+
+
+class VolumeRestrictions:
+    name = "VolumeRestrictions"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        pass
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        pod, snapshot = cycle.pod, cycle.snapshot
+        try:
+            used = [snapshot.objects.storage.claim(pod.namespace, name) for name in _claims(cycle)]
+        except MissingClaim as problem:
+            return PreFilterResult(unresolvable(str(problem)))
+        exclusive = frozenset(claim.name for claim in used if READ_WRITE_ONCE_POD in claim.access_modes)
+        conflicts = sum(snapshot.volume_use.claimed(pod.namespace, name) for name in exclusive)
+        if not conflicts and not any(volume.disk for volume in pod.volumes):
+            return PreFilterResult(SKIP)
+        cycle.state[self.name] = State(exclusive, conflicts)
+        return PreFilterResult()
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        state: State | None = cycle.state.get(self.name)
+        codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
+        if state is None or state.conflicts > 0:
+            codes[:] = 2
+        codes[_disk_conflicts(cycle)] = 1
+        return Verdicts(codes[rows], (SUCCESS, DISK, MISSING if state is None else CLAIM))
+
+
+def _claims(cycle: Cycle) -> list[str]:
+    return [volume.claim for volume in cycle.pod.volumes if volume.claim is not None and not volume.ephemeral]
+
+
+def _disk_conflicts(cycle: Cycle) -> Mask:
+    mask: Mask = np.zeros(len(cycle.snapshot), dtype=np.bool_)
+    for volume in cycle.pod.volumes:
+        if volume.disk is not None:
+            mask |= cycle.snapshot.volume_use.disk_conflicts(volume.disk)
+    return mask

@@ -1,0 +1,123 @@
+"""VolumeZone rejects nodes outside the zones and regions that the labels of the pod's volumes name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.columns import Mask, Rows
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.status import SKIP, Status, unresolvable
+from kschedweb.engine.objects.migration import ZONE_DELIMITER
+from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
+from kschedweb.engine.objects.storage import WAIT_FOR_FIRST_CONSUMER, Claim, PersistentVolume
+from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.storage import MissingClaim, Storage
+
+REJECTED = unresolvable("node(s) had no available volume zone")
+KEYS = {BETA_ZONE: ZONE, BETA_REGION: REGION, ZONE: ZONE, REGION: REGION}
+Topology = tuple[str, frozenset[str]]  # label, the values allowed
+
+
+class Unresolved(Exception):
+    """The pod's volumes cannot be told; ``status`` says why."""
+
+    def __init__(self, status: Status) -> None:
+        self.status = status
+
+
+class VolumeZone:
+    name = "VolumeZone"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        pass
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        try:
+            topologies = _topologies(cycle)
+        except Unresolved as problem:
+            return PreFilterResult(problem.status)
+        if not topologies:
+            return PreFilterResult(SKIP)
+        cycle.state[self.name] = topologies
+        return PreFilterResult()
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        topologies = cycle.state.get(self.name)
+        if topologies is None:
+            try:
+                topologies = _topologies(cycle)
+            except Unresolved as problem:
+                return Verdicts.uniform(cycle.size(rows), problem.status)
+        outside: Mask = np.zeros(len(cycle.snapshot), dtype=np.bool_)
+        for topology in topologies:
+            outside |= _outside(cycle.snapshot, topology)
+        return Verdicts.where(outside[rows], REJECTED)
+
+
+def _topologies(cycle: Cycle) -> list[Topology]:
+    """What the labels of the pod's volumes ask of a node; raises Unresolved."""
+    storage = cycle.snapshot.objects.storage
+    topologies = []
+    for volume in cycle.pod.volumes:
+        if volume.claim is None or volume.ephemeral:
+            continue
+        if not volume.claim:
+            raise Unresolved(unresolvable("PersistentVolumeClaim had no name"))
+        try:
+            claim = storage.claim(cycle.pod.namespace, volume.claim)
+        except MissingClaim as problem:
+            raise Unresolved(unresolvable(str(problem))) from None
+        persistent = _volume(storage, claim)
+        if persistent is not None:
+            topologies += _labelled(persistent)
+    return topologies
+
+
+def _volume(storage: Storage, claim: Claim) -> PersistentVolume | None:
+    """The volume that ``claim`` names, ``None`` for one still to be found; raises Unresolved."""
+    if claim.volume:
+        if claim.volume not in storage.volumes:
+            raise Unresolved(unresolvable(f'persistentvolume "{claim.volume}" not found'))
+        return storage.volumes[claim.volume]
+    name = claim.storage_class
+    if not name:
+        raise Unresolved(unresolvable("PersistentVolumeClaim had no pv name and storageClass name"))
+    if name not in storage.classes:
+        raise Unresolved(unresolvable(f'storageclass.storage.k8s.io "{name}" not found'))
+    mode = storage.classes[name].binding_mode
+    if mode is None:
+        raise Unresolved(unresolvable(f'VolumeBindingMode not set for StorageClass "{name}"'))
+    if mode != WAIT_FOR_FIRST_CONSUMER:
+        raise Unresolved(unresolvable("PersistentVolume had no name"))
+    return None
+
+
+def _labelled(volume: PersistentVolume) -> list[Topology]:
+    """The volume's zones and regions; a label with an empty part among them says nothing."""
+    topologies = []
+    for key in KEYS:
+        if key in volume.labels:
+            values = frozenset(part.strip() for part in volume.labels[key].split(ZONE_DELIMITER))
+            if "" not in values:
+                topologies.append((key, values))
+    return topologies
+
+
+def _outside(snapshot: Snapshot, topology: Topology) -> Mask:
+    """The nodes that have some zone or region label, but not one that ``topology`` allows."""
+    key, values = topology
+    allowed = snapshot.label(key).mask(lambda value: value in values)
+    if KEYS[key] != key:
+        unlabelled = ~snapshot.label(key).present
+        allowed |= unlabelled & snapshot.label(KEYS[key]).mask(lambda value: value in values)
+    return _placed(snapshot) & ~allowed
+
+
+def _placed(snapshot: Snapshot) -> Mask:
+    """The nodes with any zone or region label."""
+    present: Mask = np.zeros(len(snapshot), dtype=np.bool_)
+    for key in KEYS:
+        present = present | snapshot.label(key).present
+    return present

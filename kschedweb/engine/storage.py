@@ -1,0 +1,121 @@
+"""The cluster's claims, volumes, storage classes and CSI objects, read once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.migration import DRIVERS, UNCOUNTED_PLUGINS, InTreeVolume
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.storage import (
+    Claim,
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    StorageClass,
+    VolumeAttachment,
+)
+from kschedweb.engine.objects.volume import PodVolume
+
+Handle = tuple[str, str]  # driver, the driver's name for the volume
+_READERS: dict[str, Callable[[Json], Any]] = {
+    reader.__name__: reader.read
+    for reader in (PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment)
+} | {"PersistentVolumeClaim": Claim.read}
+
+
+class VolumeError(ValueError):
+    """A pod's volume that cannot be resolved; the text is the scheduler's."""
+
+
+class MissingClaim(VolumeError):
+    """The claim of a volume does not exist; the text says which."""
+
+
+class Storage:
+    """Typed storage objects by name, claims by (namespace, name)."""
+
+    def __init__(self) -> None:
+        self.claims: dict[tuple[str, str], Claim] = {}
+        self.volumes: dict[str, PersistentVolume] = {}
+        self.classes: dict[str, StorageClass] = {}
+        self.csi_nodes: dict[str, CSINode] = {}
+        self.drivers: dict[str, CSIDriver] = {}
+        self.capacities: list[CSIStorageCapacity] = []
+        self.attachments: list[VolumeAttachment] = []
+
+    def add(self, kind: str, raw: Json) -> None:
+        """Keep ``raw`` if it is of a storage kind; raises ObjectError where it cannot be understood."""
+        match _READERS[kind](raw) if kind in _READERS else None:
+            case Claim() as claim:
+                self.claims[claim.key] = claim
+            case PersistentVolume() as volume:
+                self.volumes[volume.name] = volume
+            case StorageClass() as storage_class:
+                self.classes[storage_class.name] = storage_class
+            case CSINode() as node:
+                self.csi_nodes[node.name] = node
+            case CSIDriver() as driver:
+                self.drivers[driver.name] = driver
+            case CSIStorageCapacity() as capacity:
+                self.capacities.append(capacity)
+            case VolumeAttachment() as attachment:
+                self.attachments.append(attachment)
+
+    def claim(self, namespace: str, name: str) -> Claim:
+        """The claim; raises MissingClaim with the API server's words where there is none."""
+        try:
+            return self.claims[namespace, name]
+        except KeyError:
+            raise MissingClaim(f'persistentvolumeclaim "{name}" not found') from None
+
+    def handle(self, pod: Pod, volume: PodVolume) -> Handle | None:
+        """What ``volume`` counts as against a node's limits, ``None`` where it does not count.
+
+        A volume still to be made counts as one of its class's driver, with a name of its own. Raises VolumeError.
+        """
+        if volume.claim is None:
+            return _in_tree_handle(volume) if volume.in_tree is not None else None
+        if not volume.claim:
+            raise VolumeError("PersistentVolumeClaim had no name")
+        claim = self.claim(pod.namespace, volume.claim)
+        if volume.ephemeral:
+            check_owner(pod, claim)
+        persistent = self.volumes.get(claim.volume) if claim.volume else None
+        handle = self._future_handle(claim) if persistent is None else _bound_handle(persistent)
+        return handle if handle is not None and all(handle) else None
+
+    def _future_handle(self, claim: Claim) -> Handle | None:
+        storage_class = self.classes.get(claim.storage_class)
+        if storage_class is None or storage_class.provisioner in UNCOUNTED_PLUGINS:
+            return None
+        provisioner = storage_class.provisioner
+        return DRIVERS.get(provisioner, provisioner), f"\0{claim.namespace}/{claim.name}"
+
+
+def check_owner(pod: Pod, claim: Claim) -> None:
+    """Raises VolumeError unless ``claim`` was made for an ephemeral volume of ``pod``."""
+    if claim.controller_uid != pod.uid:
+        owned, owner = f"{claim.namespace}/{claim.name}", pod.key
+        raise VolumeError(f"PVC {owned} was not created for pod {owner} (pod is not owner)")
+
+
+def _bound_handle(volume: PersistentVolume) -> Handle | None:
+    if volume.csi is not None:
+        return volume.csi
+    if volume.in_tree is None or volume.in_tree.error:
+        return None
+    return _handle(volume.in_tree)
+
+
+def _in_tree_handle(volume: PodVolume) -> Handle:
+    assert volume.in_tree is not None
+    if volume.in_tree.error:
+        raise VolumeError(f"converting volume({volume.name}) from inline to csi: {volume.in_tree.error}")
+    return _handle(volume.in_tree)
+
+
+def _handle(in_tree: InTreeVolume) -> Handle:
+    return in_tree.migration.driver, in_tree.handle
