@@ -84,6 +84,8 @@ def resources(at: Places) -> dict[str, str]:
         "policy": f"{policy}/",
         "revisions": f"{policy}/revisions/",
         "revision": f"{policy}/revisions/{at.revision}/",
+        "revision-document": f"{policy}/revisions/{at.revision}/document",
+        "policy-diff": f"{policy}/diff/?from={max(at.revision - 1, 1)}&to={at.revision}",
         "jobs": "/api/v1/jobs/",
         "tokens": "/api/v1/tokens/",
         "users": "/api/v1/users/",
