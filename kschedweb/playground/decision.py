@@ -156,10 +156,11 @@ class Decision:
     def reading(self, node: int) -> words.Reading | None:
         """The plain reading of the decisive verdict on a node, ``None`` where it is feasible."""
         status = self.explanation.verdict_at(node)
+        if self.explanation.rejected_by[node] == EXCLUDED:
+            why = status.message if status else "PreFilter named other nodes"
+            return words.Reading(f"{self.explanation.nodes[node]} was not looked at: {why}")
         if status is None:
             return None
-        if self.explanation.rejected_by[node] == EXCLUDED:
-            return words.Reading(f"was not looked at: {status.message or 'PreFilter named other nodes'}")
         return words.reading(self.case.snapshot, self.case.pod, node, status)
 
     def verdicts(self, node: int) -> list[Verdict]:

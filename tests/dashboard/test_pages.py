@@ -1,0 +1,171 @@
+"""Overview, nodes, pods and search as a person gets them, without JavaScript."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from html import unescape
+from io import StringIO
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+from django.test import Client
+
+from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
+from kschedweb.dashboard import figures, selectors
+from kschedweb.playground import services
+from kschedweb.policies.models import Revision
+from tests.playground.conftest import HEAD
+
+
+@pytest.fixture
+def viewer_client(demo: Snapshot, client_as: Callable[[str], Client]) -> Client:
+    return client_as("viewer")
+
+
+def text(response: Any) -> str:
+    assert response.status_code == 200
+    return unescape(response.content.decode())
+
+
+def lines(response: Any) -> list[dict[str, str]]:
+    assert response["Content-Type"].startswith("text/csv")
+    return list(csv.DictReader(StringIO(b"".join(response.streaming_content).decode())))
+
+
+@pytest.mark.parametrize("address", ["/", "/nodes/", "/pods/"])
+def test_without_a_cluster_a_page_teaches_how_to_start(client_as: Callable[[str], Client], address: str) -> None:
+    assert "Connect a cluster" in text(client_as("viewer").get(address))
+
+
+@pytest.mark.parametrize("address", ["/", "/nodes/", "/pods/"])
+def test_an_unknown_cluster_is_said_and_not_replaced_by_another(viewer_client: Client, address: str) -> None:
+    assert "There is no cluster of this name" in text(viewer_client.get(address, {"cluster": "nowhere"}))
+
+
+def test_the_overview_counts_what_is_there(viewer_client: Client, demo: Snapshot) -> None:
+    page = text(viewer_client.get("/"))
+    pending = PodRow.objects.filter(snapshot=demo, pending=True).count()
+    assert f"{pending} of {PodRow.objects.filter(snapshot=demo).count()} pods are pending" in page
+    assert "Insufficient cpu" in page
+
+
+def test_headroom_is_what_the_open_nodes_have_left(demo: Snapshot) -> None:
+    for zone in selectors.headroom(demo):
+        nodes = NodeRow.objects.filter(snapshot=demo, zone=zone["zone"], unschedulable=False, ready=True)
+        assert zone["nodes"] == len(nodes)
+        assert zone["cpu_free"] == sum(node.cpu_allocatable - node.cpu_requested for node in nodes)
+        assert zone["memory_free"] == sum(node.memory_allocatable - node.memory_requested for node in nodes)
+
+
+def test_nodes_filter_sort_and_page_on_the_server(viewer_client: Client, demo: Snapshot) -> None:
+    response = viewer_client.get("/nodes/", {"zone": "eu-west-1a", "ordering": "-cpu", "tainted": "false"})
+    shown = list(response.context["page"])
+    assert {node.zone for node in shown} == {"eu-west-1a"}
+    assert not any(node.taints for node in shown)
+    assert [node.cpu_share for node in shown] == sorted((node.cpu_share for node in shown), reverse=True)
+    assert len(viewer_client.get("/nodes/", {"page": 2}).context["page"]) == NodeRow.objects.count() - 50
+
+
+def test_an_export_holds_the_whole_filter(viewer_client: Client, demo: Snapshot) -> None:
+    wanted = NodeRow.objects.filter(snapshot=demo, zone="eu-west-1b").count()
+    assert len(lines(viewer_client.get("/nodes/", {"zone": "eu-west-1b", "format": "csv"}))) == wanted
+    assert viewer_client.get("/nodes/", {"zone": "eu-west-1b", "format": "json"}).json()["count"] == wanted
+
+
+@pytest.mark.parametrize("measure", list(figures.MEASURES))
+def test_the_node_map_is_valid_plotly_with_every_node_once(viewer_client: Client, measure: str) -> None:
+    figure = viewer_client.get("/nodes/", {"measure": measure}).context["figure"]
+    go.Figure(figure)
+    names = [cell[0] for line in figure["data"][0]["customdata"] for cell in line if cell[0]]
+    assert sorted(names) == sorted(NodeRow.objects.values_list("name", flat=True))
+
+
+def test_pending_pods_come_first_with_the_schedulers_message(
+    viewer_client: Client, demo: Snapshot, revision: Revision
+) -> None:
+    response = viewer_client.get("/pods/", {"pending": "true"})
+    page = text(response)
+    keys = [f"{item.row.namespace}/{item.row.name}" for item in response.context["rows"]]
+    for key, outcome in services.outcomes(demo, revision, keys).items():
+        said = outcome.message or f"would go to {outcome.node}"
+        if any(item.outcome for item in response.context["rows"] if f"{item.row.namespace}/{item.row.name}" == key):
+            assert said in page
+    first = viewer_client.get("/pods/").context["page"].object_list[0]
+    assert first.pending
+
+
+def test_a_message_there_was_no_time_for_comes_as_a_fragment(viewer_client: Client) -> None:
+    fragment = text(viewer_client.get("/pods/analytics/cube-builder/message/", {"cluster": "demo"}))
+    assert "Insufficient cpu" in fragment
+    assert viewer_client.get("/pods/analytics/nobody/message/", {"cluster": "demo"}).status_code == 404
+
+
+def test_the_clusters_own_message_is_shown_where_it_differs(demo: Snapshot, revision: Revision) -> None:
+    row = PodRow.objects.get(snapshot=demo, name="cube-builder")
+    outcome = services.outcomes(demo, revision, ["analytics/cube-builder"])["analytics/cube-builder"]
+    row.message = f"{outcome.message} preemption: 0/60 nodes are available"
+    assert selectors.ListedPod(row, outcome).recorded == ""
+    row.message = "0/59 nodes are available: something else."
+    assert selectors.ListedPod(row, outcome).recorded == row.message
+
+
+def test_pods_export_with_their_decision_and_no_formula(viewer_client: Client, demo: Snapshot) -> None:
+    PodRow.objects.filter(snapshot=demo, name="cube-builder").update(owner="=cmd()")
+    rows = {row["name"]: row for row in lines(viewer_client.get("/pods/", {"format": "csv", "pending": "true"}))}
+    assert rows["cube-builder"]["owner"] == "'=cmd()"
+    assert "45 Insufficient cpu" in rows["cube-builder"]["decision"]
+    assert rows["notebook"]["decision"] == "fits gpu-a-2"
+
+
+def test_the_policy_of_the_address_decides_what_the_list_says(
+    viewer_client: Client, policy: Callable[[str, str], Revision]
+) -> None:
+    policy(
+        "other",
+        f"{HEAD}profiles: [{{schedulerName: x}}]\n",
+    )
+    page = text(viewer_client.get("/pods/", {"policy": "other", "pending": "true"}))
+    assert "profile not found" in page
+    assert "?policy=other" in page
+
+
+def test_search_finds_pages_pods_nodes_and_policies(viewer_client: Client) -> None:
+    page = text(viewer_client.get("/search/", {"q": "gpu"}))
+    assert "/nodes/?cluster=demo&search=gpu-a-1" in page
+    assert "/decision/demo/ml/notebook/" in text(viewer_client.get("/search/", {"q": "ml/note"}))
+    assert "/policies/default/" in text(viewer_client.get("/search/", {"q": "defau"}))
+    fragment = viewer_client.get("/search/", {"q": "pods"}, headers={"HX-Request": "true"})
+    assert "<html" not in text(fragment)
+    assert "<script>" not in text(viewer_client.get("/search/", {"q": "<nothing>"}))
+
+
+def test_the_theme_is_a_cookie_that_the_server_renders(viewer_client: Client) -> None:
+    response = viewer_client.post("/theme/", {"theme": "dark", "next": "/nodes/?cluster=demo"})
+    assert response["Location"] == "/nodes/?cluster=demo"
+    assert 'data-theme="dark"' in text(viewer_client.get("/"))
+    viewer_client.post("/theme/", {"theme": "<script>"})
+    assert 'data-theme="dark"' in text(viewer_client.get("/"))
+
+
+@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
+def test_the_theme_form_leads_nowhere_else(viewer_client: Client, target: str) -> None:
+    assert viewer_client.post("/theme/", {"theme": "dark", "next": target})["Location"] == "/"
+
+
+def test_the_cluster_chosen_last_stays_chosen(
+    viewer_client: Client, stored: Callable[..., Snapshot], demo_objects: list[dict[str, Any]]
+) -> None:
+    stored(demo_objects[:5], "another")
+    viewer_client.get("/nodes/", {"cluster": "demo"})
+    assert viewer_client.get("/nodes/").context["scope"].cluster.name == "demo"
+    viewer_client.get("/clusters/another/")
+    assert viewer_client.get("/nodes/").context["scope"].cluster.name == "another"
+
+
+def test_people_and_audit_are_in_the_rail_of_administrators_only(
+    viewer_client: Client, client_as: Callable[[str], Client]
+) -> None:
+    assert 'href="/people/"' not in text(viewer_client.get("/"))
+    assert 'href="/people/"' in text(client_as("admin").get("/"))

@@ -1,0 +1,50 @@
+"""Amounts as people read them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedweb.dashboard import units
+from kschedweb.engine.objects.quantity import NANO, parse
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (250, "250m"), (1000, "1"), (2800, "2.8"), (12345, "12.345"), (-200, "-200m")]
+)
+def test_cpu(value: int, text: str) -> None:
+    assert units.cpu(value) == text
+
+
+@given(st.integers(-(10**9), 10**9))
+def test_a_cpu_amount_reads_back_as_the_same_quantity(value: int) -> None:
+    assert parse(units.cpu(value)) * 1000 == value * NANO
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (512, "512"), (1024, "1Ki"), (1536 << 20, "1.5Gi"), (8 << 30, "8Gi")]
+)
+def test_memory(value: int, text: str) -> None:
+    assert units.memory(value) == text
+
+
+@given(st.integers(1, 2**62))
+def test_a_memory_amount_is_within_a_twentieth_of_its_unit(value: int) -> None:
+    shown = parse(units.memory(value)) / NANO
+    assert abs(shown - value) <= max(0.05 * value, 1)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-5, "just now"),
+        (3, "just now"),
+        (45, "45 s ago"),
+        (240, "4 min ago"),
+        (7300, "2 h ago"),
+        (200_000, "2 days ago"),
+    ],
+)
+def test_ages(seconds: float, text: str) -> None:
+    assert units.ago(seconds) == text

@@ -1,0 +1,78 @@
+"""A demo cluster for each test, generated once, and policies that score in other ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from kschedweb.clusters import demo as generator
+from kschedweb.clusters.models import Cluster, Snapshot, Source
+from kschedweb.clusters.services import snapshot_store
+from kschedweb.policies.models import Policy, Revision
+from kschedweb.policies.selectors import policy_get, revision_get
+
+Json = dict[str, Any]
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+FIT = """profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy:
+"""
+MOST = f"{HEAD}{FIT}        type: MostAllocated\n"
+RATIO = f"""{HEAD}{FIT}        type: RequestedToCapacityRatio
+        resources: [{{name: cpu, weight: 3}}, {{name: memory, weight: 1}}, {{name: nvidia.com/gpu, weight: 5}}]
+        requestedToCapacityRatio:
+          shape: [{{utilization: 0, score: 0}}, {{utilization: 40, score: 10}}, {{utilization: 100, score: 3}}]
+  - name: NodeResourcesBalancedAllocation
+    args:
+      resources: [{{name: cpu, weight: 1}}, {{name: memory, weight: 1}}, {{name: nvidia.com/gpu, weight: 1}}]
+"""
+
+
+@lru_cache(maxsize=1)
+def _objects() -> tuple[Json, ...]:
+    return tuple(generator.cluster())
+
+
+@pytest.fixture
+def demo_objects() -> list[Json]:
+    return list(_objects())
+
+
+@pytest.fixture
+def stored(db: None) -> Callable[..., Snapshot]:
+    """``stored(objects, name="demo")``: a cluster with one snapshot of these objects."""
+
+    def make(objects: list[Json], name: str = "demo") -> Snapshot:
+        cluster = Cluster.objects.create(name=name, source=Source.DEMO, refreshed_at=timezone.now())
+        return snapshot_store(cluster=cluster, objects=objects, problems=[])
+
+    return make
+
+
+@pytest.fixture
+def demo(stored: Callable[..., Snapshot], demo_objects: list[Json]) -> Snapshot:
+    return stored(demo_objects)
+
+
+@pytest.fixture
+def revision(db: None) -> Revision:
+    """The newest revision of the policy ``default``."""
+    return revision_get(policy_get("default"), None)
+
+
+@pytest.fixture
+def policy(db: None) -> Callable[[str, str], Revision]:
+    """``policy(name, document)``: revision 1 of a new policy."""
+
+    def make(name: str, document: str) -> Revision:
+        return Revision.objects.create(policy=Policy.objects.create(name=name), number=1, document=document)
+
+    return make

@@ -1,0 +1,107 @@
+"""The decision over REST: the keys and values of the real scheduler's answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from kschedweb.clusters.models import Snapshot
+from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.policies.models import Revision
+
+from .conftest import HEAD, MOST, RATIO, Json
+
+ADDRESS = "/api/v1/clusters/demo/pods/{}/decision/"
+OURS = ("snapshot", "policy", "revision", "boundTo", "warnings", "preEnqueue")
+
+
+def scheduler_part(answer: Json) -> Json:
+    return {key: value for key, value in answer.items() if key not in OURS}
+
+
+def comparable(value: Any) -> Any:
+    """The order of reasons inside one status is free."""
+    if isinstance(value, dict):
+        return {key: sorted(item) if key == "reasons" else comparable(item) for key, item in value.items()}
+    return value
+
+
+@pytest.mark.parametrize("document", [HEAD, MOST, RATIO], ids=["defaults", "MostAllocated", "RequestedToCapacityRatio"])
+def test_the_answer_equals_the_real_schedulers(
+    demo: Snapshot,
+    demo_objects: list[Json],
+    policy: Callable[[str, str], Revision],
+    api_as: Callable[[str], Any],
+    oracle: Callable[[str, str], Any],
+    document: str,
+) -> None:
+    """Every pending pod of the demo, but those whose volumes decide."""
+    policy("asked", document)
+    pending = [
+        pod.raw for pod in EngineSnapshot.from_objects(demo_objects).pending if not pod.raw["spec"].get("volumes")
+    ]
+    names = {(pod["metadata"]["namespace"], pod["metadata"]["name"]) for pod in pending}
+    others = [
+        item
+        for item in demo_objects
+        if item["kind"] != "Pod" or (item["metadata"]["namespace"], item["metadata"]["name"]) not in names
+    ]
+    others = [item for item in others if item["kind"] != "Pod" or item["spec"].get("nodeName")]
+    scenario = {
+        "name": "demo",
+        "config": yaml.safe_load(document),
+        "objects": others,
+        "pending": pending,
+        "mode": "each",
+    }
+    (expected,) = oracle("explain", json.dumps(scenario) + "\n")
+    assert len(expected["pods"]) > 15
+    for wanted in expected["pods"]:
+        answer = api_as("viewer").get(ADDRESS.format(wanted["pod"]), {"policy": "asked"})
+        assert answer.status_code == 200
+        wanted.pop("preemption", None)
+        assert comparable(scheduler_part(answer.json())) == comparable(wanted)
+
+
+def test_it_says_which_snapshot_and_revision_were_asked(demo: Snapshot, api_as: Callable[[str], Any]) -> None:
+    answer = api_as("viewer").get(ADDRESS.format("ml/notebook")).json()
+    assert (answer["snapshot"], answer["policy"], answer["revision"]) == (str(demo.pk), "default", 1)
+    assert answer["boundTo"] == ""
+
+
+def test_a_bound_pod_comes_with_a_warning(demo: Snapshot, api_as: Callable[[str], Any]) -> None:
+    pod = demo.pods.filter(pending=False).exclude(node="").first()
+    assert pod is not None
+    answer = api_as("viewer").get(ADDRESS.format(f"{pod.namespace}/{pod.name}")).json()
+    assert answer["boundTo"] == pod.node
+    assert any("as if it were not bound" in warning for warning in answer["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("query", "address"),
+    [
+        ("", "/api/v1/clusters/nowhere/pods/ml/notebook/decision/"),
+        ("", ADDRESS.format("ml/nobody")),
+        ("policy=nothing", ADDRESS.format("ml/notebook")),
+        ("revision=99", ADDRESS.format("ml/notebook")),
+        ("revision=-1", ADDRESS.format("ml/notebook")),
+        ("revision=1e9", ADDRESS.format("ml/notebook")),
+        ("revision=99999999999999999999", ADDRESS.format("ml/notebook")),
+        ("snapshot=x", ADDRESS.format("ml/notebook")),
+    ],
+)
+def test_what_is_not_there_is_a_problem_that_says_what(
+    demo: Snapshot, api_as: Callable[[str], Any], query: str, address: str
+) -> None:
+    answer = api_as("viewer").get(f"{address}?{query}")
+    assert answer.status_code == 404
+    assert answer["Content-Type"] == "application/problem+json"
+    assert answer.json()["detail"]
+
+
+def test_nobody_asks_without_logging_in(demo: Snapshot, client: Any) -> None:
+    assert client.get(ADDRESS.format("ml/notebook")).status_code == 401

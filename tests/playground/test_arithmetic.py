@@ -1,0 +1,58 @@
+"""The arithmetic shown for a cell comes to the engine's own score, for every plugin that is worked out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from kschedweb.clusters.models import PodRow, Snapshot
+from kschedweb.playground import arithmetic, services
+from kschedweb.playground.decision import Decision
+from kschedweb.policies.models import Revision
+
+from .conftest import HEAD, MOST, RATIO
+
+
+def decisions(snapshot: Snapshot, revision: Revision) -> list[Decision]:
+    """Every pending pod that fits, and some bound ones of every owner."""
+    owners: set[str] = set()
+    found = []
+    for pod in PodRow.objects.filter(snapshot=snapshot):
+        if pod.owner in owners and not pod.pending:
+            continue
+        owners.add(pod.owner)
+        decision = Decision(services.case(snapshot, f"{pod.namespace}/{pod.name}", revision))
+        if decision.explanation.feasible.size:
+            found.append(decision)
+    return found
+
+
+@pytest.mark.parametrize("document", [HEAD, MOST, RATIO], ids=["defaults", "MostAllocated", "RequestedToCapacityRatio"])
+def test_the_steps_come_to_the_score_of_the_engine(
+    demo: Snapshot, policy: Callable[[str, str], Revision], document: str
+) -> None:
+    revision = policy("other", document)
+    checked: Counter[str] = Counter()
+    for decision in decisions(demo, revision):
+        for column in decision.explanation.scores:
+            if column.plugin not in arithmetic.WORKED:
+                continue
+            for index, node in enumerate(decision.explanation.feasible[:12].tolist()):
+                shown = arithmetic.explain(decision, node, column.plugin)
+                where = f"{decision.case.pod.key} {column.plugin} {shown.node}"
+                if shown.computed is not None:
+                    assert shown.computed == int(column.raw[index]), where
+                    checked[column.plugin] += 1
+                assert shown.steps[-1].result == str(int(column.weighted[index])), where
+                assert shown.steps[-2].result == str(int(column.normalized[index])), where
+    assert set(checked) == set(arithmetic.WORKED)
+    assert min(checked.values()) > 10
+
+
+def test_a_rejected_node_and_an_unknown_plugin_say_why_there_is_no_score(demo: Snapshot, revision: Revision) -> None:
+    decision = Decision(services.case(demo, "ml/notebook", revision))
+    rejected = decision.positions("TaintToleration")[0]
+    assert "was rejected" in arithmetic.explain(decision, rejected, "NodeResourcesFit").error
+    assert "scored no node" in arithmetic.explain(decision, rejected, "NoSuchPlugin").error

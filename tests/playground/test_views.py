@@ -1,0 +1,140 @@
+"""The decision page as a person gets it, without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from kschedweb.clusters.models import PodRow, Snapshot
+from kschedweb.policies.models import Revision
+
+from .conftest import HEAD, MOST
+
+ADDRESS = "/decision/demo/{}/"
+
+
+@pytest.fixture
+def viewer_client(demo: Snapshot, client_as: Callable[[str], Client]) -> Client:
+    return client_as("viewer")
+
+
+def text(response: Any) -> str:
+    assert response.status_code == 200
+    return unescape(response.content.decode())
+
+
+def test_every_pending_pod_has_a_page_with_the_schedulers_message(viewer_client: Client, demo: Snapshot) -> None:
+    for pod in PodRow.objects.filter(snapshot=demo, pending=True):
+        response = viewer_client.get(ADDRESS.format(f"{pod.namespace}/{pod.name}"))
+        page = text(response)
+        explanation = response.context["explanation"]
+        assert f"<h1>{pod.name} " in page
+        if explanation.message:
+            assert explanation.message in page
+
+
+def test_a_bar_of_the_funnel_filters_the_matrix(viewer_client: Client) -> None:
+    response = viewer_client.get(ADDRESS.format("ml/notebook"), {"stage": "TaintToleration"})
+    assert "Nodes that TaintToleration rejected" in text(response)
+    assert {row.status.plugin for row in response.context["rows"]} == {"TaintToleration"}
+
+
+def test_why_not_here_gives_every_filters_verdict_in_the_schedulers_words(viewer_client: Client) -> None:
+    page = text(viewer_client.get(ADDRESS.format("analytics/wide-join"), {"node": "general-a-1"}))
+    assert "node(s) didn't match Pod's node affinity/selector" in page
+    assert "Insufficient cpu" in page
+    assert "CPU free of" in page
+
+
+def test_an_unknown_node_is_said_beside_the_field(viewer_client: Client) -> None:
+    page = text(viewer_client.get(ADDRESS.format("ml/notebook"), {"node": "<b>x"}))
+    assert 'aria-invalid="true" aria-describedby="why-error"' in page
+    assert b"<b>x" not in viewer_client.get(ADDRESS.format("ml/notebook"), {"node": "<b>x"}).content
+
+
+def test_the_arithmetic_of_a_cell_is_on_the_page_and_in_the_fragment(viewer_client: Client) -> None:
+    asked = {"node": "gpu-a-2", "cell": "NodeResourcesFit"}
+    page = text(viewer_client.get(ADDRESS.format("ml/notebook"), asked))
+    fragment = text(viewer_client.get(ADDRESS.format("ml/notebook") + "cell/", asked))
+    assert "NodeResourcesFit on gpu-a-2, worked out" in fragment
+    assert fragment.strip() in page
+
+
+def test_node_names_are_suggested_by_the_server(viewer_client: Client) -> None:
+    names = text(viewer_client.get(ADDRESS.format("ml/notebook") + "nodes/", {"node": "gpu"}))
+    assert names.count("<option") == 3
+    assert text(viewer_client.get(ADDRESS.format("ml/notebook") + "nodes/", {"node": ""})).count("<option") == 20
+
+
+def test_another_policy_gives_a_second_total_and_the_difference(
+    viewer_client: Client, policy: Callable[[str, str], Revision]
+) -> None:
+    policy("most", MOST)
+    response = viewer_client.get(ADDRESS.format("ml/notebook"), {"against": "most@1"})
+    page = text(response)
+    assert "Under most, revision 1:" in page
+    rows = [row for row in response.context["rows"] if row.cells]
+    assert any(row.difference for row in rows)
+    assert all(row.other - row.total == row.difference for row in rows)
+
+
+def test_the_page_takes_any_revision_of_any_policy(
+    viewer_client: Client, policy: Callable[[str, str], Revision]
+) -> None:
+    first = policy("mine", HEAD)
+    Revision.objects.create(policy=first.policy, number=2, document=MOST)
+    addresses = [{"policy": "mine"}, {"policy": "mine", "revision": "1"}, {}]
+    shown = [viewer_client.get(ADDRESS.format("ml/notebook"), asked).context["revision"] for asked in addresses]
+    # The policy chosen last stays chosen.
+    assert [(item.policy.name, item.number) for item in shown] == [("mine", 2), ("mine", 1), ("mine", 2)]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"policy": "nothing"}, {"revision": "77"}, {"revision": "x"}, {"against": "nothing@1"}, {"snapshot": "1"}],
+)
+def test_what_is_not_there_is_not_found(viewer_client: Client, asked: dict[str, str]) -> None:
+    assert viewer_client.get(ADDRESS.format("ml/notebook"), asked).status_code == 404
+
+
+def test_a_page_beyond_the_last_shows_the_last(viewer_client: Client) -> None:
+    assert viewer_client.get(ADDRESS.format("ml/notebook"), {"page": "99"}).context["page"].number == 1
+
+
+def test_a_policy_without_the_pods_profile_says_so(
+    viewer_client: Client, policy: Callable[[str, str], Revision]
+) -> None:
+    policy("other", f"{HEAD}profiles:\n- schedulerName: batch\n")
+    page = text(viewer_client.get(ADDRESS.format("ml/notebook"), {"policy": "other"}))
+    assert 'profile not found for scheduler name "default-scheduler"' in page
+
+
+def test_a_visitor_is_sent_to_the_login(demo: Snapshot, client: Client) -> None:
+    response = client.get(ADDRESS.format("ml/notebook"))
+    assert response.status_code == 302
+    assert response["Location"].startswith("/login/?next=/decision/")
+
+
+def test_the_number_of_queries_does_not_grow_with_the_nodes(
+    stored: Callable[..., Snapshot],
+    demo_objects: list[dict[str, Any]],
+    client_as: Callable[[str], Client],
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    stored(demo_objects)
+    client = client_as("viewer")
+    client.get(ADDRESS.format("ml/notebook"))
+    with django_assert_max_num_queries(18) as captured:
+        client.get(ADDRESS.format("ml/notebook"))
+    few = len(captured)
+    node = next(item for item in demo_objects if item["kind"] == "Node")
+    more = [{**node, "metadata": {**node["metadata"], "name": f"n-{number}"}} for number in range(300)]
+    stored([*demo_objects, *more], "large")
+    client.get("/decision/large/ml/notebook/")
+    with django_assert_max_num_queries(few):
+        client.get("/decision/large/ml/notebook/")
