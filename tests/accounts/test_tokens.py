@@ -26,7 +26,7 @@ def bearer(key: str) -> APIClient:
 
 
 def test_a_key_opens_the_api_and_only_its_digest_is_kept(viewer):
-    token, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
+    _, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
     assert re.fullmatch(r"ksw_[A-Za-z0-9]{8}_[A-Za-z0-9]{32}", key)
     assert bearer(key).get("/api/v1/jobs/").status_code == 200
     stored = str(list(Token.objects.values())) + str(list(AuditEntry.objects.values()))

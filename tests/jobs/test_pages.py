@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from kschedweb.jobs.models import Job, State
+
+pytestmark = pytest.mark.django_db
+
+
+def make(state: str = State.RUNNING, **values) -> Job:
+    return Job.objects.create(kind="x", title="Read production", state=state, **values)
+
+
+def test_the_list_shows_what_runs_and_filters(client_as):
+    make(step="Reading pods", done=3, total=9)
+    make(State.FAILED, error="The cluster does not answer", ended_at=timezone.now())
+    client = client_as("viewer")
+    page = client.get(reverse("jobs")).content.decode()
+    assert "1 job running or waiting" in page
+    assert "Reading pods 3 of 9" in page
+    failed = client.get(reverse("jobs"), {"state": "failed"}).content.decode()
+    assert "The cluster does not answer" in failed
+    assert "Reading pods" not in failed
+
+
+def test_a_running_job_asks_for_itself_again_and_an_ended_one_does_not(client_as):
+    client, job = client_as("viewer"), make(step="Reading pods", done=3, total=9)
+    page = client.get(reverse("job", args=[job.pk])).content.decode()
+    assert 'hx-trigger="every 1s"' in page
+    assert 'max="9" value="3"' in page
+    part = client.get(reverse("job", args=[job.pk]), headers={"HX-Request": "true"})
+    assert "<html" not in part.content.decode()
+    assert "HX-Refresh" not in part
+    Job.objects.update(state=State.SUCCEEDED, ended_at=timezone.now(), result={"pods": 12})
+    ended = client.get(reverse("job", args=[job.pk]), headers={"HX-Request": "true"})
+    assert ended["HX-Refresh"] == "true"
+    assert "hx-trigger" not in ended.content.decode()
+    assert "Read production: succeeded" in client.get(reverse("job", args=[job.pk])).content.decode()
+
+
+def test_who_started_a_job_or_an_admin_may_cancel_it(client_as, editor):
+    theirs, others = make(created_by=editor), make()
+    client = client_as("editor")
+    assert "Cancel" in client.get(reverse("job", args=[theirs.pk])).content.decode()
+    assert reverse("job-cancel", args=[others.pk]) not in client.get(reverse("job", args=[others.pk])).content.decode()
+    assert client.post(reverse("job-cancel", args=[others.pk])).status_code == 403
+    assert client.post(reverse("job-cancel", args=[theirs.pk])).status_code == 302
+    assert client_as("admin").post(reverse("job-cancel", args=[others.pk])).status_code == 302
+    assert Job.objects.filter(cancel_requested=True).count() == 2
+
+
+def test_cancelling_what_has_ended_meanwhile_says_so(client_as):
+    job = make(State.SUCCEEDED, ended_at=timezone.now())
+    page = client_as("admin").post(reverse("job-cancel", args=[job.pk]), follow=True)
+    assert "already ended (succeeded)" in page.content.decode()
+
+
+def test_text_of_a_job_is_never_markup(client_as):
+    job = make(State.FAILED, error="<script>alert(1)</script>", ended_at=timezone.now(), result={"<b>": "<i>"})
+    page = client_as("viewer").get(reverse("job", args=[job.pk])).content.decode()
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<dt>&lt;b&gt;</dt>" in page
+
+
+@pytest.mark.parametrize("rows", [1, 60])
+def test_a_list_takes_the_same_few_queries_whatever_its_length(client_as, django_assert_max_num_queries, rows):
+    for _ in range(rows):
+        make()
+    client = client_as("viewer")
+    with django_assert_max_num_queries(12):
+        client.get(reverse("jobs"))
+
+
+def test_rest_lists_filters_and_shows_jobs(api_as, admin):
+    job = make(created_by=admin)
+    make(State.FAILED)
+    client = api_as("viewer")
+    found = client.get("/api/v1/jobs/", {"state": "running"}).json()["results"]
+    assert [row["id"] for row in found] == [str(job.pk)]
+    one = client.get(f"/api/v1/jobs/{job.pk}/").json()
+    assert one == found[0]
+    assert one["created_by"] == "admin"
+    assert "params" not in one
+    assert client.get("/api/v1/jobs/", {"state": "nonsense"}).status_code == 400
