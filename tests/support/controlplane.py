@@ -35,6 +35,7 @@ class ControlPlane:
         self.port = free_port()
         self.url = f"https://127.0.0.1:{self.port}"
         self.tokens = TOKENS
+        self.command: list[str] = []  # how the API server was started
 
     @property
     def ca(self) -> str:
@@ -68,6 +69,7 @@ class ControlPlane:
             "--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount",
             "--allow-privileged",
         ]  # fmt: skip
+        self.command = apiserver
         # Left in reverse order: the API server must end before etcd, or it lingers on its port.
         with running(etcd, self.folder / "etcd.log"), running(apiserver, self.folder / "apiserver.log") as server:
             wait_until(lambda: server.poll() is not None or self._ready(), 90, "kube-apiserver ready", 0.3)
