@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -45,6 +45,11 @@ def add_errors(form: Form, error: ApplicationError) -> None:
         form.add_error(None, error.detail)
 
 
+def _sent(request: PageRequest) -> tuple[Any, Any]:
+    """The form's data and files; none of both before the form was sent."""
+    return (request.POST, request.FILES) if request.method == "POST" else (None, None)
+
+
 def rights(request: PageRequest) -> dict[str, bool]:
     """What the page may offer to this person."""
     role = request.user.role
@@ -62,7 +67,7 @@ def clusters(request: PageRequest) -> HttpResponse:
 @sensitive_post_parameters()
 @requires(Action.ADMINISTER)
 def connect(request: PageRequest) -> HttpResponse:
-    form = ConnectForm(request.POST or None, request.FILES or None)
+    form = ConnectForm(*_sent(request))
     if request.method == "POST" and form.is_valid():
         try:
             cluster, job = services.cluster_connect(user=request.user, **form.cleaned_data)
@@ -79,7 +84,7 @@ def connect(request: PageRequest) -> HttpResponse:
 @requires(Action.EDIT)
 def import_files(request: PageRequest) -> HttpResponse:
     again = {"name": request.GET.get("name", ""), "replace": True} if "name" in request.GET else None
-    form = ImportForm(request.POST or None, request.FILES or None, initial=again)
+    form = ImportForm(*_sent(request), initial=again)
     status = 200
     if request.method == "POST":
         status = 400

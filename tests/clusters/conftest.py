@@ -45,6 +45,10 @@ class OddServer:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                self.do_GET()
+
             def do_GET(self) -> None:
                 request = Request(self)
                 outer.requests.append(request)
@@ -59,6 +63,7 @@ class OddServer:
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.handle_error = lambda *_: None  # type: ignore[method-assign]
         self.port = self.server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
 

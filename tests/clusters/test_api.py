@@ -1,0 +1,318 @@
+"""Clusters over REST: who may do what, what comes back, and what can never hurt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from pytest_django import Settings
+
+from kschedweb.accounts.models import AuditEntry
+from kschedweb.clusters import services
+from kschedweb.clusters.models import Cluster, Credential, NodeRow, PodRow, Snapshot
+from kschedweb.jobs.models import Job
+from tests.clusters.conftest import OddServer, node, pod
+from tests.clusters.malformed import JSON, YAML, malformed
+
+if TYPE_CHECKING:
+    from rest_framework.test import APIClient
+
+    ApiAs = Callable[[str], APIClient]
+
+pytestmark = pytest.mark.django_db
+
+MODELS = (Cluster, Credential, Snapshot, NodeRow, PodRow, Job, AuditEntry)
+MALFORMED = list(malformed())
+
+
+def everything() -> dict[str, Any]:
+    return {model.__name__: list(model.objects.order_by("pk").values()) for model in MODELS}
+
+
+@pytest.fixture
+def imported(api_as: ApiAs) -> Cluster:
+    answer = api_as("editor").post("/api/v1/clusters/import/?name=first", JSON, content_type="application/json")
+    assert answer.status_code == 201, answer.data
+    return Cluster.objects.get()
+
+
+def test_there_are_two_hundred_malformed_uploads_and_no_two_alike() -> None:
+    assert len(MALFORMED) >= 200
+    assert len({name for name, _ in MALFORMED}) == len(MALFORMED)
+
+
+def test_every_malformed_upload_is_a_clear_refusal_that_changes_nothing(
+    api_as: ApiAs, imported: Cluster, settings: Settings
+) -> None:
+    settings.UPLOAD_LIMIT = 2_000_000
+    client, before, wrong = api_as("editor"), everything(), []
+    for index, (name, body) in enumerate(MALFORMED):
+        if index % 2:
+            file = SimpleUploadedFile("cluster.json", body)
+            answer = client.post("/api/v1/clusters/import/", {"name": "second", "file": file}, format="multipart")
+        else:
+            kind = ("application/json", "application/yaml", "application/octet-stream")[index // 2 % 3]
+            answer = client.generic("POST", "/api/v1/clusters/import/?name=second", body, content_type=kind)
+        problem = answer.json()
+        clear = (
+            400 <= answer.status_code < 500
+            and answer["Content-Type"].startswith("application/problem+json")
+            and problem["status"] == answer.status_code
+            and len(problem["detail"]) > 15
+        )
+        if not clear:
+            wrong.append((name, answer.status_code, problem))
+    assert wrong == []
+    assert everything() == before
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"), [(JSON, "application/json"), (YAML, "application/yaml"), (YAML, "text/plain")]
+)
+def test_a_body_is_imported(api_as: ApiAs, body: bytes, kind: str) -> None:
+    answer = api_as("editor").generic("POST", "/api/v1/clusters/import/?name=second", body, content_type=kind)
+    assert answer.status_code == 201
+    data = answer.json()
+    assert data["cluster"]["name"] == "second"
+    assert data["snapshot"]["counts"] == {"Node": 2, "Pod": 2, "pending": 2}
+    assert data["left_out"] == 0
+    assert answer["Location"].endswith("/api/v1/clusters/second/")
+    assert AuditEntry.objects.get(verb="cluster.imported").actor_name == "editor"
+
+
+def test_several_files_make_one_cluster_and_the_rest_is_listed(api_as: ApiAs) -> None:
+    files = [
+        SimpleUploadedFile("nodes.json", json.dumps(node()).encode()),
+        SimpleUploadedFile("more.yaml", YAML.replace(b"node-1", b"node-9") + b"---\nkind: ConfigMap\n"),
+    ]
+    answer = api_as("editor").post("/api/v1/clusters/import/", {"name": "second", "file": files}, format="multipart")
+    assert answer.status_code == 201
+    assert answer.json()["snapshot"]["counts"]["Node"] == 3
+    assert answer.json()["left_out"] == 1
+    assert answer.json()["snapshot"]["problems"][0]["object"] == "ConfigMap (no name)"
+
+
+def test_a_name_that_is_taken_is_kept_unless_replacing_is_asked_for(api_as: ApiAs, imported: Cluster) -> None:
+    client = api_as("editor")
+    address = "/api/v1/clusters/import/?name=first"
+    assert client.generic("POST", address, JSON, content_type="application/json").status_code == 409
+    again = client.generic("POST", f"{address}&replace=true", JSON, content_type="application/json")
+    assert again.status_code == 200
+    assert imported.snapshots.count() == 2
+    assert client.get("/api/v1/clusters/first/snapshots/").json()["results"][0]["id"] == again.json()["snapshot"]["id"]
+
+
+def test_files_never_replace_a_cluster_that_was_not_imported(api_as: ApiAs) -> None:
+    services.demo_load()
+    address = "/api/v1/clusters/import/?name=demo&replace=true"
+    answer = api_as("editor").generic("POST", address, JSON, content_type="application/json")
+    assert answer.status_code == 409
+    assert Snapshot.objects.count() == 1
+
+
+@pytest.mark.parametrize("name", ["", "Upper", "a/b", "-a", "a-", "x" * 64, "import", "connect", "a b", "ä", "a\x00"])
+def test_names_that_make_no_address_are_refused(api_as: ApiAs, name: str) -> None:
+    file = SimpleUploadedFile("a.json", JSON)
+    answer = api_as("editor").post("/api/v1/clusters/import/", {"name": name, "file": file}, format="multipart")
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["path"] == "name"
+
+
+def test_nothing_sent_is_an_error_beside_the_file(api_as: ApiAs) -> None:
+    answer = api_as("editor").post("/api/v1/clusters/import/", {"name": "second"}, format="multipart")
+    assert answer.json()["errors"][0]["path"] == "file"
+
+
+def test_an_announced_length_beyond_the_limit_is_refused_unread(api_as: ApiAs, settings: Settings) -> None:
+    settings.UPLOAD_LIMIT = 1000
+    file = SimpleUploadedFile("a.json", b"x" * 200_000)
+    answer = api_as("editor").post("/api/v1/clusters/import/", {"name": "second", "file": file}, format="multipart")
+    assert answer.status_code == 413
+
+
+READS = ["clusters/", "clusters/first/", "clusters/first/snapshots/", "clusters/first/nodes/", "clusters/first/pods/"]
+
+
+@pytest.mark.parametrize("path", READS)
+def test_everybody_reads_and_nobody_unknown_does(api_as: ApiAs, imported: Cluster, path: str) -> None:
+    from rest_framework.test import APIClient
+
+    assert api_as("viewer").get(f"/api/v1/{path}").status_code == 200
+    assert APIClient().get(f"/api/v1/{path}").status_code in (401, 403)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "roles"),
+    [
+        ("POST", "clusters/", {"admin"}),
+        ("POST", "clusters/import/", {"admin", "editor"}),
+        ("POST", "clusters/first/refresh/", {"admin", "editor"}),
+        ("DELETE", "clusters/first/", {"admin"}),
+    ],
+)
+def test_each_role_may_change_what_it_should(
+    api_as: ApiAs, imported: Cluster, method: str, path: str, roles: set[str]
+) -> None:
+    allowed = {
+        role
+        for role in ("viewer", "approver", "editor", "admin")
+        if api_as(role).generic(method, f"/api/v1/{path}", b"{}", content_type="application/json").status_code != 403
+    }
+    assert allowed == roles
+
+
+def test_nodes_and_pods_are_filtered_and_ordered(api_as: ApiAs) -> None:
+    services.demo_load()
+    client = api_as("viewer")
+
+    def found(path: str) -> list[dict[str, Any]]:
+        answer = client.get(f"/api/v1/clusters/demo/{path}")
+        assert answer.status_code == 200, answer.data
+        return answer.json()["results"]
+
+    nodes = found("nodes/?limit=100")
+    assert len(nodes) == 60
+    assert {row["zone"] for row in found("nodes/?zone=eu-west-1a&limit=100")} == {"eu-west-1a"}
+    assert {row["name"] for row in found("nodes/?unschedulable=true")} == {"general-a-7", "general-b-8"}
+    assert [row["name"] for row in found("nodes/?ready=false")] == ["spot-c-3"]
+    assert all(row["taints"] for row in found("nodes/?tainted=true&limit=100"))
+    assert not any(row["taints"] for row in found("nodes/?tainted=false&limit=100"))
+    shares = [row["cpu_share"] for row in found("nodes/?ordering=-cpu&limit=100")]
+    assert shares == sorted(shares, reverse=True)
+    assert {row["name"] for row in found("nodes/?search=GPU-")} == {"gpu-a-1", "gpu-a-2", "gpu-b-1"}
+
+    pods = found("pods/?pending=true&limit=100")
+    assert len(pods) == 23
+    assert all(row["node"] == "" for row in pods)
+    assert found("pods/?limit=1")[0]["pending"] is True
+    assert {row["namespace"] for row in found("pods/?namespace=ml&limit=100")} == {"ml"}
+    assert [row["name"] for row in found("pods/?gated=true")] == ["quarter-close"]
+    assert {row["node"] for row in found("pods/?node=gpu-a-1&limit=100")} == {"gpu-a-1"}
+    assert found("pods/?search=Too+many+pods")[0]["name"] == "relay-extra"
+    assert found("pods/?scheduler=none") == []
+
+
+def test_cursor_pages_go_through_all_pods_once(api_as: ApiAs) -> None:
+    services.demo_load()
+    client, address, seen = api_as("viewer"), "/api/v1/clusters/demo/pods/?limit=100", []
+    while address:
+        page = client.get(address).json()
+        seen += [(row["namespace"], row["name"]) for row in page["results"]]
+        address = page["next"]
+    assert len(seen) == len(set(seen)) == 423
+
+
+def test_unknown_clusters_and_snapshots_are_not_found(api_as: ApiAs, imported: Cluster) -> None:
+    client = api_as("viewer")
+    other = "00000000-0000-0000-0000-000000000000"
+    for path in ("nowhere/", "nowhere/nodes/", "nowhere/pods/", "nowhere/snapshots/", f"first/snapshots/{other}/"):
+        assert client.get(f"/api/v1/clusters/{path}").status_code == 404, path
+    assert api_as("editor").post("/api/v1/clusters/nowhere/refresh/").status_code == 404
+
+
+def test_a_cluster_that_is_not_connected_cannot_be_refreshed(api_as: ApiAs, imported: Cluster) -> None:
+    assert api_as("editor").post("/api/v1/clusters/first/refresh/").status_code == 409
+
+
+def test_deleting_takes_everything_with_it(api_as: ApiAs, imported: Cluster) -> None:
+    assert api_as("admin").delete("/api/v1/clusters/first/").status_code == 204
+    assert not any(model.objects.exists() for model in (Cluster, Snapshot, NodeRow, PodRow))
+    assert AuditEntry.objects.get(verb="cluster.deleted").object_name == "first"
+
+
+# Connecting, against a server that is no cluster --------------------------------------------------------------------
+
+TOKEN = "tok-en-that-must-stay-hidden"
+
+
+@pytest.fixture
+def pretender(odd_server: OddServer) -> OddServer:
+    """A server that says it is Kubernetes and allows nothing to be asked."""
+    odd_server.json(lambda request: (200, {"gitVersion": "v1.36.3"}) if request.path == "/version" else (403, {}))
+    return odd_server
+
+
+def test_connecting_stores_the_secret_encrypted_and_shows_it_to_nobody(
+    api_as: ApiAs, pretender: OddServer, django_capture_on_commit_callbacks: Any
+) -> None:
+    client = api_as("admin")
+    given = {"name": "far", "source": "token", "server": pretender.url, "token": TOKEN}
+    with django_capture_on_commit_callbacks():
+        answer = client.post("/api/v1/clusters/", given)
+    assert answer.status_code == 201, answer.data
+    assert answer.json()["cluster"]["server_version"] == "v1.36.3"
+    assert answer.json()["job"]["state"] == "queued"
+    assert TOKEN.encode() not in bytes(Credential.objects.get().ciphertext)
+    shown = [answer.content, client.get("/api/v1/clusters/far/").content, client.get("/api/v1/clusters/").content]
+    shown += [client.get(f"/api/v1/jobs/{answer.json()['job']['id']}/").content, str(everything()).encode()]
+    assert not any(TOKEN.encode() in text for text in shown)
+
+
+def test_a_second_refresh_is_the_job_that_already_runs(
+    api_as: ApiAs, pretender: OddServer, django_capture_on_commit_callbacks: Any
+) -> None:
+    with django_capture_on_commit_callbacks():
+        given = {"name": "far", "source": "token", "server": pretender.url, "token": TOKEN}
+        job = api_as("admin").post("/api/v1/clusters/", given).json()["job"]
+        again = api_as("editor").post("/api/v1/clusters/far/refresh/")
+    assert again.status_code == 202
+    assert again.json()["id"] == job["id"]
+    assert again["Location"].endswith(f"/api/v1/jobs/{job['id']}/")
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        ({}, "name"),
+        ({"name": "far"}, "source"),
+        ({"name": "far", "source": "demo"}, "source"),
+        ({"name": "a\x00b", "source": "token"}, "name"),
+        ({"name": "far", "source": "token", "server": "https://169.254.169.254", "token": "x"}, "server"),
+        ({"name": "far", "source": "token", "server": "https://10.0.0.1", "token": "x"}, "server"),
+        ({"name": "far", "source": "token", "server": "https://127.0.0.1", "token": ""}, "token"),
+        ({"name": "far", "source": "token", "server": "https://127.0.0.1", "token": "x", "ca": "junk"}, "ca"),
+        ({"name": "far", "source": "kubeconfig", "kubeconfig": "junk"}, "kubeconfig"),
+        ({"name": "far", "source": "kubeconfig", "kubeconfig": "\ud800"}, ""),
+    ],
+)
+def test_a_connection_that_is_refused_says_where(
+    api_as: ApiAs, settings: Settings, given: dict[str, str], path: str
+) -> None:
+    settings.CLUSTER_ALLOWLIST = ["127.0.0.0/8"]
+    answer = api_as("admin").generic(
+        "POST", "/api/v1/clusters/", json.dumps(given).encode(), content_type="application/json"
+    )
+    assert answer.status_code == 400, answer.content
+    assert not path or path in [error["path"] for error in answer.json()["errors"]]
+    assert not Cluster.objects.exists()
+
+
+def test_an_exec_plugin_never_runs(api_as: ApiAs, tmp_path: Any) -> None:
+    witness = tmp_path / "ran"
+    kubeconfig = {
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1"}}],
+        "users": [{"name": "u", "user": {"exec": {"command": "touch", "args": [str(witness)]}}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+    }
+    given = {"name": "far", "source": "kubeconfig", "kubeconfig": json.dumps(kubeconfig)}
+    answer = api_as("admin").post("/api/v1/clusters/", given)
+    assert answer.status_code == 400
+    assert "exec is refused" in answer.json()["detail"]
+    assert not witness.exists()
+
+
+def test_pods_without_a_good_shape_reach_no_row(api_as: ApiAs) -> None:
+    odd = pod("odd")
+    odd["metadata"]["creationTimestamp"] = "yesterday"
+    odd["status"] = {"phase": 3, "conditions": [{"type": "PodScheduled", "status": "False", "message": 5}]}
+    odd["spec"]["priority"] = 2**40
+    body = json.dumps([node(), odd]).encode()
+    answer = api_as("editor").generic(
+        "POST", "/api/v1/clusters/import/?name=second", body, content_type="application/json"
+    )
+    assert answer.status_code == 201
+    row = PodRow.objects.get()
+    assert (row.phase, row.message, row.created_at, row.priority) == ("", "", None, 2**31 - 1)

@@ -1,0 +1,190 @@
+"""The pages of clusters, as each role sees them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from pytest_django import Settings
+
+from kschedweb.clusters import services
+from kschedweb.clusters.models import Cluster
+from tests.clusters.conftest import OddServer, node, pod
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    ClientAs = Callable[[str], Client]
+
+pytestmark = pytest.mark.django_db
+
+TEXT = json.dumps([node(), pod()])
+
+
+@pytest.fixture
+def demo() -> Cluster:
+    return services.demo_load()
+
+
+def test_an_empty_list_teaches_what_to_do(client_as: ClientAs) -> None:
+    page = client_as("editor").get("/clusters/").content.decode()
+    assert "No cluster yet" in page
+    assert "Load the demo" in page
+    assert "Connect a cluster" not in page
+    assert "Load the demo" not in client_as("viewer").get("/clusters/").content.decode()
+
+
+def test_the_demo_is_one_click_away(client_as: ClientAs) -> None:
+    answer = client_as("editor").post("/clusters/load-demo/")
+    assert answer["Location"] == "/clusters/demo/"
+    assert Cluster.objects.get().name == "demo"
+
+
+def test_the_list_shows_counts(client_as: ClientAs, demo: Cluster) -> None:
+    page = client_as("viewer").get("/clusters/").content.decode()
+    assert "1 cluster" in page
+    assert ">423</a>" in page
+    assert "Refresh" not in page
+
+
+def test_the_cluster_page_says_what_is_in_it(client_as: ClientAs, demo: Cluster) -> None:
+    page = client_as("viewer").get("/clusters/demo/").content.decode()
+    assert "60 nodes, 423 pods, 23 pending" in page
+    assert "PodDisruptionBudget" in page
+    assert "Delete" not in page
+
+
+def test_pages_take_few_queries(client_as: ClientAs, demo: Cluster, django_assert_max_num_queries: Any) -> None:
+    client = client_as("admin")
+    client.get("/clusters/demo/")
+    with django_assert_max_num_queries(12):
+        client.get("/clusters/demo/")
+    with django_assert_max_num_queries(12):
+        client.get("/clusters/")
+
+
+def test_importing_by_upload_and_by_paste(client_as: ClientAs) -> None:
+    client = client_as("editor")
+    files = [
+        SimpleUploadedFile("a.json", json.dumps(node()).encode()),
+        SimpleUploadedFile("b.json", json.dumps(pod()).encode()),
+    ]
+    answer = client.post("/clusters/import/", {"name": "uploaded", "file": files})
+    assert answer["Location"] == "/clusters/uploaded/"
+    answer = client.post("/clusters/import/", {"name": "pasted", "text": TEXT}, follow=True)
+    assert "pasted: 1 node, 1 pod, 1 pending" in answer.content.decode()
+    assert "Imported 2 objects into pasted" in answer.content.decode()
+
+
+def test_an_import_that_fails_keeps_what_was_typed(client_as: ClientAs) -> None:
+    answer = client_as("editor").post("/clusters/import/", {"name": "pasted", "text": "kind: Node\nkind: Pod"})
+    page = answer.content.decode()
+    assert answer.status_code == 400
+    assert "Line 2, column 1" in page
+    assert 'value="pasted"' in page
+    assert "kind: Node" in page
+    assert not Cluster.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"name": "Bad Name", "text": TEXT}, {"name": "a"}, {"name": "a\x00", "text": TEXT}]
+)
+def test_an_import_without_name_or_text_says_so(client_as: ClientAs, given: dict[str, str]) -> None:
+    answer = client_as("editor").post("/clusters/import/", given)
+    assert answer.status_code == 400
+    assert 'class="field-error"' in answer.content.decode()
+
+
+def test_connecting_never_sends_a_secret_back(client_as: ClientAs, settings: Settings) -> None:
+    settings.CLUSTER_ALLOWLIST = ["127.0.0.0/8"]
+    given = {
+        "source": "kubeconfig",
+        "name": "far",
+        "kubeconfig": "users: [{name: u, user: {token: hidden-word}}]\nclusters: []\ncontexts: []",
+        "token": "hidden-word",
+        "server": "https://kept.example.com",
+    }
+    answer = client_as("admin").post("/clusters/connect/", given)
+    page = answer.content.decode()
+    assert answer.status_code == 400
+    assert "hidden-word" not in page
+    assert "https://kept.example.com" in page
+    assert "names no current-context" in page
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_connecting_leads_to_the_cluster_with_its_permissions(
+    client_as: ClientAs, odd_server: OddServer, django_capture_on_commit_callbacks: Any
+) -> None:
+    def answer(request: Any) -> tuple[int, dict[str, Any]]:
+        return 200, {"gitVersion": "v1.36.3"} if request.path == "/version" else {"status": {"allowed": False}}
+
+    odd_server.json(answer)
+    with django_capture_on_commit_callbacks():
+        given = {"source": "token", "name": "far", "server": odd_server.url, "token": "x"}
+        page = client_as("admin").post("/clusters/connect/", given, follow=True).content.decode()
+    assert "far is being read" in page
+    assert "44 permissions are missing" in page
+    assert "there is nothing to schedule to" in page
+
+
+def test_without_an_allowlist_the_page_says_what_the_operator_must_do(client_as: ClientAs, settings: Settings) -> None:
+    settings.CLUSTER_ALLOWLIST = []
+    assert "KSCHEDWEB_CLUSTER_ALLOWLIST" in client_as("admin").get("/clusters/connect/").content.decode()
+
+
+def test_the_cluster_kschedweb_runs_in_is_offered_only_there(client_as: ClientAs) -> None:
+    page = client_as("admin").get("/clusters/connect/").content.decode()
+    assert 'value="in-cluster"' not in page
+
+
+def test_deleting_asks_for_the_name(client_as: ClientAs, demo: Cluster) -> None:
+    client = client_as("admin")
+    assert client.get("/clusters/demo/delete/").status_code == 200
+    assert client.post("/clusters/demo/delete/", {"name": "dem"}).status_code == 400
+    assert Cluster.objects.exists()
+    assert client.post("/clusters/demo/delete/", {"name": "demo"})["Location"] == "/clusters/"
+    assert not Cluster.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "roles"),
+    [
+        ("get", "/clusters/", {"viewer", "approver", "editor", "admin"}),
+        ("get", "/clusters/demo/", {"viewer", "approver", "editor", "admin"}),
+        ("get", "/clusters/connect/", {"admin"}),
+        ("post", "/clusters/connect/", {"admin"}),
+        ("get", "/clusters/import/", {"editor", "admin"}),
+        ("post", "/clusters/import/", {"editor", "admin"}),
+        ("post", "/clusters/demo/refresh/", {"editor", "admin"}),
+        ("post", "/clusters/load-demo/", {"editor", "admin"}),
+        ("get", "/clusters/demo/delete/", {"admin"}),
+    ],
+)
+def test_each_role_opens_what_it_should(
+    client_as: ClientAs, demo: Cluster, method: str, path: str, roles: set[str]
+) -> None:
+    found = {
+        role
+        for role in ("viewer", "approver", "editor", "admin")
+        if getattr(client_as(role), method)(path).status_code != 403
+    }
+    assert found == roles
+
+
+def test_nobody_unknown_gets_in(client: Client, demo: Cluster) -> None:
+    for path in ("/clusters/", "/clusters/demo/", "/clusters/connect/", "/clusters/import/", "/clusters/demo/delete/"):
+        answer = client.get(path)
+        assert answer.status_code == 302
+        assert answer["Location"].startswith("/login/")
+
+
+def test_names_from_clusters_are_only_text(client_as: ClientAs) -> None:
+    hostile = {"kind": "<script>alert(1)</script>", "metadata": {"name": "<img src=x>"}}
+    services.cluster_import(user=None, name="hostile", files=[("a", json.dumps([node(), hostile]))], limit=10_000)
+    page = client_as("viewer").get("/clusters/hostile/").content.decode()
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page

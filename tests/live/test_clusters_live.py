@@ -1,0 +1,357 @@
+"""Clusters against the real API server: connecting, reading, refreshing by watching, and everything that goes wrong."""
+
+from __future__ import annotations
+
+import base64
+import ssl
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from pytest_django import Settings
+
+from kschedweb.clusters import reader, selectors, services
+from kschedweb.clusters.client import Client, ClusterError, Gone
+from kschedweb.clusters.credentials import Secret, credential_open
+from kschedweb.clusters.kinds import BY_NAME
+from kschedweb.clusters.models import Cluster, Credential, NodeRow, PodRow, Snapshot
+from kschedweb.errors import ApplicationError
+from kschedweb.jobs.models import Job
+from tests.support.controlplane import READ_EVERYTHING
+from tests.support.processes import free_port, running, wait_until
+
+if TYPE_CHECKING:
+    from tests.support.controlplane import ControlPlane
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db]
+
+PODS = BY_NAME["Pod"]
+
+
+def node(name: str, cpu: str = "4") -> dict[str, Any]:
+    amounts = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
+    labels = {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": "zone-a"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {"capacity": amounts, "allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def pod(name: str, cpu: str = "100m") -> dict[str, Any]:
+    resources = {"requests": {"cpu": cpu, "memory": "64Mi"}}
+    container = {"name": "main", "image": "web:1", "resources": resources, "env": [{"name": "A", "value": "hunter2"}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container]}}
+
+
+@pytest.fixture(autouse=True)
+def allowed(settings: Settings) -> None:
+    settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
+
+
+@pytest.fixture
+def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+    """The control plane with three nodes, one bound and two pending pods, cleared afterwards."""
+    control_plane.create_nodes([node(f"node-{index}") for index in range(3)])
+    control_plane.create_all("/api/v1/namespaces/default/pods", [pod(f"pod-{index}") for index in range(3)])
+    control_plane.bind("default", "pod-0", "node-1")
+    yield control_plane
+    control_plane.wipe()
+
+
+def by_token(plane: ControlPlane, user: str = "reader", **more: str) -> tuple[Cluster, Job]:
+    given = {"name": "live", "source": "token", "server": plane.url, "token": plane.tokens[user], "ca": plane.ca}
+    return services.cluster_connect(user=None, **(given | more))
+
+
+def secret(plane: ControlPlane, user: str = "reader") -> Secret:
+    return Secret(server=plane.url, token=plane.tokens[user], ca=plane.ca)
+
+
+def silent(text: str, done: int, total: int) -> None:
+    pass
+
+
+def test_connecting_by_token_reads_the_cluster(plane: ControlPlane) -> None:
+    cluster, job = by_token(plane)
+    assert cluster.server_version.startswith("v1.36")
+    assert selectors.permissions_missing(cluster) == []
+    assert len(cluster.permissions) == 44
+    assert job.params == {"cluster": str(cluster.pk)}
+    assert plane.tokens["reader"] not in str(job.params)
+
+    heard: list[tuple[str, int, int]] = []
+    snapshot = services.snapshot_read(cluster=cluster, step=lambda *said: heard.append(said))
+    assert snapshot.counts["Node"] == 3
+    assert snapshot.counts["Pod"] == 3
+    assert snapshot.counts["pending"] == 2
+    assert snapshot.counts["Namespace"] >= 4
+    assert snapshot.counts["PriorityClass"] == 2
+    assert snapshot.problems == []
+    assert heard[-2][1] == heard[-2][2] == 22
+    bound = NodeRow.objects.get(snapshot=snapshot, name="node-1")
+    assert (bound.cpu_allocatable, bound.cpu_requested, bound.pods_bound) == (4000, 100, 1)
+    assert bound.zone == "zone-a"
+    assert PodRow.objects.get(snapshot=snapshot, name="pod-0").node == "node-1"
+    stored = selectors.snapshot_objects(snapshot)
+    assert all(item["kind"] and item["apiVersion"] for item in stored)
+    assert "managedFields" not in str(stored)
+    assert "hunter2" not in str(stored)
+
+
+def test_connecting_by_kubeconfig_with_a_name_in_the_certificate(plane: ControlPlane) -> None:
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {
+                "name": "c",
+                "cluster": {
+                    "server": plane.url,
+                    "certificate-authority-data": base64.b64encode(plane.ca.encode()).decode(),
+                    "tls-server-name": "kubernetes.default.svc",
+                },
+            }
+        ],
+        "users": [{"name": "u", "user": {"token": plane.tokens["reader"]}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+    }
+    cluster, _ = services.cluster_connect(
+        user=None, name="live", source="kubeconfig", kubeconfig=yaml.safe_dump(document)
+    )
+    assert credential_open(cluster).tls_server_name == "kubernetes.default.svc"
+    assert services.snapshot_read(cluster=cluster, step=silent).counts["Pod"] == 3
+
+
+def test_a_token_with_few_rights_shows_what_is_missing_and_what_it_costs(plane: ControlPlane) -> None:
+    plane.grant("limited", [{"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list"]}])
+    cluster, _ = by_token(plane, "limited")
+    rows = {row["resource"]: row for row in selectors.permissions_by_resource(cluster)}
+    assert rows["pods"] == {
+        "resource": "pods",
+        "list": True,
+        "watch": False,
+        "costs": "a refresh reads the whole list again",
+    }
+    assert rows["storageclasses"]["list"] is False
+    assert "claims" in rows["storageclasses"]["costs"]
+
+    snapshot = services.snapshot_read(cluster=cluster, step=silent)
+    assert snapshot.counts == {"Node": 3, "Pod": 3, "pending": 2}
+    problems = {problem["object"]: problem["reason"] for problem in snapshot.problems}
+    assert "storageclasses" in problems
+    assert "Without it" in problems["services"]
+
+
+def test_a_token_that_may_not_list_pods_fails_with_the_reason(plane: ControlPlane) -> None:
+    plane.grant("limited", [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}])
+    cluster, _ = by_token(plane, "limited")
+    with pytest.raises(ApplicationError, match="may not list pods"):
+        services.snapshot_read(cluster=cluster, step=silent)
+    cluster.refresh_from_db()
+    assert "may not list pods" in cluster.refresh_error
+    assert not Snapshot.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"token": "wrong"}, "does not accept the credentials"),
+        ({"server": "https://127.0.0.1:1"}, "cannot be reached"),
+        ({"server": "https://10.1.2.3:6443"}, "not among the addresses"),
+        ({"ca": "not pem"}, "not a PEM certificate"),
+        ({"name": "Not a name"}, "A name has"),
+        ({"name": "connect"}, "address of a page"),
+        ({"token": "with space"}, "not a token"),
+    ],
+)
+def test_a_connection_that_fails_leaves_nothing_behind(
+    plane: ControlPlane, changes: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ApplicationError, match=message) as caught:
+        by_token(plane, **changes)
+    assert plane.tokens["reader"] not in caught.value.detail
+    assert not Cluster.objects.exists()
+    assert not Credential.objects.exists()
+    assert not Job.objects.exists()
+
+
+def test_a_certificate_of_another_authority_is_refused(plane: ControlPlane, tmp_path: Path) -> None:
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=other", "-days", "1",
+         "-keyout", tmp_path / "key.pem", "-out", tmp_path / "ca.pem"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    with pytest.raises(ClusterError, match="not signed by the given certificate authority"):
+        by_token(plane, ca=(tmp_path / "ca.pem").read_text())
+    with pytest.raises(ClusterError, match="not signed by the given certificate authority"):
+        by_token(plane, ca="")
+
+
+def test_a_certificate_for_another_name_is_refused(plane: ControlPlane) -> None:
+    other = Secret(server=plane.url, token="x", ca=plane.ca, tls_server_name="elsewhere.example.com")
+    with Client.open(other) as client, pytest.raises(ClusterError, match="does not name this address"):
+        client.version()
+
+
+def test_a_client_certificate_reaches_the_server(plane: ControlPlane, tmp_path: Path) -> None:
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=client", "-days", "1",
+         "-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    pair = {"client_certificate": (tmp_path / "cert.pem").read_text(), "client_key": (tmp_path / "key.pem").read_text()}
+    with Client.open(Secret(server=plane.url, token=plane.tokens["reader"], ca=plane.ca, **pair)) as client:
+        assert client.version().startswith("v1.")
+    with pytest.raises(ApplicationError, match="matching pair"):
+        Client.open(
+            Secret(server=plane.url, ca=plane.ca, client_certificate=pair["client_certificate"], client_key="x")
+        )
+    assert ssl.HAS_TLSv1_3
+
+
+def test_a_refresh_without_changes_keeps_the_snapshot(plane: ControlPlane) -> None:
+    cluster, _ = by_token(plane)
+    first = services.snapshot_read(cluster=cluster, step=silent)
+    again = services.snapshot_read(cluster=cluster, step=silent)
+    assert again.pk == first.pk
+    assert Snapshot.objects.count() == 1
+    plane.create_all("/api/v1/namespaces/default/pods", [pod("late")])
+    third = services.snapshot_read(cluster=cluster, step=silent)
+    assert third.pk != first.pk
+    assert third.counts["Pod"] == 4
+    assert PodRow.objects.filter(snapshot=first).count() == 3
+
+
+def test_old_snapshots_go(plane: ControlPlane) -> None:
+    cluster, _ = by_token(plane)
+    for index in range(services.KEEP_SNAPSHOTS + 2):
+        plane.create_all("/api/v1/namespaces/default/pods", [pod(f"more-{index}")])
+        newest = services.snapshot_read(cluster=cluster, step=silent)
+    assert Snapshot.objects.count() == services.KEEP_SNAPSHOTS
+    assert selectors.snapshot_current(cluster) == newest
+
+
+def listed(client: Client) -> dict[str, str]:
+    return {key: item["metadata"]["resourceVersion"] for key, item in reader.kind_list(client, PODS).objects.items()}
+
+
+def versions(collection: reader.Collection) -> dict[str, str]:
+    return {key: item["metadata"]["resourceVersion"] for key, item in collection.objects.items()}
+
+
+def test_watching_catches_up_with_creations_changes_and_deletions(plane: ControlPlane) -> None:
+    path = "/api/v1/namespaces/default/pods"
+    with Client.open(secret(plane)) as client:
+        before = reader.kind_list(client, PODS)
+        plane.create_all(path, [pod(f"new-{index}") for index in range(20)])
+        plane.call("PATCH", f"{path}/pod-1", {"metadata": {"labels": {"changed": "yes"}}})
+        plane.bind("default", "pod-2", "node-0")
+        plane.call("DELETE", f"{path}/pod-0", {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})
+        plane.call("DELETE", f"{path}/new-3")
+        after = reader.kind_watch(client, PODS, before)
+        assert after.watched
+        assert versions(after) == listed(client)
+        assert "default/pod-0" not in after.objects
+        assert after.objects["default/pod-1"]["metadata"]["labels"] == {"changed": "yes"}
+        assert after.objects["default/pod-2"]["spec"]["nodeName"] == "node-0"
+        assert "env" not in after.objects["default/new-1"]["spec"]["containers"][0]
+        assert "default/pod-0" in before.objects, "the earlier reading stays as it was"
+
+
+def test_watching_catches_up_where_only_other_kinds_moved(plane: ControlPlane) -> None:
+    with Client.open(secret(plane)) as client:
+        before = reader.kind_list(client, PODS)
+        plane.create_nodes([node("moved")])
+        assert versions(reader.kind_watch(client, PODS, before)) == versions(before)
+
+
+def test_a_forgotten_place_is_listed_anew(plane: ControlPlane, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(reader, "PAGE", 1)
+    with Client.open(secret(plane)) as client:
+        before = reader.kind_list(client, PODS)
+    plane.create_all("/api/v1/namespaces/default/pods", [pod("later")])
+    plane.call("DELETE", "/api/v1/namespaces/default/pods/pod-1?gracePeriodSeconds=0")
+    # A second API server beside the same etcd begins its memory now, so it has forgotten where we were.
+    port = free_port()
+    command = [str(port) if part == str(plane.port) else part for part in plane.command]
+    with running(command, tmp_path / "apiserver.log"):
+        second = Secret(server=f"https://127.0.0.1:{port}", token=plane.tokens["reader"], ca=plane.ca)
+        with Client.open(second) as client:
+            wait_until(lambda: ready(client), 60, "the second API server", 0.5)
+            with pytest.raises(Gone):
+                reader.kind_watch(client, PODS, before)
+            again = reader.kind_read(client, PODS, before)
+    assert not again.watched
+    assert set(again.objects) == {"default/pod-0", "default/pod-2", "default/later"}
+
+
+def ready(client: Client) -> bool:
+    try:
+        client.get("/readyz")
+    except ClusterError as error:
+        return "not JSON" in error.detail  # Its answer is the word "ok".
+    return False
+
+
+def test_pages_are_followed_and_a_refresh_sends_only_what_changed(plane: ControlPlane) -> None:
+    path = "/api/v1/namespaces/default/pods"
+    plane.create_all(path, [pod(f"many-{index:04}") for index in range(1_100)])
+    with Client.open(secret(plane)) as client:
+        pages = list(client.pages(PODS.path))
+        assert [len(page.items) for page in pages] == [500, 500, 103]
+        assert len({page.resource_version for page in pages}) == 1
+
+        first = reader.cluster_read(client, silent)
+        assert len(first["Pod"].objects) == 1_103
+        plane.call(
+            "DELETE", f"{path}/many-0007", {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
+        )
+        received: list[dict[str, Any]] = []
+        watch = client.watch
+
+        def counted(*args: Any, **more: Any) -> Iterator[dict[str, Any]]:
+            for event in watch(*args, **more):
+                received.append(event)
+                yield event
+
+        client.watch = counted  # type: ignore[method-assign]
+        second = reader.cluster_read(client, silent, first)
+    assert second["Pod"].watched
+    assert len(second["Pod"].objects) == 1_102
+    assert 1 <= len(received) <= 10
+    assert reader.changed(first, second)
+
+
+def test_a_server_that_stops_midway_leaves_the_last_snapshot(plane: ControlPlane, assets: Path, tmp_path: Path) -> None:
+    from tests.support.controlplane import ControlPlane
+
+    other = ControlPlane(assets, tmp_path)
+    with other.started():
+        other.grant("reader", READ_EVERYTHING)
+        other.create_nodes([node("only")])
+        cluster, _ = by_token(other, name="dying")
+        good = services.snapshot_read(cluster=cluster, step=silent)
+    with pytest.raises(ApplicationError, match="cannot be reached|broke off|in time"):
+        services.snapshot_read(cluster=cluster, step=silent)
+    cluster.refresh_from_db()
+    assert cluster.refresh_error
+    assert selectors.snapshot_current(cluster) == good
+    assert good.counts["Node"] == 1
+
+
+def test_a_reading_that_is_cancelled_ends_at_once(plane: ControlPlane) -> None:
+    class Cancelled(Exception):
+        pass
+
+    def cancel(text: str, done: int, total: int) -> None:
+        raise Cancelled
+
+    with Client.open(secret(plane)) as client:
+        with pytest.raises(Cancelled):
+            reader.cluster_read(client, cancel)
+        assert client.stop.is_set()
