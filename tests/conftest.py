@@ -37,9 +37,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("servers"))
 
 
+@pytest.fixture(scope="session")
+def migrated_rows(django_db_setup: None) -> str:
+    """The rows that migrations made (the policy `default`), serialised."""
+    from django.db import connection
+
+    return getattr(connection, "_test_serialized_contents", "[]")
+
+
 @pytest.fixture(autouse=True)
-def keep_migrated_rows(django_db_serialized_rollback: None) -> None:
-    """Rows that migrations made (the policy `default`) are there in transactional tests too."""
+def keep_migrated_rows(request: pytest.FixtureRequest, django_db_serialized_rollback: None) -> None:
+    """They are there in transactional tests too, although each of those empties the database when it ends."""
+    from django.db import connection
+
+    if "db" in request.fixturenames or request.node.get_closest_marker("django_db"):
+        # Beside Playwright's event loop Django makes a second connection, which does not know them.
+        connection._test_serialized_contents = request.getfixturevalue("migrated_rows")  # type: ignore[attr-defined]
 
 
 @pytest.fixture(autouse=True)

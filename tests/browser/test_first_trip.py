@@ -55,7 +55,7 @@ def test_from_the_first_login_to_a_policy_that_the_scheduler_accepts(
 
     # A weight is changed in the form and saved …
     page.goto("/policies/default/?cluster=demo")
-    set_weight(page, "ImageLocality", 100)
+    set_weight(page, "NodeResourcesBalancedAllocation", 10)
     save_policy(page)
 
     # … and another node wins.

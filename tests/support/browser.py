@@ -32,7 +32,7 @@ REPORT_VIOLATIONS = """document.addEventListener('securitypolicyviolation', even
 
 
 @pytest.fixture(scope="session")
-def browser_type_launch_args() -> dict[str, Any]:
+def browser_type_launch_args(migrated_rows: str) -> dict[str, Any]:
     if not CHROMIUM.exists():
         missing("install Debian's chromium")
     # Playwright keeps an event loop in this thread, which Django would take for asynchronous code.
