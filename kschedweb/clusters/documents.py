@@ -50,11 +50,12 @@ class DocumentError(ApplicationError):
 
 @dataclass(frozen=True)
 class Limits:
-    """How large a text may be: bytes, levels of nesting, and values."""
+    """How large a text may be: bytes (of YAML, which is slower to read, fewer), levels of nesting, and values."""
 
     size: int
     depth: int
     nodes: int
+    yaml_size: int = 16 * 1024 * 1024
 
 
 def documents_read(data: str | bytes, limits: Limits) -> list[Any]:
@@ -70,6 +71,10 @@ def documents_read(data: str | bytes, limits: Limits) -> list[Any]:
     start = text.lstrip()[:1]
     if not start:
         raise DocumentError("The text is empty.")
+    if start not in "{[" and len(text) > limits.yaml_size:
+        raise DocumentError(
+            f"This is more than {_size(limits.yaml_size)} of YAML: send it as JSON (kubectl get … -o json).", status=413
+        )
     documents = _json(text, limits) if start in "{[" else _Yaml(text, limits).documents()
     if not documents:
         raise DocumentError("The text holds no document.")

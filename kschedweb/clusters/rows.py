@@ -32,13 +32,18 @@ def rows_of(snapshot: Snapshot, objects: list[Json]) -> tuple[list[NodeRow], lis
     bound = Counter(pod.node_name for pod in pods.values())
     nodes = [node_row(snapshot, engine, node, bound[node.name]) for node in engine.nodes]
     for raw in objects:
-        if raw.get("kind") == "Pod":
+        if raw.get("kind") == "Pod" and pod_key(raw) not in pods:
             try:
                 pod = Pod.read(raw)
             except ObjectError:
                 continue
-            pods.setdefault(pod.key, pod)
+            pods[pod.key] = pod
     return nodes, [pod_row(snapshot, pod) for pod in pods.values()], problems[:MOST_PROBLEMS]
+
+
+def pod_key(raw: Json) -> str:
+    metadata = raw.get("metadata") or {}
+    return f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"
 
 
 def node_row(snapshot: Snapshot, engine: EngineSnapshot, node: Node, pods: int) -> NodeRow:

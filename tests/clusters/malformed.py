@@ -146,13 +146,15 @@ def values() -> Iterator[tuple[str, bytes]]:
 
 def wrong_kinds() -> Iterator[tuple[str, bytes]]:
     singles: tuple[object, ...] = (
-        None, True, 3, 1.5, "text", [], {}, [[]], [None], {"kind": None}, {"kind": "List"}, {"kind": "List", "items": None},
+        None, True, 3, 1.5, "text", [], {}, [[]], [None], {"kind": None}, {"kind": "List"},
+        {"kind": "List", "items": None},
         {"kind": "List", "items": {}}, {"kind": "List", "items": "text"}, {"kind": "List", "items": [3]}, {"kind": 3},
         {"kind": "Secret", "metadata": {"name": "a"}}, {"kind": "Node"}, {"kind": "Node", "metadata": {}},
         {"kind": "Node", "metadata": {"name": ""}}, {"kind": "Node", "metadata": {"name": 3}},
         {"kind": "Node", "metadata": {"name": "../etc"}}, {"kind": "Node", "metadata": {"name": "x" * 300}},
         {"kind": "Node", "apiVersion": "v2", "metadata": {"name": "a"}}, {"kind": "node", "metadata": {"name": "a"}},
-        {"kind": "Pod", "metadata": {"name": "a", "namespace": 3}}, {"kind": "Pod", "metadata": {"name": "a"}, "spec": "x"},
+        {"kind": "Pod", "metadata": {"name": "a", "namespace": 3}},
+        {"kind": "Pod", "metadata": {"name": "a"}, "spec": "x"},
         {"pods": 3}, {"pods": [3], "nodes": "x"}, {"schedulerConfig": {}}, {"nodes": []},
         {"apiVersion": "v1", "kind": "Config", "clusters": []}, {"kind": "Status", "code": 403, "message": "Forbidden"},
     )  # fmt: skip

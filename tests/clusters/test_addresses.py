@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from kschedweb.clusters.addresses import AddressError, Allowlist, embedded, endpoint_check, never, server_split
+from kschedweb.clusters.addresses import (
+    AddressError,
+    Allowlist,
+    Resolver,
+    embedded,
+    endpoint_check,
+    never,
+    server_split,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +26,7 @@ def allowlist(settings: Settings) -> None:
     settings.CLUSTER_ALLOW_INSECURE = False
 
 
-def to(*addresses: str):
+def to(*addresses: str) -> Resolver:
     return lambda host, port: list(addresses)
 
 

@@ -28,6 +28,11 @@ MODELS = (Cluster, Credential, Snapshot, NodeRow, PodRow, Job, AuditEntry)
 MALFORMED = list(malformed())
 
 
+def send(client: APIClient, name: str, body: bytes, kind: str = "application/json") -> Any:
+    """Import ``body`` as the request's body."""
+    return client.generic("POST", f"/api/v1/clusters/import/?name={name}", body, content_type=kind)  # type: ignore[arg-type]
+
+
 def everything() -> dict[str, Any]:
     return {model.__name__: list(model.objects.order_by("pk").values()) for model in MODELS}
 
@@ -55,7 +60,7 @@ def test_every_malformed_upload_is_a_clear_refusal_that_changes_nothing(
             answer = client.post("/api/v1/clusters/import/", {"name": "second", "file": file}, format="multipart")
         else:
             kind = ("application/json", "application/yaml", "application/octet-stream")[index // 2 % 3]
-            answer = client.generic("POST", "/api/v1/clusters/import/?name=second", body, content_type=kind)
+            answer = send(client, "second", body, kind)
         problem = answer.json()
         clear = (
             400 <= answer.status_code < 500
@@ -73,7 +78,7 @@ def test_every_malformed_upload_is_a_clear_refusal_that_changes_nothing(
     ("body", "kind"), [(JSON, "application/json"), (YAML, "application/yaml"), (YAML, "text/plain")]
 )
 def test_a_body_is_imported(api_as: ApiAs, body: bytes, kind: str) -> None:
-    answer = api_as("editor").generic("POST", "/api/v1/clusters/import/?name=second", body, content_type=kind)
+    answer = send(api_as("editor"), "second", body, kind)
     assert answer.status_code == 201
     data = answer.json()
     assert data["cluster"]["name"] == "second"
@@ -97,9 +102,8 @@ def test_several_files_make_one_cluster_and_the_rest_is_listed(api_as: ApiAs) ->
 
 def test_a_name_that_is_taken_is_kept_unless_replacing_is_asked_for(api_as: ApiAs, imported: Cluster) -> None:
     client = api_as("editor")
-    address = "/api/v1/clusters/import/?name=first"
-    assert client.generic("POST", address, JSON, content_type="application/json").status_code == 409
-    again = client.generic("POST", f"{address}&replace=true", JSON, content_type="application/json")
+    assert send(client, "first", JSON).status_code == 409
+    again = send(client, "first&replace=true", JSON)
     assert again.status_code == 200
     assert imported.snapshots.count() == 2
     assert client.get("/api/v1/clusters/first/snapshots/").json()["results"][0]["id"] == again.json()["snapshot"]["id"]
@@ -107,8 +111,7 @@ def test_a_name_that_is_taken_is_kept_unless_replacing_is_asked_for(api_as: ApiA
 
 def test_files_never_replace_a_cluster_that_was_not_imported(api_as: ApiAs) -> None:
     services.demo_load()
-    address = "/api/v1/clusters/import/?name=demo&replace=true"
-    answer = api_as("editor").generic("POST", address, JSON, content_type="application/json")
+    answer = send(api_as("editor"), "demo&replace=true", JSON)
     assert answer.status_code == 409
     assert Snapshot.objects.count() == 1
 
@@ -159,7 +162,7 @@ def test_each_role_may_change_what_it_should(
     allowed = {
         role
         for role in ("viewer", "approver", "editor", "admin")
-        if api_as(role).generic(method, f"/api/v1/{path}", b"{}", content_type="application/json").status_code != 403
+        if api_as(role).generic(method, f"/api/v1/{path}", "{}", content_type="application/json").status_code != 403
     }
     assert allowed == roles
 
@@ -171,7 +174,7 @@ def test_nodes_and_pods_are_filtered_and_ordered(api_as: ApiAs) -> None:
     def found(path: str) -> list[dict[str, Any]]:
         answer = client.get(f"/api/v1/clusters/demo/{path}")
         assert answer.status_code == 200, answer.data
-        return answer.json()["results"]
+        return list(answer.json()["results"])
 
     nodes = found("nodes/?limit=100")
     assert len(nodes) == 60
@@ -282,9 +285,7 @@ def test_a_connection_that_is_refused_says_where(
     api_as: ApiAs, settings: Settings, given: dict[str, str], path: str
 ) -> None:
     settings.CLUSTER_ALLOWLIST = ["127.0.0.0/8"]
-    answer = api_as("admin").generic(
-        "POST", "/api/v1/clusters/", json.dumps(given).encode(), content_type="application/json"
-    )
+    answer = api_as("admin").generic("POST", "/api/v1/clusters/", json.dumps(given), content_type="application/json")
     assert answer.status_code == 400, answer.content
     assert not path or path in [error["path"] for error in answer.json()["errors"]]
     assert not Cluster.objects.exists()
@@ -310,9 +311,7 @@ def test_pods_without_a_good_shape_reach_no_row(api_as: ApiAs) -> None:
     odd["status"] = {"phase": 3, "conditions": [{"type": "PodScheduled", "status": "False", "message": 5}]}
     odd["spec"]["priority"] = 2**40
     body = json.dumps([node(), odd]).encode()
-    answer = api_as("editor").generic(
-        "POST", "/api/v1/clusters/import/?name=second", body, content_type="application/json"
-    )
+    answer = send(api_as("editor"), "second", body)
     assert answer.status_code == 201
     row = PodRow.objects.get()
     assert (row.phase, row.message, row.created_at, row.priority) == ("", "", None, 2**31 - 1)

@@ -148,7 +148,7 @@ def test_a_closed_port_says_that_it_cannot_be_reached(odd_server: OddServer) -> 
     odd_server.server.server_close()
     with (
         Client.open(Secret(server=f"http://127.0.0.1:{port}", token="x")) as client,
-        pytest.raises(ClusterError, match="cannot be reached|in time|broke off"),
+        pytest.raises(ClusterError, match=r"cannot be reached|in time|broke off"),
     ):
         client.get("/version")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 
 from kschedweb.clusters.documents import DocumentError, Limits, documents_read
 
-LIMITS = Limits(size=1_000_000, depth=20, nodes=10_000)
+LIMITS = Limits(size=1_000_000, depth=20, nodes=10_000, yaml_size=500_000)
 
-texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=20)
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
 scalars = st.one_of(
     st.none(),
     st.booleans(),
@@ -119,6 +120,7 @@ def test_windows_marks_are_understood() -> None:
         (b"\x1f\x8b\x08\x00", "gzip file"),
         (b"PK\x03\x04rest", "zip file"),
         (b"x" * 1_000_001, "larger than 976 KiB"),
+        (b"x" * 500_001, "488 KiB of YAML: send it as JSON"),
     ],
 )
 def test_a_refusal_says_what_and_where(data: bytes, message: str) -> None:
@@ -136,7 +138,5 @@ def test_many_aliases_cost_nothing() -> None:
 
 @given(st.binary(max_size=200))
 def test_no_bytes_break_the_reader(data: bytes) -> None:
-    try:
-        documents_read(data, LIMITS)
-    except DocumentError as error:
-        assert error.detail
+    with contextlib.suppress(DocumentError):
+        assert documents_read(data, LIMITS)

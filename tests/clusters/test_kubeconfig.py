@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kschedweb.clusters.credentials import Secret
 from kschedweb.clusters.kubeconfig import KubeconfigError, kubeconfig_contexts, kubeconfig_read
 
 CA = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
@@ -28,7 +29,7 @@ def kubeconfig(
     }
 
 
-def read(document: dict[str, Any], context: str = ""):
+def read(document: dict[str, Any], context: str = "") -> Secret:
     return kubeconfig_read(yaml.safe_dump(document), context)
 
 

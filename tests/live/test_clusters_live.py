@@ -336,7 +336,7 @@ def test_a_server_that_stops_midway_leaves_the_last_snapshot(plane: ControlPlane
         other.create_nodes([node("only")])
         cluster, _ = by_token(other, name="dying")
         good = services.snapshot_read(cluster=cluster, step=silent)
-    with pytest.raises(ApplicationError, match="cannot be reached|broke off|in time"):
+    with pytest.raises(ApplicationError, match=r"cannot be reached|broke off|in time"):
         services.snapshot_read(cluster=cluster, step=silent)
     cluster.refresh_from_db()
     assert cluster.refresh_error
