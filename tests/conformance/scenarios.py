@@ -308,6 +308,7 @@ class Maker:
         return {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "KubeSchedulerConfiguration",
+            "parallelism": 1,  # so that ties and the nodes sampled can be repeated
             "profiles": [profile],
         }
 

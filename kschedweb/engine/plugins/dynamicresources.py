@@ -1,4 +1,7 @@
-"""DynamicResources scores 0 for pods without resource claims, as kube-scheduler's does."""
+"""DynamicResources has nothing to say about pods without resource claims; claims are not simulated yet.
+
+A pod with claims ends the cycle with an error that names them: kschedweb never guesses which devices a claim gets.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.columns import Ints, Rows
-from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.status import SKIP, CycleError
+from kschedweb.engine.objects.access import mapping, objects
 
 
 class DynamicResources:
@@ -15,6 +20,15 @@ class DynamicResources:
 
     def __init__(self, args: dict[str, Any]) -> None:
         pass
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        claims = [str(claim.get("name")) for claim in objects(mapping(cycle.pod.raw, "spec"), "resourceClaims")]
+        if claims:
+            raise CycleError(f"outside the simulation: the pod uses resource claims ({', '.join(claims)})")
+        return PreFilterResult(SKIP)
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        return Verdicts.uniform(cycle.size(rows))
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         return np.zeros(cycle.size(rows), dtype=np.int64)
