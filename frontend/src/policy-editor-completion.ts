@@ -13,6 +13,7 @@ export interface Schema {
   properties?: Record<string, Schema>;
   items?: Schema;
   anyOf?: Schema[];
+  const?: unknown;
 }
 
 interface Place {
@@ -71,11 +72,16 @@ function placeOf(doc: Text, number: number, indent: number, startsItem: boolean)
 
 function resolve(root: Schema, schema: Schema | undefined): Schema | undefined {
   let current = schema;
-  for (let step = 0; current?.$ref && step < 10; step++) {
-    current = current.$ref.replace(/^#\//, "").split("/").reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], root) as Schema;
+  for (let step = 0; current && (current.$ref || current.items) && step < 20; step++) {
+    const target: Schema | undefined = current.items ?? follow(root, current.$ref ?? "");
+    current = target;
   }
-  while (current?.items) current = resolve(root, current.items);
   return current;
+}
+
+function follow(root: Schema, reference: string): Schema | undefined {
+  const keys = reference.replace(/^#\//, "").split("/");
+  return keys.reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], root) as Schema | undefined;
 }
 
 function schemaAt(root: Schema, path: string[], plugin: string): Schema | undefined {
@@ -115,17 +121,14 @@ function keyOption(root: Schema, key: string, property: Schema): Completion {
   return { label: key, apply: nested ? `${key}:` : `${key}: `, type: "property", info: property.description ?? schema?.description ?? "", ...base };
 }
 
-function values(root: Schema, schema: Schema | undefined, path: string[], key: string): Completion[] {
-  const property = schema?.properties?.[key];
-  const target = resolve(root, property);
-  const listed = property?.enum ?? target?.enum ?? (target?.type === "boolean" ? [true, false] : (property?.examples ?? []));
-  const options = listed.filter((value) => typeof value !== "object").map((value) => ({ label: words(value), type: "enum" }));
-  const parent = path.at(-1) ?? "";
-  if (key === "name" && options.length === 0 && ["enabled", "disabled", "pluginConfig"].includes(parent)) {
-    const known = Object.keys(root.$defs ?? {}).filter((name) => name.endsWith("Args"));
-    return known.map((name) => ({ label: name.slice(0, -4), type: "class" }));
+function values(root: Schema, schema: Schema | undefined, key: string): Completion[] {
+  const target = resolve(root, schema?.properties?.[key]);
+  const named = (target?.anyOf ?? []).filter((one) => one.const !== undefined);
+  if (named.length) {
+    return named.map((one) => ({ label: one.const === "*" ? '"*"' : words(one.const), type: "class", info: one.description ?? "" }));
   }
-  return options;
+  const listed = target?.enum ?? (target?.type === "boolean" ? [true, false] : (target?.examples ?? []));
+  return listed.filter((value) => typeof value !== "object").map((value) => ({ label: words(value), type: "enum" }));
 }
 
 function complete(context: CompletionContext, root: Schema): CompletionResult | null {
@@ -139,7 +142,7 @@ function complete(context: CompletionContext, root: Schema): CompletionResult | 
   const rest = before.slice(indent);
   const value = /^(["']?)([\w./-]+)\1\s*:\s+(["']?)([\w./*-]*)$/.exec(rest);
   if (value) {
-    const options = values(root, schema, path, value[2] ?? "");
+    const options = values(root, schema, value[2] ?? "");
     return options.length ? { from: context.pos - (value[4] ?? "").length, options, validFor: /^[\w./*-]*$/ } : null;
   }
   if (!/^[\w-]*$/.test(rest) || (!rest && !context.explicit)) return null;

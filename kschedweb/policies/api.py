@@ -255,7 +255,7 @@ class RevisionDetail(APIView):
 class RevisionDocument(APIView):
     action_required = Action.VIEW
 
-    @extend_schema(responses={(200, "application/yaml"): OpenApiTypes.STR})
+    @extend_schema(responses={(200, "application/yaml"): OpenApiTypes.OBJECT})
     def get(self, request: ApiRequest, name: str, number: int) -> HttpResponse:
         """The document as kube-scheduler's `--config` takes it: YAML as it was saved, comments and all."""
         return document_response(selectors.revision_get(selectors.policy_get(name), number))

@@ -153,7 +153,7 @@ def overlay(old: Any, new: Any, current: Any) -> Any:
     if isinstance(old, list) and isinstance(new, list) and isinstance(current, list) and len(old) == len(current):
         return [_overlay_row(old, item, current, index) for index, item in enumerate(new)]
     if not isinstance(new, dict) or not isinstance(old, dict) or not isinstance(current, dict):
-        return deepcopy(new)
+        return ABSENT if new is ABSENT else deepcopy(new)
     merged = dict(current)
     for key in [*new, *(key for key in old if key not in new)]:
         value = overlay(old.get(key, ABSENT), new.get(key, ABSENT), current.get(key, ABSENT))

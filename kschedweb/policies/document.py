@@ -78,8 +78,13 @@ class Document:
 
 
 def normalised(text: str) -> str:
-    """``text`` as it is kept: no byte order mark, line ends as on Linux, one newline at the end."""
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    """``text`` without what only transport put in: byte order mark and the line ends of forms."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def kept(text: str) -> str:
+    """``text`` as it is saved: its last line ends like the others."""
+    text = normalised(text)
     return text if not text or text.endswith("\n") else text + "\n"
 
 
@@ -131,7 +136,9 @@ def _refused(event: yaml.Event, message: str) -> DocumentError:
 def _syntax_problem(error: yaml.MarkedYAMLError) -> Problem:
     mark = error.problem_mark or error.context_mark
     words = ": ".join(part for part in (error.context, error.problem) if part)
-    return Problem(f"This is not YAML: {words}.", line=mark.line + 1 if mark else 1, column=mark.column + 1 if mark else 1)
+    return Problem(
+        f"This is not YAML: {words}.", line=mark.line + 1 if mark else 1, column=mark.column + 1 if mark else 1
+    )
 
 
 def _child(node: yaml.Node | None, key: str | int) -> tuple[yaml.Node | None, yaml.Node] | None:

@@ -20,6 +20,7 @@ from kschedweb.policies.arguments import ABSENT, Field
 from kschedweb.policies.document import Path, Problem, parse
 from kschedweb.policies.edits import rewrite
 from kschedweb.policies.switches import (
+    Effective,
     as_dict,
     as_list,
     default_weight,
@@ -106,12 +107,13 @@ def build(data: Any, index: int, problems: list[Problem]) -> ProfileForm:
     index = min(max(index, 0), len(profiles) - 1)
     profile = as_dict(profiles[index])
     base: Path = ("profiles", index)
+    now = effective(profile.get("plugins"))
     form = ProfileForm(
         index,
         [str(as_dict(item).get("schedulerName") or "default-scheduler") for item in profiles[:PROFILE_LIMIT]],
         _plain_fields("general", as_dict(data), GENERAL, (), "KubeSchedulerConfiguration"),
         _plain_fields("profile", profile, PROFILE, base, "KubeSchedulerProfile"),
-        [_plugin_row(name, profile, base) for name in plugin_names()],
+        [_plugin_row(name, profile, base, now) for name in plugin_names()],
     )
     _place(form, problems)
     return form
@@ -128,16 +130,15 @@ def apply(text: str, base: str, posted: Posted, index: int) -> str:
     profiles = as_list(target.get("profiles"))
     shown_profiles = as_list(shown.get("profiles"))
     shown_profile = as_dict(shown_profiles[index]) if index < len(shown_profiles) else {}
-    profile = deepcopy(as_dict(profiles[index])) if index < len(profiles) else {}
-    _write_plain(profile, shown_profile, posted, "profile", PROFILE, "KubeSchedulerProfile")
+    profile = as_dict(profiles[index]) if index < len(profiles) else {}
+    changed = deepcopy(profile)
+    _write_plain(changed, shown_profile, posted, "profile", PROFILE, "KubeSchedulerProfile")
+    shown_points = effective(shown_profile.get("plugins"))
     for name in plugin_names():
-        _write_plugin(profile, shown_profile, posted, name)
-    if profile or index < len(profiles):
-        profiles = [*profiles[:index], profile, *profiles[index + 1 :]]
-        target["profiles"] = profiles
-    if target == data:
-        return text
-    return rewrite(text, target)
+        _write_plugin(changed, shown_profile, shown_points, posted, name)
+    if changed != profile:
+        target["profiles"] = [*profiles[:index], changed, *profiles[index + 1 :]]
+    return text if target == as_dict(data) else rewrite(text, target)
 
 
 def add_profile(text: str) -> str:
@@ -167,8 +168,7 @@ def reset(text: str, index: int, plugin: str) -> str:
     if plugin not in plugin_names() or index >= len(profiles):
         return text
     profile = deepcopy(as_dict(profiles[index]))
-    default = effective({})
-    points = frozenset(point for point in points_of(plugin) if plugin in default[point])
+    points = frozenset(point for point in points_of(plugin) if plugin in default_points()[point])
     _write_switches(profile, plugin, points, "", True)
     _write_arguments(profile, plugin, ABSENT)
     return rewrite(text, data | {"profiles": [*profiles[:index], profile, *profiles[index + 1 :]]})
@@ -178,7 +178,8 @@ def reset(text: str, index: int, plugin: str) -> str:
 
 
 @cache
-def default_points() -> dict[str, dict[str, int]]:
+def default_points() -> Effective:
+    """What runs where a document says nothing."""
     return effective({})
 
 
@@ -221,15 +222,20 @@ def _plain_fields(
     schema = _schema_of(definition)
     return [
         arguments.form_field(
-            schema[name], f"{prefix}.{name}", name, values.get(name, ABSENT), schema[name].get("default", ABSENT), (*path, name)
+            schema[name],
+            f"{prefix}.{name}",
+            name,
+            values.get(name, ABSENT),
+            schema[name].get("default", ABSENT),
+            (*path, name),
         )
         for name in names
     ]
 
 
-def _plugin_row(name: str, profile: dict[str, Any], base: Path) -> PluginRow:
+def _plugin_row(name: str, profile: dict[str, Any], base: Path, now: Effective) -> PluginRow:
     plugins = profile.get("plugins")
-    now, default = effective(plugins), effective({})
+    default = default_points()
     switches = [
         Switch(point, f"on.{name}.{point}", name in now[point], name in default[point]) for point in points_of(name)
     ]
@@ -323,9 +329,10 @@ def _write_plain(
             target[name] = new
 
 
-def _write_plugin(profile: dict[str, Any], shown: dict[str, Any], posted: Posted, name: str) -> None:
+def _write_plugin(
+    profile: dict[str, Any], shown: dict[str, Any], shown_now: Effective, posted: Posted, name: str
+) -> None:
     points = frozenset(point for point in EXTENSION_POINTS if f"on.{name}.{point}" in posted)
-    shown_now = effective(shown.get("plugins"))
     shown_points = frozenset(point for point in EXTENSION_POINTS if name in shown_now[point])
     weight = posted.get(f"weight.{name}", "").strip()
     shown_weight = _weight_entry(shown.get("plugins"), name)[0]

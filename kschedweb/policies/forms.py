@@ -25,7 +25,9 @@ class PolicyCreateForm(forms.Form):
         help_text="Its newest revision. “default” is what kube-scheduler does where nothing is configured.",
     )
     file = forms.FileField(
-        required=False, label="Or upload a file", help_text="A KubeSchedulerConfiguration v1, YAML or JSON, up to 1 MiB."
+        required=False,
+        label="Or upload a file",
+        help_text="A KubeSchedulerConfiguration v1, YAML or JSON, up to 1 MiB.",
     )
     document = forms.CharField(
         required=False,

@@ -51,7 +51,9 @@ def revision_get(policy: Policy, number: int | None = None) -> Revision:
     else:
         found = revisions.filter(number=number).first() if 0 < number <= _NUMBER_LIMIT else None
     if found is None:
-        raise Http404(f"Policy {policy.name} has no revision {number}." if number else f"Policy {policy.name} is empty.")
+        raise Http404(
+            f"Policy {policy.name} has no revision {number}." if number else f"Policy {policy.name} is empty."
+        )
     return found
 
 

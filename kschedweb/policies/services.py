@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from kschedweb.accounts import audit
 from kschedweb.engine import config
 from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound, PreconditionFailed, Unprocessable
-from kschedweb.policies.document import normalised
+from kschedweb.policies.document import kept
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.selectors import DEFAULT_POLICY
 from kschedweb.policies.validation import check
@@ -31,13 +31,15 @@ RESERVED = frozenset({"new", "validate"})
 class InvalidDocument(Unprocessable):
     """The document is not one that kube-scheduler takes; ``errors`` have ``line`` and ``column`` as well."""
 
-    def __init__(self, problems: Iterable[Problem], detail: str = "kube-scheduler would not take this document.") -> None:
+    def __init__(
+        self, problems: Iterable[Problem], detail: str = "kube-scheduler would not take this document."
+    ) -> None:
         super().__init__(detail, errors=[cast("FieldProblem", problem.as_dict()) for problem in problems])
 
 
 def document_checked(document: str) -> str:
     """``document`` as it is kept; :class:`InvalidDocument` with every problem at its line otherwise."""
-    text = normalised(document)
+    text = kept(document)
     checked = check(text)
     if not checked.valid:
         raise InvalidDocument(checked.errors)
@@ -48,9 +50,7 @@ def document_checked(document: str) -> str:
 
 
 @transaction.atomic
-def policy_create(
-    *, name: str, document: str, author: User | None, description: str = "", comment: str = ""
-) -> Policy:
+def policy_create(*, name: str, document: str, author: User | None, description: str = "", comment: str = "") -> Policy:
     """A policy with its revision 1; ``Conflict`` where the name is taken."""
     if not NAME.fullmatch(name) or name in RESERVED:
         problem: FieldProblem = {"path": "name", "message": NAME_HELP}

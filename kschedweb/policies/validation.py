@@ -96,4 +96,6 @@ def _secrets(document: Document) -> Iterator[Problem]:
     for index, extender in enumerate(as_list(as_dict(document.data).get("extenders"))):
         if as_dict(as_dict(extender).get("tlsConfig")).get("keyData"):
             path = f"extenders[{index}].tlsConfig.keyData"
-            yield _problem(f"{path}: a private key cannot be saved here, since all can read it: use keyFile", path, document)
+            yield _problem(
+                f"{path}: a private key cannot be saved here, since all can read it: use keyFile", path, document
+            )

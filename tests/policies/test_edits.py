@@ -47,7 +47,9 @@ SCALARS = st.one_of(
     st.booleans(),
     st.integers(-5, 10_000),
     st.floats(-9, 9).map(lambda number: round(number, 2)),
-    st.sampled_from(["", "yes", "null", "1", "0x10", "- a", "a: b", "#no", "ü", "two\nlines\n", "NodePorts", "1e3", "~"]),
+    st.sampled_from(
+        ["", "yes", "null", "1", "0x10", "- a", "a: b", "#no", "ü", "two\nlines\n", "NodePorts", "1e3", "~"]
+    ),
     st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=8),
 )
 VALUES = st.recursive(
@@ -140,7 +142,9 @@ def test_whole_line_comments_outside_the_changed_value_survive(
     before: dict[str, Any], value: Any, data: st.DataObject
 ) -> None:
     lines = edits._dump(before, 2).splitlines()
-    quoted = any(line.count('"') % 2 or line.count("'") % 2 or line.rstrip().endswith(("|", ">", "|-")) for line in lines)
+    quoted = any(
+        line.count('"') % 2 or line.count("'") % 2 or line.rstrip().endswith(("|", ">", "|-")) for line in lines
+    )
     if quoted:
         return
     text = "".join(f"# comment {index};\n{line}\n" for index, line in enumerate(lines))

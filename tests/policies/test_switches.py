@@ -23,7 +23,9 @@ def usable(point: str) -> list[str]:
 @st.composite
 def plugin_sets(draw: st.DrawFn) -> dict[str, Any]:
     """``plugins`` of a profile as people write them, wild but well-formed."""
-    points = draw(st.lists(st.sampled_from([p for p in (*EXTENSION_POINTS, "multiPoint") if usable(p)]), unique=True, max_size=4))
+    points = draw(
+        st.lists(st.sampled_from([p for p in (*EXTENSION_POINTS, "multiPoint") if usable(p)]), unique=True, max_size=4)
+    )
     result = {}
     for point in points:
         names = st.sampled_from(usable(point))
@@ -97,7 +99,9 @@ def load_points(plugins: dict[str, Any]) -> dict[str, list[str]]:
 def test_one_point_is_disabled_where_it_is_and_all_of_them_in_multi_point() -> None:
     some = frozenset(points_of("NodeAffinity")) - {"score"}
     assert with_plugin({}, "NodeAffinity", some, None) == {"score": {"disabled": [{"name": "NodeAffinity"}]}}
-    assert with_plugin({}, "NodeAffinity", frozenset(), None) == {"multiPoint": {"disabled": [{"name": "NodeAffinity"}]}}
+    assert with_plugin({}, "NodeAffinity", frozenset(), None) == {
+        "multiPoint": {"disabled": [{"name": "NodeAffinity"}]}
+    }
 
 
 def test_malformed_plugins_count_as_none() -> None:
