@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from kschedweb.engine import Explanation, Pod
     from kschedweb.playground.services import Case
 
-PAGE_SIZE = 200
+# The longest matrix on one page, and how long its pages are where it is longer.
+ONE_PAGE, PAGE_SIZE = 200, 100
 BEST, PRE_FILTER = "feasible", "prefilter"
 
 
@@ -278,6 +279,11 @@ class Decision:
         """The plugin that gave the best node most of its lead."""
         column = max(self.explanation.scores, key=lambda item: int(item.weighted[first] - item.weighted[second]))
         return column.plugin
+
+
+def page_size(rows: int) -> int:
+    """How many rows of a matrix with ``rows`` of them one page shows."""
+    return ONE_PAGE if rows <= ONE_PAGE else PAGE_SIZE
 
 
 def histogram(explanation: Explanation) -> list[tuple[str, int]]:

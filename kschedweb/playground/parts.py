@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     from kschedweb.engine import Status
@@ -57,6 +58,11 @@ class Row:
     reading: Reading | None = None
     other: int | None = None
     difference: int | None = None
+
+    @property
+    def link(self) -> str:
+        """The node's name as part of an address."""
+        return quote(self.node, safe="")
 
     @property
     def behind(self) -> int:

@@ -166,12 +166,13 @@ def _case(engine: EngineSnapshot, pod_key: str, scheduler: Scheduler) -> Case:
         pod = engine.pod(pod_key)
     except KeyError:
         raise NotFound(f"The snapshot has no pod {pod_key} that a scheduler would look at.") from None
-    if pod.node_name:
+    bound_to = pod.node_name
+    if bound_to:
         engine = engine.copy()
-        engine.remove_pod(pod_key)
+        pod = engine.remove_pod(pod_key).on("")
         scheduler = Scheduler(engine, scheduler.configuration)
     try:
         explanation = scheduler.explain(pod)
     except CycleError as error:
         raise Unprocessable(f"The scheduling cycle of {pod_key} fails: {error}") from None
-    return Case(engine, pod, scheduler, explanation, pod.node_name)
+    return Case(engine, pod, scheduler, explanation, bound_to)

@@ -9,5 +9,4 @@ from kschedweb.playground import views
 urlpatterns = [
     path("decision/<slug:cluster>/<str:namespace>/<str:pod>/", views.decision, name="decision"),
     path("decision/<slug:cluster>/<str:namespace>/<str:pod>/nodes/", views.node_names, name="decision-nodes"),
-    path("decision/<slug:cluster>/<str:namespace>/<str:pod>/cell/", views.cell, name="decision-cell"),
 ]

@@ -1,4 +1,4 @@
-"""The decision page and the two fragments that it asks for while it is open."""
+"""The decision page and the node names that it suggests."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from urllib.parse import urlencode
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.errors import ApplicationError
 from kschedweb.playground import arithmetic, figures, selectors, services
-from kschedweb.playground.decision import PAGE_SIZE, Decision
+from kschedweb.playground.decision import Decision, page_size
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -30,8 +30,12 @@ SUGGESTIONS = 20
 
 @require_safe
 @requires(Action.VIEW)
+@vary_on_headers("HX-Request")
 def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
-    """Why a pod lands where it lands: sentence, funnel, matrix, figure, one node, one cell."""
+    """Why a pod lands where it lands: sentence, funnel, matrix, figure, one node, one cell.
+
+    A click on a cell asks htmx for the same address, and gets the cell's arithmetic alone.
+    """
     snapshot, revision = _asked(request, cluster)
     key = f"{namespace}/{pod}"
     context = {
@@ -48,9 +52,12 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
         if error.status == 404:
             raise
         return render(request, "playground/failed.html", {**context, "error": error}, status=200)
+    if getattr(request, "htmx", False) and request.htmx.target == "cell":  # type: ignore[attr-defined]
+        return render(request, "playground/arithmetic.html", _cell(request, Decision(case)))
     against = _against(request, snapshot, key)
     found = Decision(case, against[1] if against else None)
-    page = Paginator(found.positions(request.GET.get("stage", "")), PAGE_SIZE).get_page(request.GET.get("page"))
+    positions = found.positions(request.GET.get("stage", ""))
+    page = Paginator(positions, page_size(len(positions))).get_page(request.GET.get("page"))
     context |= {
         "decision": found,
         "explanation": found.explanation,
@@ -66,20 +73,11 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
         "other": Decision(against[1]).answer() if against else None,
         "same": against is not None and _choice(case) == _choice(against[1]),
         "choices": selectors.revisions_to_compare(),
-        **_links(request, cluster, namespace, pod),
+        **_links(request),
         **_node(request, found),
         **_cell(request, found),
     }
     return render(request, "playground/decision.html", context)
-
-
-@require_safe
-@requires(Action.VIEW)
-def cell(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
-    """The arithmetic of one cell, as a fragment; the page renders the same from ?node= and ?cell=."""
-    snapshot, revision = _asked(request, cluster)
-    found = Decision(services.case(snapshot, f"{namespace}/{pod}", revision))
-    return render(request, "playground/arithmetic.html", _cell(request, found))
 
 
 @require_safe
@@ -116,13 +114,12 @@ def _choice(case: Case) -> str | None:
     return None if chosen is None else case.explanation.nodes[chosen]
 
 
-def _links(request: HttpRequest, cluster: str, namespace: str, pod: str) -> dict[str, object]:
+def _links(request: HttpRequest) -> dict[str, object]:
     """What the page's own links and forms carry on from its address."""
     asked = {name: value for name, value in request.GET.items() if value}
     cells = {name: value for name, value in asked.items() if name not in ("node", "cell")}
     return {
         "base_query": f"{urlencode(cells)}&" if cells else "",
-        "cell_url": reverse("decision-cell", args=[cluster, namespace, pod]),
         "kept": cells,
         "kept_for_compare": {name: value for name, value in asked.items() if name not in ("against", "page")},
     }

@@ -103,6 +103,8 @@ def test_a_bound_pod_is_explained_as_if_it_were_not_bound_and_says_so(demo: Snap
     assert row.node in Decision(case).answer().details[0]
     shared = services.engine_snapshot(demo)
     assert case.snapshot.pod_count.sum() == shared.pod_count.sum() - 1
+    # The node it is on does not narrow where it could go.
+    assert len(case.explanation.feasible) > 1
 
 
 def test_the_figure_is_valid_plotly_and_has_the_numbers_of_its_table(decisions: list[Decision]) -> None:

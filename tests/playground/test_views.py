@@ -60,7 +60,8 @@ def test_an_unknown_node_is_said_beside_the_field(viewer_client: Client) -> None
 def test_the_arithmetic_of_a_cell_is_on_the_page_and_in_the_fragment(viewer_client: Client) -> None:
     asked = {"node": "gpu-a-2", "cell": "NodeResourcesFit"}
     page = text(viewer_client.get(ADDRESS.format("ml/notebook"), asked))
-    fragment = text(viewer_client.get(ADDRESS.format("ml/notebook") + "cell/", asked))
+    headers = {"HX-Request": "true", "HX-Target": "cell"}
+    fragment = text(viewer_client.get(ADDRESS.format("ml/notebook"), asked, headers=headers))
     assert "NodeResourcesFit on gpu-a-2, worked out" in fragment
     assert fragment.strip() in page
 

@@ -1,0 +1,141 @@
+"""The decision page and the frame in the real browser: palette, cells, charts, themes, phones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.clusters.services import demo_load
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+PageAs = Callable[..., "Page"]
+NOTEBOOK = "/decision/demo/ml/notebook/"
+
+
+@pytest.fixture(autouse=True)
+def demo(transactional_db: None) -> None:
+    demo_load()
+
+
+def drawn(page: Page) -> Any:
+    page.wait_for_selector("[data-figure] .main-svg")
+    return page.locator("[data-figure] .main-svg").first
+
+
+def test_a_click_on_a_cell_shows_its_arithmetic_and_the_address_leads_back_to_it(page_as: PageAs) -> None:
+    page = page_as("viewer")
+    page.goto(NOTEBOOK)
+    drawn(page)
+    page.locator("tr.chosen td.score a").nth(1).click()
+    page.wait_for_selector("#cell .arithmetic")
+    assert "NodeResourcesFit on gpu-a-2, worked out" in page.locator("#cell").inner_text()
+    assert re.search(r"node=gpu-a-2&cell=NodeResourcesFit", page.url)
+    assert page.locator("h1").count() == 1
+    page.reload()
+    assert "NodeResourcesFit on gpu-a-2, worked out" in page.locator("#cell").inner_text()
+    page.go_back()
+    page.wait_for_selector("#matrix")
+    assert page.locator("#cell .arithmetic").count() == 0
+
+
+def test_the_chart_takes_its_colours_from_the_theme_and_changes_with_it(page_as: PageAs) -> None:
+    page = page_as("viewer")
+    page.goto(NOTEBOOK)
+    drawn(page)
+
+    def colour() -> str:
+        return str(page.evaluate("getComputedStyle(document.querySelector('[data-figure] .ytick text')).fill"))
+
+    light = colour()
+    page.locator("summary:has([aria-label=Theme])").click()
+    page.locator("button[name=theme][value=dark]").click()
+    page.wait_for_function(
+        "light => getComputedStyle(document.querySelector('[data-figure] .ytick text')).fill !== light", arg=light
+    )
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    page.reload()
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+
+
+def test_the_palette_finds_a_pod_by_keyboard_alone(page_as: PageAs) -> None:
+    page = page_as("viewer")
+    page.goto("/")
+    page.keyboard.press("Control+k")
+    page.locator("#palette input").wait_for()
+    page.keyboard.type("cube-b")
+    page.locator("#palette .results a", has_text="analytics/cube-builder").wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/decision/demo/analytics/cube-builder/")
+    assert "cube-builder is pending" in page.locator("h1").inner_text()
+
+
+def test_single_keys_can_be_turned_off(page_as: PageAs) -> None:
+    page = page_as("viewer")
+    page.goto("/")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.className") == "searchbox"
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("?")
+    page.locator("#single-keys").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    assert not page.locator("#shortcuts").is_visible()
+
+
+def test_node_names_are_suggested_while_typing(page_as: PageAs) -> None:
+    page = page_as("viewer")
+    page.goto(NOTEBOOK)
+    page.locator("#why-node").press_sequentially("gpu-b")
+    page.wait_for_selector("#node-names option[value=gpu-b-1]", state="attached")
+    page.locator("#why-node").fill("memory-a-1")
+    page.locator("#why button").click()
+    page.wait_for_selector(".verdicts")
+    assert "node(s) had untolerated taint(s)" in page.locator(".verdicts .decisive").inner_text()
+
+
+def test_the_choosers_change_the_page_and_stay_in_the_address(page_as: PageAs) -> None:
+    page = page_as("viewer")
+    page.goto("/pods/?pending=true")
+    page.locator(".bar select[name=namespace]").select_option("ml")
+    page.wait_for_url("**namespace=ml**")
+    assert page.locator("tbody tr").count() > 0
+    assert set(page.locator("tbody td[data-label=Namespace]").all_inner_texts()) == {"ml"}
+
+
+@pytest.mark.parametrize(
+    "address", ["/", "/nodes/", "/pods/", NOTEBOOK, "/decision/demo/analytics/wide-join/", "/search/?q=gpu"]
+)
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_pages_fit_a_phone_and_axe_finds_nothing(
+    page_as: PageAs, axe: Callable[[Page], None], address: str, dark: bool
+) -> None:
+    page = page_as("viewer", width=390, dark=dark)
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    axe(page)
+
+
+def test_the_drawer_opens_on_a_phone(page_as: PageAs) -> None:
+    page = page_as("viewer", width=390)
+    page.goto("/")
+    assert not page.locator("#rail").is_visible()
+    page.get_by_role("button", name="Menu").click()
+    page.locator("#rail a", has_text="Nodes").click()
+    page.wait_for_url("**/nodes/**")
+
+
+def test_everything_reads_without_javascript(page_as: PageAs) -> None:
+    page = page_as("viewer", javascript=False)
+    page.goto(f"{NOTEBOOK}?stage=feasible")
+    page.locator("tr.chosen td.score a").nth(1).click()
+    assert "NodeResourcesFit on gpu-a-2, worked out" in page.locator("#cell").inner_text()
+    page.goto("/pods/")
+    page.locator(".bar select[name=namespace]").select_option("ml")
+    page.locator(".bar button.no-js").first.click()
+    assert "namespace=ml" in page.url
