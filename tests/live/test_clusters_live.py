@@ -13,7 +13,7 @@ import pytest
 import yaml
 from pytest_django import Settings
 
-from kschedweb.clusters import reader, selectors, services
+from kschedweb.clusters import reader, selectors, services, sources, tasks
 from kschedweb.clusters.client import Client, ClusterError, Gone
 from kschedweb.clusters.credentials import Secret, credential_open
 from kschedweb.clusters.kinds import BY_NAME
@@ -125,6 +125,44 @@ def test_connecting_by_kubeconfig_with_a_name_in_the_certificate(plane: ControlP
     )
     assert credential_open(cluster).tls_server_name == "kubernetes.default.svc"
     assert services.snapshot_read(cluster=cluster, step=silent).counts["Pod"] == 3
+
+
+def test_the_service_account_of_the_own_pod_is_read_anew_each_time(
+    plane: ControlPlane, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Settings
+) -> None:
+    settings.CLUSTER_ALLOWLIST = []
+    monkeypatch.setattr(sources, "SERVICE_ACCOUNT", tmp_path)
+    with pytest.raises(ApplicationError, match="does not run in a cluster"):
+        services.cluster_connect(user=None, name="own", source="in-cluster")
+    (tmp_path / "token").write_text(plane.tokens["reader"] + "\n")
+    (tmp_path / "ca.crt").write_text(plane.ca)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(plane.port))
+    cluster, _ = services.cluster_connect(user=None, name="own", source="in-cluster")
+    assert not Credential.objects.exists()
+    assert services.snapshot_read(cluster=cluster, step=silent).counts["Pod"] == 3
+    (tmp_path / "token").write_text("expired")
+    with pytest.raises(ClusterError, match="does not accept"):
+        services.snapshot_read(cluster=cluster, step=silent)
+    (tmp_path / "token").write_text(plane.tokens["admin"])
+    assert services.snapshot_read(cluster=cluster, step=silent).counts["Pod"] == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_job_that_reads_a_cluster_reports_and_ends(plane: ControlPlane) -> None:
+    cluster, job = by_token(plane)
+    tasks.refresh.run(str(job.pk))
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("succeeded", "")
+    assert job.result["counts"]["Node"] == 3
+    assert job.result["cluster"] == "live"
+    again = services.cluster_refresh(user=None, cluster=cluster)
+    assert again.pk != job.pk
+    Credential.objects.all().delete()
+    tasks.refresh.run(str(again.pk))
+    again.refresh_from_db()
+    assert again.state == "failed"
+    assert "no stored credentials" in again.error
 
 
 def test_a_token_with_few_rights_shows_what_is_missing_and_what_it_costs(plane: ControlPlane) -> None:
