@@ -51,18 +51,26 @@ def read(text: str) -> Source:
 
 
 def _events(text: str, yaml: Any) -> Iterator[Any]:
-    """Return the events of the first document, all of it parsed: syntax errors come before any other."""
+    """Return the events of the first document, all of it parsed: syntax errors come before any other.
+
+    Depth is watched while parsing, whose effort grows with its square.
+    """
     events: list[Any] = []
     anchors: set[str] = set()
+    depth = 0
     for event in yaml.parse(text, Loader=getattr(yaml, "CLoader", yaml.Loader)):
+        line = event.start_mark.line + 1
         if isinstance(event, yaml.DocumentEndEvent):
             break
         if isinstance(event, yaml.DocumentStartEvent) and event.version not in (None, (1, 1)):
-            raise UnreadableError("yaml: found incompatible YAML document", event.start_mark.line + 1)
+            raise UnreadableError("yaml: found incompatible YAML document", line)
         if isinstance(event, yaml.AliasEvent) and event.anchor not in anchors:
-            raise UnreadableError(f"yaml: unknown anchor '{event.anchor}' referenced", event.start_mark.line + 1)
+            raise UnreadableError(f"yaml: unknown anchor '{event.anchor}' referenced", line)
         if getattr(event, "anchor", None):
             anchors.add(event.anchor)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise UnreadableError(f"the document nests deeper than {MAX_DEPTH} levels", line)
         events.append(event)
     return iter(events)
 
@@ -100,7 +108,7 @@ class _Builder:
             if isinstance(event, self.yaml.StreamEndEvent):
                 return None
             if isinstance(event, self.yaml.DocumentStartEvent):
-                return self.node(next(self.events), "", 0)
+                return self.node(next(self.events), "")
         return None
 
     def spend(self, values: int) -> None:
@@ -108,9 +116,7 @@ class _Builder:
         if self.count > MAX_VALUES:
             raise UnreadableError("yaml: document contains excessive aliasing")
 
-    def node(self, event: Any, path: str, depth: int) -> Any:
-        if depth > MAX_DEPTH:
-            raise UnreadableError(f"the document nests deeper than {MAX_DEPTH} levels", event.start_mark.line + 1)
+    def node(self, event: Any, path: str) -> Any:
         if path:
             self.lines.setdefault(path, event.start_mark.line + 1)
         if isinstance(event, self.yaml.AliasEvent):
@@ -121,18 +127,18 @@ class _Builder:
         if anchor:
             self.open_anchors.add(anchor)
             self.anchors.pop(anchor, None)
-        value = self.content(event, path, depth)
+        value = self.content(event, path)
         if anchor:
             self.open_anchors.discard(anchor)
             self.anchors[anchor] = (value, self.count - before)
         return value
 
-    def content(self, event: Any, path: str, depth: int) -> Any:
+    def content(self, event: Any, path: str) -> Any:
         if isinstance(event, self.yaml.ScalarEvent):
             return _scalar(event)
         if isinstance(event, self.yaml.SequenceStartEvent):
-            return self.sequence(path, depth)
-        return self.mapping(path, depth)
+            return self.sequence(path)
+        return self.mapping(path)
 
     def alias(self, anchor: str) -> Any:
         if anchor in self.open_anchors:
@@ -141,22 +147,22 @@ class _Builder:
         self.spend(values)
         return value
 
-    def sequence(self, path: str, depth: int) -> list[Any]:
+    def sequence(self, path: str) -> list[Any]:
         items: list[Any] = []
         while not isinstance(event := next(self.events), self.yaml.SequenceEndEvent):
-            items.append(self.node(event, f"{path}[{len(items)}]", depth + 1))
+            items.append(self.node(event, f"{path}[{len(items)}]"))
         return items
 
-    def mapping(self, path: str, depth: int) -> JsonObject:
+    def mapping(self, path: str) -> JsonObject:
         fields: dict[str, Any] = {}
         lines: dict[str, int] = {}
         while not isinstance(event := next(self.events), self.yaml.MappingEndEvent):
             is_merge = isinstance(event, self.yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]
-            key = self.node(event, "", depth + 1)
+            key = self.node(event, "")
             inside = f"{path}.{key}" if path else str(key)
             self.lines.setdefault(inside, event.start_mark.line + 1)
             event = next(self.events)
-            value = self.node(event, inside, depth + 1)
+            value = self.node(event, inside)
             brought = self.merged(value) if is_merge else [(key, value, event.start_mark.line + 1)]
             for one, item, line in brought:
                 name = _key(one, item)

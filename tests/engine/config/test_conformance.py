@@ -1,0 +1,81 @@
+"""Configurations whose answer by kube-scheduler 1.36.3 is recorded: the same verdict, words and defaults."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kschedweb.engine.config import cli_validate, load
+
+GOLDENS = Path(__file__).parents[2] / "conformance" / "goldens"
+
+
+def recorded(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+CONFIGURATIONS = recorded(GOLDENS / "configurations.jsonl.gz")
+DOCUMENTS = recorded(GOLDENS / "documents.jsonl.gz")
+
+
+def without_warnings(answer: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what kube-scheduler does not say; errors over several extension points come in any order there."""
+    kept = {name: value for name, value in answer.items() if name != "warnings"}
+    return kept | ({"errors": sorted(kept["errors"])} if "errors" in kept else {})
+
+
+@pytest.mark.parametrize("golden", CONFIGURATIONS, ids=[golden["name"] for golden in CONFIGURATIONS])
+def test_a_recorded_configuration_is_answered_as_kube_scheduler_does(golden: dict[str, Any]) -> None:
+    assert without_warnings(cli_validate(json.dumps(golden["config"]))) == without_warnings(golden["expected"])
+
+    loaded = load(golden["config"])
+    assert loaded.valid is golden["expected"]["valid"]
+    assert loaded.errors == golden["expected"].get("errors", [])
+    assert loaded.defaulted == golden["expected"].get("defaulted")
+
+
+def test_every_recorded_text_is_answered_as_kube_scheduler_does() -> None:
+    differing = {
+        golden["text"]: (golden["expected"], answer)
+        for golden in DOCUMENTS
+        if (answer := without_warnings(cli_validate(golden["text"]))) != without_warnings(golden["expected"])
+    }
+    assert differing == {}
+    assert len(DOCUMENTS) > 500
+
+
+def test_the_shared_recording_is_answered_as_kube_scheduler_does(shared: Path) -> None:
+    goldens = recorded(shared / "conformance" / "configurations.jsonl.gz")
+    differing = [
+        golden["name"]
+        for golden in goldens
+        if without_warnings(cli_validate(json.dumps(golden["config"]))) != without_warnings(golden["expected"])
+    ]
+    assert differing == []
+
+
+def test_a_defaulted_configuration_is_valid_and_its_own_default() -> None:
+    """What is downloaded after defaulting means the same to kube-scheduler as what was written."""
+    checked = 0
+    for golden in [*CONFIGURATIONS, *DOCUMENTS]:
+        loaded = load(golden["config"] if "config" in golden else golden["text"] or None)
+        if loaded.configuration is None:
+            continue
+        again = load(loaded.configuration.document)
+        assert again.defaulted == loaded.defaulted
+        assert again.configuration == loaded.configuration
+        checked += 1
+    assert checked > 150
+
+
+def test_every_error_is_found_among_its_problems() -> None:
+    for golden in DOCUMENTS:
+        loaded = load(golden["text"] or None)
+        said = "\n".join(loaded.errors)
+        assert all(problem.text in said for problem in loaded.problems)
+        assert bool(loaded.problems) is bool(loaded.errors) is not loaded.valid

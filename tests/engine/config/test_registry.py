@@ -1,0 +1,101 @@
+"""Plugins from elsewhere take part like the in-tree ones."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import pytest
+
+from kschedweb.engine.config import PluginRef, json_schema, load, registry
+from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.fields import Problem, child, invalid
+from kschedweb.engine.config.registry import IN_TREE_REGISTRY, ArgsSpec, PluginSpec, Registry
+from kschedweb.engine.config.types import INT32, Field
+
+HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+TIDE_ARGS = args_struct("TideArgs", "How high the tide may rise.", Field("mark", INT32, "Percent.", pointer=True))
+
+
+def tide_defaults(args: dict[str, Any]) -> None:
+    if args["mark"] is None:
+        args["mark"] = 80
+
+
+def tide_problems(args: dict[str, Any], path: str) -> list[Problem]:
+    return [] if 0 <= args["mark"] <= 100 else [invalid(child(path, "mark"), args["mark"], "must be a percentage")]
+
+
+TIDE = PluginSpec(
+    "Tide",
+    frozenset({"preScore", "score"}),
+    "Keeps nodes below a mark.",
+    ArgsSpec(TIDE_ARGS, tide_defaults, tide_problems),
+)
+KNOWN = IN_TREE_REGISTRY.extended(TIDE)
+
+
+def document(args: dict[str, Any] | None = None) -> dict[str, Any]:
+    profile: dict[str, Any] = {"plugins": {"multiPoint": {"enabled": [{"name": "Tide", "weight": 4}]}}}
+    if args is not None:
+        profile["pluginConfig"] = [{"name": "Tide", "args": args}]
+    return HEAD | {"profiles": [profile]}
+
+
+def test_a_plugin_from_elsewhere_is_enabled_with_its_defaults() -> None:
+    loaded = load(document(), KNOWN)
+    assert loaded.configuration is not None
+    profile = loaded.configuration.profiles[0]
+    assert profile.points["score"][-1] == PluginRef("Tide", 4)
+    assert profile.points["preScore"][-1] == PluginRef("Tide")
+    assert profile.args["Tide"] == {"kind": "TideArgs", "apiVersion": HEAD["apiVersion"], "mark": 80}
+
+
+def test_its_arguments_are_decoded_strictly_and_validated() -> None:
+    assert load(document({"mark": 101}), KNOWN).errors == [
+        "profiles[0].pluginConfig[0].args.mark: Invalid value: 101: must be a percentage"
+    ]
+    assert "unknown field" in load(document({"marc": 1}), KNOWN).errors[0]
+
+
+def test_it_is_in_the_schema() -> None:
+    assert "TideArgs" in json_schema(KNOWN)["$defs"]
+
+
+def test_without_its_package_the_plugin_does_not_exist() -> None:
+    said = 'initializing profiles: creating profile for scheduler name default-scheduler: PreFilterPlugin "Tide" does'
+    assert load(document(), IN_TREE_REGISTRY).errors == [f"{said} not exist"]
+
+
+def test_profiles_with_different_queue_sort_plugins_are_refused() -> None:
+    other = PluginSpec("Fifo", frozenset({"queueSort"}), "First in, first out.")
+    swap = {"disabled": [{"name": "PrioritySort"}], "enabled": [{"name": "Fifo"}]}
+    profiles = [{"schedulerName": "a"}, {"schedulerName": "b", "plugins": {"multiPoint": swap}}]
+    loaded = load(HEAD | {"profiles": profiles}, IN_TREE_REGISTRY.extended(other))
+    assert loaded.errors == [
+        'initializing profiles: different queue sort plugins for profile "b": "Fifo", first: "PrioritySort"'
+    ]
+
+
+def test_two_plugins_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two plugins are called 'Tide'"):
+        KNOWN.extended(TIDE)
+
+
+def test_an_unknown_extension_point_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"extension points that do not exist: \['scores'\]"):
+        Registry([PluginSpec("X", frozenset({"scores"}), "")], ())
+
+
+def test_entry_points_bring_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = [EntryPoint("tide", f"{__name__}:TIDE", registry.ENTRY_POINTS)]
+    monkeypatch.setattr(EntryPoint, "load", lambda self: TIDE)
+    monkeypatch.setattr(registry, "entry_points", lambda group: entries)
+    assert registry.installed.__wrapped__().get("Tide") is TIDE
+
+
+def test_an_entry_point_that_is_no_plugin_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = [EntryPoint("wrong", "json:loads", registry.ENTRY_POINTS)]
+    monkeypatch.setattr(registry, "entry_points", lambda group: entries)
+    with pytest.raises(TypeError, match="entry point 'json:loads'"):
+        registry.installed.__wrapped__()
