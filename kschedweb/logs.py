@@ -60,9 +60,9 @@ def configuration(*, json_lines: bool, level: str) -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "django": {"handlers": [], "level": level, "propagate": True},
-            # Its lines repeat what django-structlog writes for each request.
+            # Their lines repeat what django-structlog writes for each request.
             "django.server": {"handlers": [], "level": "WARNING", "propagate": True},
-            "django.request": {"level": "ERROR"},
+            "django.request": {"level": "CRITICAL"},
             "axes": {"level": "WARNING"},
             "kombu": {"level": "WARNING"},
         },

@@ -106,6 +106,8 @@ class TokenDetail(APIView):
 
 
 class UserSerializer(serializers.ModelSerializer[User]):
+    email = serializers.CharField(read_only=True, help_text="Empty where none is known.")
+
     class Meta:
         model = User
         fields: tuple[str, ...] = (

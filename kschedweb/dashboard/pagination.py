@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from django.core.exceptions import FieldDoesNotExist, ValidationError
 from django.db.models import F, Q
 from rest_framework.exceptions import NotFound
+from rest_framework.exceptions import ValidationError as DRFValidationError
 from rest_framework.pagination import BasePagination
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
@@ -148,9 +149,11 @@ class CursorPagination(BasePagination):
 
     def _limit(self, request: Request) -> int:
         asked = request.query_params.get("limit", "")
-        if not (asked.isascii() and asked.isdigit()):
+        if not asked:
             return self.page_size
-        return min(max(int(asked[:9]), 1), self.max_page_size)
+        if asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= self.max_page_size:
+            return int(asked)
+        raise DRFValidationError({"limit": f"A page holds 1 to {self.max_page_size} results."})
 
     def _rows(
         self, queryset: QuerySet[Any], keys: list[Key], limit: int, backwards: bool, place: list[Any]

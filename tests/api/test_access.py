@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,22 +36,28 @@ class Route:
         return self.address
 
 
-def routes(patterns=None, prefix: str = "/") -> list[Route]:
+def anything(address: str, kind: str, name: str) -> object:
+    return SAMPLES[kind]
+
+
+def routes(choose: Callable[[str, str, str], object] = anything, patterns=None, prefix: str = "/") -> list[Route]:
+    """Every route; ``choose(address so far, converter, parameter)`` fills its parameters."""
     found: list[Route] = []
     for pattern in get_resolver().url_patterns if patterns is None else patterns:
+        address = filled(pattern, prefix, choose)
         if isinstance(pattern, URLResolver):
-            found += routes(pattern.url_patterns, prefix + sample(pattern))
+            found += routes(choose, pattern.url_patterns, address)
         elif isinstance(pattern, URLPattern):
-            found.append(Route(pattern.name or "", prefix + sample(pattern), pattern.callback))
+            found.append(Route(pattern.name or "", address, pattern.callback))
     return found
 
 
-def sample(pattern: URLPattern | URLResolver) -> str:
-    """The pattern's route with something in the place of each parameter."""
-    route = str(pattern.pattern)
+def filled(pattern: URLPattern | URLResolver, prefix: str, choose: Callable[[str, str, str], object]) -> str:
+    route = prefix + str(pattern.pattern)
     for name, converter in pattern.pattern.converters.items():
         kind = type(converter).__name__.removesuffix("Converter").lower().replace("string", "str")
-        route = route.replace(f"<{kind}:{name}>", str(SAMPLES[kind])).replace(f"<{name}>", "nothing")
+        value = str(choose(route, kind, name))
+        route = route.replace(f"<{kind}:{name}>", value).replace(f"<{name}>", value)
     assert "<" not in route, route
     return route
 

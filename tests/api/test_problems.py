@@ -151,9 +151,11 @@ def test_a_request_id_of_the_caller_is_not_taken_over(client):
     assert re.fullmatch(r"[0-9a-f-]{36}", answer["X-Request-ID"])
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "abc", "9" * 30, ""])
-def test_an_odd_page_size_gives_a_page_all_the_same(client, value):
-    assert client.get(TOKENS, {"limit": value}).status_code == 200
+@pytest.mark.parametrize("value", ["0", "-1", "abc", "9" * 30, "501", "٣", "1.5"])
+def test_an_odd_page_size_is_400_and_named(client, value):
+    assert check(client.get(TOKENS, {"limit": value}), 400)["errors"] == [
+        {"path": "limit", "message": "A page holds 1 to 500 results."}
+    ]
 
 
 def test_pages_stay_put_while_rows_come_in(client, admin):

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import yaml
+
+from kschedweb.accounts import services as accounts
+from kschedweb.accounts.models import Token, User
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters import services as clusters
+from kschedweb.clusters.models import Cluster, Snapshot
+from kschedweb.jobs.models import Job
+from tests.conftest import person
+
+
+@dataclass(frozen=True)
+class Seed:
+    """Rows that make addresses lead somewhere."""
+
+    admin: User
+    key: str
+    token: Token
+    cluster: Cluster
+    snapshot: Snapshot
+    job: Job
+
+
+def node(name: str, **spec: Any) -> dict[str, Any]:
+    capacity = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    labels = {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": f"zone-{name}"}
+    status = {"allocatable": capacity, "conditions": [{"type": "Ready", "status": "True"}]}
+    meta = {"name": name, "labels": labels}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": spec, "status": status}
+
+
+def pod(name: str, cpu: str, node_name: str = "") -> dict[str, Any]:
+    containers = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}]
+    spec = {"containers": containers, "schedulerName": "default-scheduler"} | (
+        {"nodeName": node_name} if node_name else {}
+    )
+    meta = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": "Pending"}}
+
+
+@pytest.fixture
+def seed(db: None) -> Seed:
+    admin = person("admin")
+    token, key = accounts.token_create(user=admin, name="seed", scope=Action.ADMINISTER, days=1)
+    objects = [
+        node("a"),
+        node("b", unschedulable=True),
+        pod("bound", "1", "a"),
+        pod("pending", "100"),
+        pod("fits", "2"),
+    ]
+    file = ("seed.yaml", yaml.safe_dump_all(objects).encode())
+    cluster, snapshot, _ = clusters.cluster_import(user=admin, name="seed", files=[file], limit=2**20, replace=False)
+    job = Job.objects.create(kind="tests.seed", title="Seed", created_by=admin)
+    return Seed(admin, key, token, cluster, snapshot, job)

@@ -1,0 +1,106 @@
+"""No answer of the REST API, and no page, holds a secret that somebody once gave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import yaml
+from django.db import connection
+
+from kschedweb.accounts.models import Token
+from kschedweb.clusters import credentials
+from kschedweb.clusters.models import Cluster, Source
+from tests.api.test_access import routes
+
+pytestmark = pytest.mark.django_db
+
+SECRET = "s3cret-value-that-nobody-may-read-again"
+PEM = f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----"
+
+
+@pytest.fixture
+def forbidden(seed) -> list[str]:
+    """What must not be in any answer: credentials of a cluster, the key of a token, digests."""
+    Cluster.objects.filter(pk=seed.cluster.pk).update(source=Source.TOKEN, server="https://k8s.example")
+    secret = credentials.Secret(server="https://k8s.example", token=SECRET, client_key=PEM, password=SECRET)
+    stored = credentials.credential_save(cluster=seed.cluster, secret=secret)
+    return [SECRET, seed.key, Token.objects.get().digest, seed.admin.password, bytes(stored.ciphertext).hex()]
+
+
+@pytest.fixture
+def choose(seed) -> Callable[[str, str, str], object]:
+    """Parameters that lead to what exists."""
+
+    def real(address: str, kind: str, name: str) -> object:
+        if "policies/" in address:
+            return {"name": "default", "number": 1}[name]
+        if "users/" in address or "people/" in address:
+            return "admin"
+        if "jobs/" in address:
+            return seed.job.pk
+        if "tokens/" in address:
+            return seed.token.pk
+        values = {"name": "seed", "cluster": "seed", "namespace": "default", "pod": "pending", "node": "a"}
+        return (values | {"id": seed.snapshot.pk, "snapshot_id": seed.snapshot.pk})[name]
+
+    return real
+
+
+def content(answer) -> str:
+    return (b"".join(answer.streaming_content) if answer.streaming else answer.content).decode(errors="replace")
+
+
+def test_no_page_and_no_answer_shows_one(client_as, forbidden, choose):
+    client = client_as("admin")
+    shown = 0
+    for route in routes(choose):
+        answer = client.get(route.address)
+        text = content(answer) + str(answer.headers)
+        assert [value for value in forbidden if value in text] == [], route.address
+        shown += answer.status_code == 200
+    assert shown > 30
+
+
+REFUSED = [
+    {"source": "token", "server": "http://169.254.169.254/", "token": SECRET},
+    {"source": "token", "server": f"https://user:{SECRET}@k8s.example/", "token": SECRET},
+    {"source": "token", "server": "https://127.0.0.1:1/", "token": SECRET, "ca": PEM},
+    {"source": "token", "server": "nonsense", "token": f"{SECRET}\n{SECRET}"},
+    {"source": "kubeconfig", "kubeconfig": f"users: [{{user: {{token: {SECRET}}}}}"},
+    {
+        "source": "kubeconfig",
+        "kubeconfig": yaml.safe_dump(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "current-context": "c",
+                "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+                "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+                "users": [{"name": "u", "user": {"token": SECRET, "exec": {"command": "sh", "args": [SECRET]}}}],
+            }
+        ),
+    },
+]
+
+
+@pytest.mark.parametrize("body", REFUSED, ids=[str(number) for number in range(len(REFUSED))])
+def test_a_refusal_does_not_repeat_one(api_as, caplog, body):
+    answer = api_as("admin").post("/api/v1/clusters/", {"name": "new", **body})
+    assert 400 <= answer.status_code < 500, answer.content
+    assert SECRET not in content(answer)
+    assert SECRET not in caplog.text
+    assert not Cluster.objects.exists()
+
+
+def test_the_database_holds_none_in_the_clear(seed, forbidden):
+    names = connection.introspection.table_names()
+    with connection.cursor() as cursor:
+        for name in names:
+            cursor.execute(f'SELECT * FROM "{name}"')
+            for row in cursor.fetchall():
+                text = " ".join(
+                    bytes(v).decode(errors="replace") if isinstance(v, (bytes, memoryview)) else str(v) for v in row
+                )
+                assert SECRET not in text, name
+                assert seed.key not in text, name
