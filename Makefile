@@ -68,7 +68,7 @@ test: install check
 	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
 
 bench: $(DEV_STAMP) $(FRONTEND_STAMP)
-	$(BIN)/pytest tests/bench -s -q $(ARGS)
+	KSCHEDWEB_LOG_LEVEL=WARNING $(BIN)/pytest tests/bench -s -q $(ARGS)
 
 schema: $(DEV_STAMP)
 	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
