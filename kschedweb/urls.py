@@ -10,7 +10,11 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.policies.api")),
     path("", include("kschedweb.playground.api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api:schema"), name="schema-page"),
+    path(
+        "docs/",
+        SpectacularSwaggerSplitView.as_view(url_name="api:schema", template_name="schema_page.html"),
+        name="schema-page",
+    ),
 ]
 
 urlpatterns = [
