@@ -1,0 +1,58 @@
+"""Probes: /livez and /readyz need neither login nor a known host name, and say nothing they should not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb import health
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+
+def test_live_process_answers_any_host(client: Client) -> None:
+    answer = client.get("/livez", headers={"host": "10.1.2.3"})
+    assert answer.status_code == 200
+    assert answer.json() == {"status": "ok"}
+
+
+def test_ready_process_has_every_check(client: Client, db: None, settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    answer = client.get("/readyz", headers={"host": "10.1.2.3"})
+    assert answer.status_code == 200
+    assert answer.json() == {"status": "ok", "checks": {"database": "ok", "broker": "ok", "credentials": "ok"}}
+
+
+def test_lost_encryption_key_is_not_ready(client: Client, db: None, settings: Any) -> None:
+    from kschedweb.clusters.credentials import Secret, credential_save
+    from kschedweb.clusters.models import Cluster, Source
+
+    cluster = Cluster.objects.create(name="sealed", source=Source.TOKEN)
+    credential_save(cluster=cluster, secret=Secret(server="https://api.example", token="to-be-hidden"))
+    settings.ENCRYPTION_KEYS = ["another key than the one it was stored with"]
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["checks"] == {"database": "ok", "broker": "ok", "credentials": "failed"}
+    assert b"sealed" not in answer.content
+
+
+def test_missing_migration_is_not_ready(client: Client, db: None) -> None:
+    from django.db.migrations.recorder import MigrationRecorder
+
+    MigrationRecorder.Migration.objects.filter(app="policies").delete()
+    assert client.get("/readyz").json()["checks"]["database"] == "failed"
+
+
+def test_broken_check_is_logged_and_not_told(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken() -> None:
+        raise ConnectionError("redis at an inner address refused")
+
+    monkeypatch.setitem(health.CHECKS, "broker", broken)
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert b"inner address" not in answer.content
+    assert "inner address" in caplog.text
