@@ -130,4 +130,4 @@ def test_many_nodes_are_binned_and_every_node_is_in_one_bin(stored, demo_objects
     chart = figures.scores(Decision(services.case(snapshot, "shop/web-preview", revision)))
     assert chart is not None
     assert len(chart.rows) == figures.MOST_COLUMNS
-    assert chart.rows[0][0].startswith("places 1 to 5 ")
+    assert str(chart.rows[0][0]).startswith("places 1 to 5 ")
