@@ -16,7 +16,7 @@ PLUGINS = tuple(IN_TREE)
 POINTS = (*EXTENSION_POINTS, *PLACEMENT_POINTS)
 SCORERS = tuple(name for name, points in IN_TREE.items() if "score" in points)
 OTHER_PLUGINS = ("Nope", "EBSLimits", "GCEPDLimits", "", "*", "nodeName")
-NAMES = (
+NAMES: tuple[str, ...] = (
     "cpu",
     "memory",
     "ephemeral-storage",
@@ -39,7 +39,7 @@ NAMES += (
     "a b",
     "<&>",
 )
-DURATIONS = (
+DURATIONS: tuple[str, ...] = (
     "15s",
     "10s",
     "2s",

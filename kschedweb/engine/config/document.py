@@ -13,6 +13,9 @@ from kschedweb.engine.config.schema import API_VERSION, CONFIGURATION, GROUP, KI
 from kschedweb.engine.config.source import Source
 from kschedweb.engine.config.types import Struct
 
+MAX_QUOTED = 2000
+"""How much of a document a message repeats; kube-scheduler repeats all of it."""
+
 Fields = dict[str, Any]
 _META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 
@@ -119,10 +122,11 @@ def object_kind(raw: Any, text: str, known: set[str], *, default: str = "") -> s
     kind = kind or default
     if default and version in ("", "/", f"{GROUP}/"):
         version = API_VERSION
+    shown = text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
     if not kind:
-        raise refusal("kind", f"Object 'Kind' is missing in '{text}'")
+        raise refusal("kind", f"Object 'Kind' is missing in '{shown}'")
     if not version.rpartition("/")[2]:
-        raise refusal("apiVersion", f"Object 'apiVersion' is missing in '{text}'")
+        raise refusal("apiVersion", f"Object 'apiVersion' is missing in '{shown}'")
     if version != API_VERSION or kind not in known:
         words = f"no kind {quote(kind)} is registered for version {quote(version)} in scheme"
         raise refusal("kind" if version == API_VERSION else "apiVersion", f'{words} "pkg/runtime/scheme.go:111"')

@@ -17,7 +17,7 @@ from kschedweb.engine.config.json_syntax import syntax_error
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 50
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 
 class UnreadableError(ValueError):

@@ -17,7 +17,7 @@ from typing import Any
 from kschedweb.engine.config.golang import INT64_MAX, Literal, quote
 from kschedweb.engine.config.source import MAX_DEPTH, JsonObject, Source, UnreadableError
 
-MAX_VALUES = 100_000
+MAX_VALUES = 20_000
 """How many values a document may have after its aliases are followed."""
 
 _CORE = "tag:yaml.org,2002:"
@@ -72,6 +72,8 @@ def _events(text: str, yaml: Any) -> Iterator[Any]:
         if depth > MAX_DEPTH:
             raise UnreadableError(f"the document nests deeper than {MAX_DEPTH} levels", line)
         events.append(event)
+        if len(events) > MAX_VALUES:
+            raise UnreadableError(f"the document has more than {MAX_VALUES} values", line)
     return iter(events)
 
 

@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import cli_validate, default_document, load
@@ -28,7 +28,7 @@ def test_deep_nesting_is_refused_at_once(brackets: str, depth: int) -> None:
         loaded = load(text)
         assert not loaded.valid
         assert len(loaded.errors) == 1
-    assert time.perf_counter() - before < 2
+    assert time.perf_counter() - before < 5
     assert load('{"a":' + "[" * 60 + "]" * 60 + "}").errors == ["the document nests deeper than 50 levels"]
     assert load("a: " + "[" * 60 + "]" * 60).errors == ["the document nests deeper than 50 levels"]
 
@@ -39,7 +39,29 @@ def test_an_alias_bomb_is_refused_at_once() -> None:
     before = time.perf_counter()
     loaded = load("\n".join(lines))
     assert loaded.errors == ["yaml: document contains excessive aliasing"]
-    assert time.perf_counter() - before < 2
+    assert time.perf_counter() - before < 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"' + '\\"' * 400_000,
+        "- a\n" * 250_000,
+        "a:\n" + "  b: c\n" * 100_000,
+        "a: " + "[1," * 300_000,
+        "? a\n" * 250_000,
+    ],
+    ids=["quotes", "list", "repetition", "brackets", "keys"],
+)
+def test_large_nonsense_is_refused_in_time(text: str) -> None:
+    before = time.perf_counter()
+    loaded = load(text)
+    assert loaded.errors
+    assert time.perf_counter() - before < 5
+
+
+def test_a_message_repeats_a_document_only_so_far() -> None:
+    assert len(load("a: " + "x" * 100_000).errors[0]) < 2100
 
 
 def test_an_alias_may_be_used_as_kube_scheduler_allows() -> None:
@@ -120,6 +142,7 @@ def test_a_syntax_error_has_a_line_where_the_reader_knows_it(text: str) -> None:
     assert loaded.line("") in (1, 2)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_gets_an_answer(text: str) -> None:
     for document in (text, default_document() + text, "{" + text):
@@ -127,6 +150,7 @@ def test_any_text_gets_an_answer(text: str) -> None:
         assert loaded.valid is not bool(loaded.errors)
 
 
+@settings(deadline=None)
 @given(st.integers(-(10**18), 10**18) | st.integers(-5 * SECOND, 5 * SECOND))
 def test_a_duration_reads_back_as_it_was_written(nanoseconds: int) -> None:
     # Beyond 2**53 the fraction loses digits, as in Go; below it does not.
