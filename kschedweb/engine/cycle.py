@@ -136,7 +136,7 @@ class Scheduler:
         cycle = Cycle(snapshot, pod)
         outcome = framework.pre_filter(cycle)
         if not outcome.status.ok:
-            return Placement(pod.key, message=fit_error(size, (), outcome.status.message))
+            return Placement(pod.key, message=_message(snapshot, outcome, [], np.zeros(size, dtype=np.int32)))
         filters = framework.filter(cycle, outcome.skipped)
         rejected_by = _first_rejection(filters, size)
         candidates = np.arange(size)
@@ -147,29 +147,41 @@ class Scheduler:
         nominated = snapshot.index.get(pod.nominated_node, -1)
         if nominated >= 0 and rejected_by[nominated] == FEASIBLE:
             return Placement(pod.key, snapshot.names[nominated], 1, 1)
-        feasible, failed = self._search(framework, candidates, rejected_by)
-        _raise_errors(filters, rejected_by, failed)
-        if nominated >= 0 and rejected_by[nominated] >= 0:
+        errors = _errors(filters, rejected_by)
+        feasible, failed, failing = self._search(framework, candidates, rejected_by, errors)
+        if nominated >= 0 and rejected_by[nominated] >= 0 and nominated not in errors:
             failed = np.union1d(failed, [nominated])
         evaluated = len(feasible) + len(failed)
         self._start = (self._start + evaluated) % size
+        if failing is not None:
+            raise CycleError(errors[failing])
         if not feasible.size:
             return Placement(pod.key, message=_message(snapshot, outcome, filters, rejected_by))
         chosen = self._choose(framework, cycle, feasible)
         return Placement(pod.key, snapshot.names[chosen], evaluated, len(feasible))
 
     def _search(
-        self, framework: Framework, candidates: NDArray[np.intp], rejected_by: NDArray[np.int32]
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """(feasible, failed) nodes in the order visited; the search ends at one feasible node more than wanted."""
+        self,
+        framework: Framework,
+        candidates: NDArray[np.intp],
+        rejected_by: NDArray[np.int32],
+        errors: Mapping[int, str],
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], int | None]:
+        """(feasible, failed) nodes in the order visited, and the node where a filter failed.
+
+        The search ends at such a node, and at one feasible node more than wanted.
+        """
         wanted = self._wanted(framework, len(candidates))
         visited = np.roll(candidates, -(self._start % len(candidates))) if len(candidates) else candidates
-        passes = rejected_by[visited] == FEASIBLE
-        found = np.flatnonzero(passes)
+        found = np.flatnonzero(rejected_by[visited] == FEASIBLE)
         if len(found) > wanted:
-            end = found[wanted]
-            visited, passes = visited[:end], passes[:end]
-        return visited[passes], visited[~passes]
+            visited = visited[: found[wanted]]
+        failing = None
+        if errors and (ends := np.flatnonzero(np.isin(visited, list(errors)))).size:
+            failing = int(visited[ends[0]])
+            visited = visited[: ends[0]]
+        passes = rejected_by[visited] == FEASIBLE
+        return visited[passes], visited[~passes], failing
 
     def _wanted(self, framework: Framework, nodes: int) -> int:
         """How many feasible nodes are enough (specification 1.5)."""
@@ -213,7 +225,9 @@ def _first_rejection(filters: list[FilterColumn], size: int) -> NDArray[np.int32
 def _message(
     snapshot: Snapshot, outcome: PreFilterOutcome, filters: list[FilterColumn], rejected_by: NDArray[np.int32]
 ) -> str:
-    """FitError's text."""
+    """FitError's text, or that of the error that ended PreFilter."""
+    if outcome.status.code is Code.ERROR:
+        return outcome.status.message
     if not outcome.status.ok:
         return fit_error(len(snapshot), (), outcome.status.message)
     histogram: Counter[str] = Counter()
@@ -229,14 +243,16 @@ def _message(
     return fit_error(len(snapshot), histogram.items())
 
 
-def _raise_errors(filters: list[FilterColumn], rejected_by: NDArray[np.int32], failed: NDArray[np.intp]) -> None:
-    """A filter that fails on a visited node, rather than rejecting it, ends the cycle."""
+def _errors(filters: list[FilterColumn], rejected_by: NDArray[np.int32]) -> dict[int, str]:
+    """The nodes where a filter fails, rather than rejecting them, and why: to visit one ends the cycle."""
+    errors = {}
     for position, column in enumerate(filters):
         if any(status.code is Code.ERROR for status in column.verdicts):
-            for node in failed[rejected_by[failed] == position]:
+            for node in np.flatnonzero(rejected_by == position).tolist():
                 status = column.verdicts[int(column.codes[node])]
                 if status.code is Code.ERROR:
-                    raise CycleError(status.decisive.message)
+                    errors[node] = status.decisive.message
+    return errors
 
 
 def _absent(plugins: list[str]) -> Status:

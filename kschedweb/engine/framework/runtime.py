@@ -13,7 +13,7 @@ from kschedweb.engine.config import Profile
 from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
 from kschedweb.engine.framework.interface import POINTS, Cycle, NormalizeScorePlugin
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
-from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, unresolvable
+from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unresolvable
 from kschedweb.engine.objects.pod import Pod
 
 Factory = Callable[[dict[str, Any]], Any]
@@ -61,7 +61,7 @@ class Framework:
         return SUCCESS
 
     def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
-        """Run PreFilter; raises CycleError where a plugin fails."""
+        """Run PreFilter; a plugin that fails ends it with an error status."""
         outcome = PreFilterOutcome()
         for plugin in self._points["preFilter"]:
             result = plugin.pre_filter(cycle)
@@ -74,7 +74,8 @@ class Framework:
             elif status.code is Code.UNSCHEDULABLE:
                 outcome.status = status.by(plugin.name)
             elif not status.ok:
-                raise CycleError(f'running PreFilter plugin "{plugin.name}": {status.message}')
+                outcome.status = error(f'running PreFilter plugin "{plugin.name}": {status.message}').by(plugin.name)
+                return outcome
             elif result.nodes is not None:
                 outcome.narrowed_by = sorted([*outcome.narrowed_by, plugin.name])
                 outcome.nodes = result.nodes if outcome.nodes is None else outcome.nodes & result.nodes
