@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -132,20 +133,23 @@ def _snapshot_read(cluster: Cluster, step: Callable[[str, int, int], None]) -> S
         now = reader.cluster_read(client, step, before)
     step("Storing the snapshot", 0, 0)
     versions = {name: read.resource_version for name, read in now.items() if read.resource_version}
-    objects = [item for read in now.values() for item in read.objects.values()]
     problems = [problem for read in now.values() for problem in read.problems]
+    same = (
+        last if last and not reader.changed(before, now) and all(item in last.problems for item in problems) else None
+    )
+    if same is None:
+        objects = [item for read in now.values() for item in read.objects.values()]
+        prepared = Prepared.of(cluster, objects, problems, resource_versions=versions, taken_at=taken_at)
     with transaction.atomic():
         _lock(cluster)
         Cluster.objects.filter(pk=cluster.pk).update(
             server_version=version, permissions=permissions, refreshed_at=taken_at, refresh_error=""
         )
-        if last is not None and not reader.changed(before, now):
-            # Where to go on from is all that moved; whoever looks at the snapshot sees no difference.
-            Snapshot.objects.filter(pk=last.pk).update(resource_versions=versions)
-            return last
-        return snapshot_store(
-            cluster=cluster, objects=objects, problems=problems, resource_versions=versions, taken_at=taken_at
-        )
+        if same is None:
+            return prepared.save()
+        # Where to go on from is all that moved; whoever looks at the snapshot sees no difference.
+        Snapshot.objects.filter(pk=same.pk).update(resource_versions=versions)
+        return same
 
 
 def _lock(cluster: Cluster) -> None:
@@ -153,36 +157,54 @@ def _lock(cluster: Cluster) -> None:
         raise Conflict(f"Cluster {cluster.name} was deleted in the meantime.")
 
 
-@transaction.atomic
-def snapshot_store(
-    *,
-    cluster: Cluster,
-    objects: list[Json],
-    problems: list[dict[str, str]],
-    resource_versions: dict[str, str] | None = None,
-    taken_at: datetime | None = None,
-) -> Snapshot:
-    """Keep ``objects`` as the current snapshot of ``cluster``, with its rows; older ones beyond the newest few go."""
-    content, size = storage.pack(objects)
-    snapshot = Snapshot(
-        cluster=cluster,
-        taken_at=taken_at or timezone.now(),
-        content=content,
-        size=size,
-        counts=dict(sorted(Counter(item["kind"] for item in objects).items())),
-        resource_versions=resource_versions or {},
-    )
-    nodes, pods, misunderstood = rows_of(snapshot, objects)
-    snapshot.counts["pending"] = sum(pod.pending for pod in pods)
-    snapshot.problems = (problems + misunderstood)[:MOST_PROBLEMS]
-    snapshot.save()
-    NodeRow.objects.bulk_create(nodes, batch_size=BATCH)
-    PodRow.objects.bulk_create(pods, batch_size=BATCH)
-    snapshot.complete = True
-    snapshot.save(update_fields=["complete"])
-    old = cluster.snapshots.order_by("-taken_at", "-id").values_list("pk", flat=True)[KEEP_SNAPSHOTS:]
-    Snapshot.objects.filter(pk__in=list(old)).delete()
-    return snapshot
+@dataclass(frozen=True)
+class Prepared:
+    """A snapshot with its rows, ready to be saved: what takes time is done before the database is locked."""
+
+    snapshot: Snapshot
+    nodes: list[NodeRow]
+    pods: list[PodRow]
+
+    @classmethod
+    def of(
+        cls,
+        cluster: Cluster,
+        objects: list[Json],
+        problems: list[dict[str, str]],
+        *,
+        resource_versions: dict[str, str] | None = None,
+        taken_at: datetime | None = None,
+    ) -> Prepared:
+        content, size = storage.pack(objects)
+        snapshot = Snapshot(
+            cluster=cluster,
+            taken_at=taken_at or timezone.now(),
+            content=content,
+            size=size,
+            counts=dict(sorted(Counter(item["kind"] for item in objects).items())),
+            resource_versions=resource_versions or {},
+        )
+        nodes, pods, misunderstood = rows_of(snapshot, objects)
+        snapshot.counts["pending"] = sum(pod.pending for pod in pods)
+        snapshot.problems = (problems + misunderstood)[:MOST_PROBLEMS]
+        return cls(snapshot, nodes, pods)
+
+    @transaction.atomic
+    def save(self) -> Snapshot:
+        """Make this the current snapshot of its cluster; older ones beyond the newest few go."""
+        self.snapshot.save()
+        NodeRow.objects.bulk_create(self.nodes, batch_size=BATCH)
+        PodRow.objects.bulk_create(self.pods, batch_size=BATCH)
+        self.snapshot.complete = True
+        self.snapshot.save(update_fields=["complete"])
+        newest = self.snapshot.cluster.snapshots.order_by("-taken_at", "-id").values_list("pk", flat=True)
+        Snapshot.objects.filter(pk__in=list(newest[KEEP_SNAPSHOTS:])).delete()
+        return self.snapshot
+
+
+def snapshot_store(*, cluster: Cluster, objects: list[Json], problems: list[dict[str, str]]) -> Snapshot:
+    """Keep ``objects`` as the current snapshot of ``cluster``, which is saved already."""
+    return Prepared.of(cluster, objects, problems).save()
 
 
 def cluster_import(
@@ -199,14 +221,15 @@ def cluster_import(
     elif existing.source != Source.IMPORT:
         raise Conflict(f"Cluster {name} was not imported, so files cannot replace it.")
     read = files_read(files, limit=limit)
+    cluster = existing or Cluster(name=name, source=Source.IMPORT, created_by=user)
+    prepared = Prepared.of(cluster, read.objects, read.problems)
     with transaction.atomic():
         if existing is not None:
-            cluster = existing
             _lock(cluster)
         else:
             name_free(name)
-            cluster = Cluster.objects.create(name=name, source=Source.IMPORT, created_by=user)
-        snapshot = snapshot_store(cluster=cluster, objects=read.objects, problems=read.problems)
+            cluster.save()
+        snapshot = prepared.save()
         Cluster.objects.filter(pk=cluster.pk).update(refreshed_at=snapshot.taken_at)
         audit.record(user, "cluster.imported", cluster, name, counts=snapshot.counts, left_out=read.left_out)
     return cluster, snapshot, read
@@ -219,7 +242,6 @@ def cluster_delete(*, user: User | None, cluster: Cluster) -> None:
     Cluster.objects.filter(pk=cluster.pk).delete()
 
 
-@transaction.atomic
 def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.SEED) -> Cluster:
     """The demo cluster, generated anew where it is not there yet; the same seed gives the same objects."""
     existing = Cluster.objects.filter(name=name).first()
@@ -228,9 +250,13 @@ def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.
             raise Conflict(f"There is already a cluster {name}, which is not the demo.")
         return existing
     name_check(name)
-    cluster = Cluster.objects.create(name=name, source=Source.DEMO, created_by=user, refreshed_at=timezone.now())
-    snapshot_store(cluster=cluster, objects=demo.cluster(seed), problems=[])
-    audit.record(user, "cluster.demo-loaded", cluster, name, seed=seed)
+    cluster = Cluster(name=name, source=Source.DEMO, created_by=user, refreshed_at=timezone.now())
+    prepared = Prepared.of(cluster, demo.cluster(seed), [])
+    with transaction.atomic():
+        name_free(name)
+        cluster.save()
+        prepared.save()
+        audit.record(user, "cluster.demo-loaded", cluster, name, seed=seed)
     return cluster
 
 
