@@ -37,6 +37,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("servers"))
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test marked by a server runs where that server's address is given."""
+    for marker, variable in (("postgresql", "DATABASE_URL"), ("redis", "REDIS_URL")):
+        if item.get_closest_marker(marker) and not os.environ.get(variable):
+            missing(f"set {variable}")
+
+
 @pytest.fixture(scope="session")
 def migrated_rows(django_db_setup: None) -> str:
     """The rows that migrations made (the policy `default`), serialised."""
