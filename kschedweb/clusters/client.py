@@ -9,6 +9,7 @@ import json
 import random
 import ssl
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,11 +29,13 @@ from kschedweb.errors import ApplicationError
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 30.0
+ANSWER_SECONDS = 120.0  # for one whole answer, however slowly its bytes trickle in
 PAGE = 500
 ATTEMPTS = 4
 LARGEST_BODY = 256 * 1024 * 1024
 RETRIED = frozenset({429, 500, 502, 503, 504})
 CONNECTIONS = 16
+SLOW = "The cluster did not answer in time."
 
 
 class ClusterError(ApplicationError):
@@ -66,7 +69,7 @@ class Page:
 class Client:
     """One cluster, one secret. Safe to use from several threads; ``close`` it, or use it in ``with``."""
 
-    def __init__(self, endpoint: Endpoint, secret: Secret, *, stop: Event | None = None) -> None:
+    def __init__(self, endpoint: Endpoint, secret: Secret, *, patience: float | None = None) -> None:
         configuration = Configuration(host=endpoint.url, proxy="", no_proxy="*")
         configuration.proxy = None
         self._api = ApiClient(configuration)
@@ -82,12 +85,16 @@ class Client:
         elif secret.username:
             basic = urllib3.make_headers(basic_auth=f"{secret.username}:{secret.password}")
             self._headers["Authorization"] = basic["authorization"]
-        self.stop = stop or Event()
+        self.stop = Event()
+        self._until = None if patience is None else time.monotonic() + patience
 
     @classmethod
-    def open(cls, secret: Secret, *, endpoint: Endpoint | None = None) -> Client:
-        """A client for ``secret``; its server is checked against the operator's allowlist first."""
-        return cls(endpoint or endpoint_check(secret.server), secret)
+    def open(cls, secret: Secret, *, endpoint: Endpoint | None = None, patience: float | None = None) -> Client:
+        """A client for ``secret``; its server is checked against the operator's allowlist first.
+
+        ``patience`` is how many seconds all its calls together may take.
+        """
+        return cls(endpoint or endpoint_check(secret.server), secret, patience=patience)
 
     def close(self) -> None:
         self._api.rest_client.pool_manager.clear()
@@ -153,12 +160,16 @@ class Client:
                 raise Stopped
             try:
                 with self._request(method, path, query, body) as response:
-                    return _parse(_body(response), path)
+                    return _parse(_body(response, self._left(ANSWER_SECONDS)), path)
             except ClusterError as error:
-                if attempt == ATTEMPTS or not error.passing:
+                if attempt == ATTEMPTS or not error.passing or not self._left(1):
                     raise
                 self.stop.wait(error.wait or 0.2 * 2**attempt * random.uniform(0.5, 1.0))  # noqa: S311
         raise AssertionError
+
+    def _left(self, seconds: float) -> float:
+        """``seconds``, or what the client's patience leaves of them."""
+        return seconds if self._until is None else max(0.0, min(seconds, self._until - time.monotonic()))
 
     @contextmanager
     def _request(
@@ -170,11 +181,18 @@ class Client:
         *,
         read_seconds: float = READ_SECONDS,
     ) -> Iterator[urllib3.BaseHTTPResponse]:
+        if not self._left(1):
+            raise ClusterError(SLOW)
         url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
         headers = dict(self._headers) | ({"Content-Type": "application/json"} if body is not None else {})
         try:
             answer = self._api.call_api(
-                method, url, headers, body, None, _request_timeout=(CONNECT_SECONDS, read_seconds)
+                method,
+                url,
+                headers,
+                body,
+                None,
+                _request_timeout=(self._left(CONNECT_SECONDS), self._left(read_seconds)),
             )
             response = answer.response
             try:
@@ -226,19 +244,27 @@ def tls_context(secret: Secret) -> ssl.SSLContext:
     return context
 
 
-def _body(response: urllib3.BaseHTTPResponse) -> bytes:
-    chunks, size = [], 0
-    for chunk in response.stream(1024 * 1024, decode_content=True):
+def _body(response: urllib3.BaseHTTPResponse, seconds: float) -> bytes:
+    chunks, size, until = [], 0, time.monotonic() + seconds
+    for chunk in _chunks(response):
         size += len(chunk)
+        if time.monotonic() > until:
+            raise ClusterError(SLOW)
         if size > LARGEST_BODY:
             raise ClusterError("The server's answer is larger than any cluster's page would be.")
         chunks.append(chunk)
     return b"".join(chunks)
 
 
+def _chunks(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    """The body as it arrives, without waiting for a chunk to be full."""
+    while chunk := response.read1(1024 * 1024, decode_content=True):
+        yield chunk
+
+
 def _lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
     rest = b""
-    for chunk in response.stream(None, decode_content=True):
+    for chunk in _chunks(response):
         *lines, rest = (rest + chunk).split(b"\n")
         if len(rest) > LARGEST_BODY:
             raise ClusterError("The server sends an event that does not end.")
@@ -284,5 +310,5 @@ def _line_error(error: BaseException) -> ClusterError:
     if isinstance(reason, urllib3.exceptions.NewConnectionError):
         return ClusterError("The cluster cannot be reached at its address.", passing=True)
     if isinstance(reason, urllib3.exceptions.TimeoutError):
-        return ClusterError("The cluster did not answer in time.", passing=True)
+        return ClusterError(SLOW, passing=True)
     return ClusterError("The connection to the cluster broke off.", passing=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from kschedweb.accounts import audit
@@ -35,6 +35,7 @@ NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 RESERVED = frozenset({"connect", "import", "load-demo"})  # addresses of pages
 CONNECTED = frozenset({Source.KUBECONFIG, Source.TOKEN, Source.IN_CLUSTER})
 BATCH = 500
+CONNECT_PATIENCE = 25.0  # seconds; a person waits for the answer
 
 
 def cluster_connect(
@@ -66,18 +67,19 @@ def cluster_connect(
     if source != Source.IN_CLUSTER:
         keys()
     endpoint = sources.endpoint_of(source, secret)
-    with Client.open(secret, endpoint=endpoint) as client:
+    with Client.open(secret, endpoint=endpoint, patience=CONNECT_PATIENCE) as client:
         version = client.version()
         permissions = permissions_review(client)
     with transaction.atomic():
-        name_free(name)
-        cluster = Cluster.objects.create(
-            name=name,
-            source=source,
-            server=secret.server[:500],
-            server_version=version,
-            permissions=permissions,
-            created_by=user,
+        cluster = cluster_create(
+            Cluster(
+                name=name,
+                source=source,
+                server=secret.server[:500],
+                server_version=version,
+                permissions=permissions,
+                created_by=user,
+            )
         )
         if source != Source.IN_CLUSTER:
             credential_save(cluster=cluster, secret=secret)
@@ -227,8 +229,7 @@ def cluster_import(
         if existing is not None:
             _lock(cluster)
         else:
-            name_free(name)
-            cluster.save()
+            cluster_create(cluster)
         snapshot = prepared.save()
         Cluster.objects.filter(pk=cluster.pk).update(refreshed_at=snapshot.taken_at)
         audit.record(user, "cluster.imported", cluster, name, counts=snapshot.counts, left_out=read.left_out)
@@ -253,10 +254,20 @@ def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.
     cluster = Cluster(name=name, source=Source.DEMO, created_by=user, refreshed_at=timezone.now())
     prepared = Prepared.of(cluster, demo.cluster(seed), [])
     with transaction.atomic():
-        name_free(name)
-        cluster.save()
+        cluster_create(cluster)
         prepared.save()
         audit.record(user, "cluster.demo-loaded", cluster, name, seed=seed)
+    return cluster
+
+
+def cluster_create(cluster: Cluster) -> Cluster:
+    """Save a new cluster. Raises ``Conflict`` where somebody took its name in the meantime."""
+    try:
+        with transaction.atomic():
+            cluster.save(force_insert=True)
+    except IntegrityError:
+        name_free(cluster.name)
+        raise
     return cluster
 
 

@@ -13,6 +13,7 @@ from pytest_django import Settings
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.clusters import services
 from kschedweb.clusters.models import Cluster, Credential, NodeRow, PodRow, Snapshot
+from kschedweb.errors import Conflict
 from kschedweb.jobs.models import Job
 from tests.clusters.conftest import OddServer, node, pod
 from tests.clusters.malformed import JSON, YAML, malformed
@@ -315,3 +316,9 @@ def test_pods_without_a_good_shape_reach_no_row(api_as: ApiAs) -> None:
     assert answer.status_code == 201
     row = PodRow.objects.get()
     assert (row.phase, row.message, row.created_at, row.priority) == ("", "", None, 2**31 - 1)
+
+
+def test_a_name_taken_in_the_meantime_is_a_conflict(imported: Cluster) -> None:
+    with pytest.raises(Conflict, match="already a cluster first"):
+        services.cluster_create(Cluster(name="first", source="import"))
+    assert Cluster.objects.count() == 1

@@ -153,6 +153,30 @@ def test_a_closed_port_says_that_it_cannot_be_reached(odd_server: OddServer) -> 
         client.get("/version")
 
 
+def test_an_answer_that_trickles_is_given_up(odd_server: OddServer) -> None:
+    def trickle(request: Request) -> tuple[int, dict[str, str], bytes]:
+        return 200, {"X-Trickle": "1"}, b"[" + b" " * 1000 + b"]"
+
+    odd_server.answer = trickle
+    began = time.monotonic()
+    with (
+        Client.open(Secret(server=odd_server.url, token="x"), patience=1.0) as client,
+        pytest.raises(ClusterError, match="in time"),
+    ):
+        client.get("/version")
+    assert time.monotonic() - began < 5
+
+
+def test_patience_is_for_all_calls_together(odd_server: OddServer) -> None:
+    odd_server.json(lambda request: (503, {}))
+    began = time.monotonic()
+    with Client.open(Secret(server=odd_server.url, token="x"), patience=1.0) as client:
+        for _ in range(20):
+            with pytest.raises(ClusterError):
+                client.get("/version")
+    assert time.monotonic() - began < 5
+
+
 def test_what_is_stopped_asks_nothing_more(odd_server: OddServer) -> None:
     with connect(odd_server) as client:
         client.stop.set()
