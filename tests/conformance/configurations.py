@@ -139,7 +139,7 @@ class Configurations:
         return self.damaged(text) if self.chance(0.06) else text
 
     def damaged(self, text: str) -> str:
-        at = self.random.randrange(len(text))
+        at = self.random.randrange(len(text) or 1)
         match self.random.randrange(4):
             case 0:
                 return text[:at]
@@ -149,7 +149,7 @@ class Configurations:
                 return text[:at] + self.random.choice('{}[]:,"-\n 1tx#&*') + text[at:]
             case _:
                 lines = text.splitlines(keepends=True)
-                line = self.random.randrange(len(lines))
+                line = self.random.randrange(len(lines) or 1)
                 return "".join(lines[: line + 1] + lines[line:])
 
     def document(self) -> Any:
