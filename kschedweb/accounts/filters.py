@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import django_filters as filters
+from django import forms
 from django.db.models import Q, QuerySet
+from django_filters.widgets import BooleanWidget
 
 from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.accounts.roles import Role
+
+DATE = forms.DateInput(attrs={"type": "date"})
+STATE = BooleanWidget()
+STATE.choices = [("", "Any"), ("true", "Active"), ("false", "Deactivated")]
 
 
 class AuditFilter(filters.FilterSet):  # type: ignore[misc]
@@ -15,8 +21,8 @@ class AuditFilter(filters.FilterSet):  # type: ignore[misc]
     verb = filters.CharFilter(lookup_expr="istartswith", label="What")
     object_type = filters.CharFilter(lookup_expr="iexact", label="Kind of thing")
     object_name = filters.CharFilter(lookup_expr="iexact", label="Name of thing")
-    since = filters.DateFilter(field_name="at", lookup_expr="date__gte", label="From")
-    until = filters.DateFilter(field_name="at", lookup_expr="date__lte", label="To")
+    since = filters.DateFilter(field_name="at", lookup_expr="date__gte", label="From", widget=DATE)
+    until = filters.DateFilter(field_name="at", lookup_expr="date__lte", label="To", widget=DATE)
 
     class Meta:
         model = AuditEntry
@@ -30,7 +36,7 @@ class AuditFilter(filters.FilterSet):  # type: ignore[misc]
 class UserFilter(filters.FilterSet):  # type: ignore[misc]
     search = filters.CharFilter(field_name="username", lookup_expr="icontains", label="Search")
     role = filters.ChoiceFilter(choices=Role.choices, label="Role", empty_label="Any role")
-    is_active = filters.BooleanFilter(label="Active")
+    is_active = filters.BooleanFilter(label="State", widget=STATE)
 
     class Meta:
         model = User

@@ -21,7 +21,7 @@ def lockout(
     context = {
         "cooloff_minutes": seconds // 60,
         "failure_limit": settings.AXES_FAILURE_LIMIT,
-        "username": (credentials or {}).get("username", ""),
+        "username": request.POST.get("username", "")[:150],
     }
     response = render(request, "accounts/lockout.html", context, status=429)
     response["Retry-After"] = str(seconds)
