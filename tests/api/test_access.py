@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -31,7 +31,7 @@ SAMPLES = {"uuid": uuid.UUID(int=7), "int": 7, "slug": "nothing", "str": "nothin
 class Route:
     name: str
     address: str
-    view: Any
+    view: Any = field(repr=False)
 
     def __str__(self) -> str:
         return self.address
