@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.dashboard.units import amount, memory
+from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.objects.resources import CPU, MEMORY, is_scalar
 from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, tolerated
 from kschedweb.engine.plugins.imagelocality import LEAST, MOST_A_CONTAINER, normalized
+from kschedweb.engine.plugins.interpodaffinity import SCORE as AFFINITY
+from kschedweb.engine.plugins.podtopologyspread import SCORE as SPREAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -240,18 +243,70 @@ def _images(case: Case, node: int) -> Arithmetic:
     return result
 
 
+def _state(case: Case, plugin: str) -> dict[str, Any]:
+    """What ``plugin`` finds out in PreScore, asked again for the feasible nodes."""
+    cycle = Cycle(case.snapshot, case.pod)
+    framework = case.scheduler.framework(case.pod)
+    asked = next(item for item in framework.plugins("preScore") if item.name == plugin)
+    asked.pre_score(cycle, case.explanation.feasible)
+    return cycle.state
+
+
+def _spread(case: Case, node: int) -> Arithmetic:
+    result = Arithmetic(
+        "", "", "Matching pods in the node's places, each place weighed by how many there are; fewer are better."
+    )
+    soft, labels, total = _state(case, "PodTopologySpread")[SPREAD], case.snapshot.nodes[node].labels, 0.0
+    if soft.ignored[node]:
+        result.about = "The node lacks a label of a constraint, so it is not scored."
+        result.computed = 0
+        return result
+    for constraint in soft.constraints:
+        rule, value = constraint.rule, labels.get(constraint.rule.topology_key)
+        if value is None:
+            result.steps.append(Step(rule.topology_key, "the node has no such label", "not counted"))
+            continue
+        at = node if constraint.by_host else int(constraint.column.codes[node])
+        count = int(constraint.counts[at])
+        part = float(count) * constraint.weight + float(rule.max_skew - 1)
+        total += part
+        formula = f"{count} matching pods × {constraint.weight:.4f} + maxSkew {rule.max_skew} − 1"
+        result.steps.append(Step(f"{rule.topology_key}={value}", formula, f"{part:.4f}"))
+    result.computed = int(total + 0.5)
+    result.steps.append(Step("Sum", "rounded", str(result.computed)))
+    return result
+
+
+def _pod_affinity(case: Case, node: int) -> Arithmetic:
+    result = Arithmetic(
+        "",
+        "",
+        "Weights of affinity less those of anti-affinity, of this pod towards pods there and of theirs towards it.",
+    )
+    sums = _state(case, "InterPodAffinity")[AFFINITY]
+    affinities = [case.pod.pod_affinity, *(terms.affinity for terms in case.snapshot.pods.term_sets)]
+    terms = [term for item in affinities for term in (*item.required, *item.preferred, *item.anti_preferred)]
+    labels = case.snapshot.nodes[node].labels
+    result.computed = 0
+    for key in dict.fromkeys(term.topology_key for term in terms):
+        part = int(sums.at_nodes(key)[node])
+        result.computed += part
+        place = f"{key}={labels[key]}" if key in labels else f"{key}: the node has no such label"
+        result.steps.append(Step(place, "all terms that hold in this place, with their weights", f"{part:+d}"))
+    result.steps.append(Step("Sum", "over the labels of the node", str(result.computed)))
+    return result
+
+
 WORKED: dict[str, Callable[[Case, int], Arithmetic]] = {
     "NodeResourcesFit": _fit,
     "NodeResourcesBalancedAllocation": _balanced,
     "TaintToleration": _taints,
     "NodeAffinity": _node_affinity,
     "ImageLocality": _images,
+    "PodTopologySpread": _spread,
+    "InterPodAffinity": _pod_affinity,
 }
 ABOUT = {
-    "PodTopologySpread": "Sums, over the soft constraints, the matching pods in the node's place, weighted"
-    " by ln(number of places + 2), plus maxSkew − 1 each; fewer are better.",
-    "InterPodAffinity": "Adds the weights of preferred (and, by hardPodAffinityWeight, required) affinity between this"
-    " pod and those in the same place, and subtracts those of anti-affinity.",
     "VolumeBinding": "Prefers storage classes and volumes that fit the claims tightest; 0 without a shape.",
     "DynamicResources": "Prefers nodes whose devices satisfy the higher-priority alternatives of the pod's claims.",
 }

@@ -213,14 +213,20 @@ class Decision:
         if self.waiting:
             status = self.explanation.pre_enqueue
             return Answer(
-                f"{name} waits: {status.message}",
+                f"{name} is gated: {status.message}",
                 "amber",
-                ["A gated pod is not scheduled until its gates are removed."],
+                [f"A gated pod is not scheduled until its gates are removed. {self._without_gates()}"],
                 status.message,
             )
         if self.explanation.chosen is None:
             return self._unschedulable(name)
         return self._scheduled(name)
+
+    def _without_gates(self) -> str:
+        chosen = self.explanation.chosen
+        if chosen is None:
+            return "Without them it would fit nowhere."
+        return f"Without them it would go to {self.explanation.nodes[chosen]}, as shown below."
 
     def _unschedulable(self, name: str) -> Answer:
         found, pod = self.explanation, self.case.pod

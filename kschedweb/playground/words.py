@@ -6,11 +6,14 @@ Everything here explains a verdict after the fact, from the same columns the plu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kschedweb.dashboard.units import amount
+from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, tolerated
+from kschedweb.engine.plugins.podtopologyspread import PodTopologySpread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from kschedweb.engine import Snapshot as EngineSnapshot
     from kschedweb.engine.objects.affinity import PodTerm
     from kschedweb.engine.objects.labels import Requirement, Selector
+    from kschedweb.engine.plugins.podtopologyspread import Constraint
 
 INSUFFICIENT = "Insufficient "
 TOO_MANY = "Too many pods"
@@ -148,11 +152,33 @@ def _spread(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Re
     absent = [constraint.topology_key for constraint in hard if constraint.topology_key not in labels]
     if absent:
         return Reading(f"spreads over {_listed(absent)}, a label {name} does not have", "labelling the node would do")
-    places = [f"{item.topology_key}={labels[item.topology_key]} (maxSkew {item.max_skew})" for item in hard]
-    return Reading(
-        f"one more pod would make {_listed(places)} too full against the emptiest place",
-        "a higher maxSkew, ScheduleAnyway, or room in the emptier places would do",
-    )
+    for constraint in _hard_constraints(snapshot, pod):
+        codes = constraint.column.codes
+        here, least = int(constraint.counts[codes[node]]), _least(constraint)
+        after = here + (1 if constraint.selector.matches(pod.labels) else 0)
+        rule = constraint.rule
+        if after - least > rule.max_skew:
+            place = f"{rule.topology_key}={labels[rule.topology_key]}"
+            return Reading(
+                f"{place} would have {after} matching pods and the emptiest place has {least}: "
+                f"a skew of {after - least} over maxSkew {rule.max_skew}",
+                "a higher maxSkew, ScheduleAnyway, or room in the emptier places would do",
+            )
+    return Reading(f"{name} would make the pods too uneven over {_listed([item.topology_key for item in hard])}")
+
+
+@lru_cache(maxsize=4)
+def _hard_constraints(snapshot: EngineSnapshot, pod: Pod) -> list[Constraint]:
+    """The pod's own hard constraints with their counts, as the plugin finds them; the same for every node."""
+    cycle, plugin = Cycle(snapshot, pod), PodTopologySpread({})
+    plugin.pre_filter(cycle)
+    constraints: list[Constraint] = cycle.state.get(plugin.name, [])
+    return constraints
+
+
+def _least(constraint: Constraint) -> int:
+    domains = constraint.counts[constraint.domains]
+    return int(domains.min()) if domains.size and domains.size >= constraint.rule.min_domains else 0
 
 
 def _pod_affinity(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:

@@ -81,7 +81,11 @@ def test_a_host_port_that_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"), [({}, "a label node-03 does not have"), ({"zone": "a"}, "zone=a (maxSkew 1) too full")]
+    ("labels", "said"),
+    [
+        ({}, "a label node-03 does not have"),
+        ({"zone": "a"}, "zone=a would have 2 matching pods and the emptiest place has 0: a skew of 2 over maxSkew 1"),
+    ],
 )
 def test_a_spread_constraint(labels: Json, said: str) -> None:
     constraint = {
