@@ -123,8 +123,9 @@ def test_decisions_equal_the_scheduler_s_before_and_after_the_strategy_is_switch
 
     problems: list[str] = []
     context = browser.new_context(base_url=site.url)
-    cookies = site.session.cookies.get_dict()
-    context.add_cookies([{"name": name, "value": value, "url": site.url} for name, value in cookies.items()])
+    context.add_cookies(
+        [{"name": name, "value": str(value), "url": site.url} for name, value in site.session.cookies.items()]
+    )
     page = context.new_page()
     watch(page, site.url, problems)
     page.goto(f"/policies/default/?cluster={imported}")
