@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -35,6 +36,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (ScenarioError, UnicodeDecodeError) as error:
         print(f"kschedweb.engine: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # Whoever read the answers has seen enough; nothing must be written to the closed pipe at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
