@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.utils.functional import SimpleLazyObject
 
+from kschedweb.accounts.roles import Action, may
 from kschedweb.dashboard import navigation
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.jobs.models import ENDED, Job
@@ -17,7 +18,7 @@ THEMES = ("system", "light", "dark")
 
 
 def frame(request: HttpRequest) -> dict[str, object]:
-    """Adds ``scope``, ``theme``, ``rail``, ``account_pages``, ``running_jobs`` and ``path_scoped``."""
+    """Adds the scope, the theme, the pages of the rail, running jobs, and where the choosers lead."""
     scope = scope_of(request)
     user = getattr(request, "user", None)
     role = getattr(user, "role", "")
@@ -29,6 +30,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "rail": SimpleLazyObject(lambda: navigation.entries(navigation.MAIN, role, current, scope.query)),
         "account_pages": SimpleLazyObject(lambda: navigation.entries(navigation.ACCOUNT, role, current, "")),
         "running_jobs": Job.objects.exclude(state__in=ENDED).count,
+        "may_edit": may(role, Action.EDIT),
         "path_scoped": current in navigation.SCOPED,
         "path_decides": current in navigation.SCOPED or current == "decision",
     }

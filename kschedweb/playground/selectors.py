@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.db.models import Q
+
+from kschedweb.clusters.models import PodRow
 from kschedweb.clusters.selectors import cluster_get, snapshot_current, snapshot_get
 from kschedweb.errors import NotFound
 from kschedweb.policies.models import Revision
@@ -37,6 +40,14 @@ def revision_named(text: str) -> Revision:
     """The revision ``text`` names as "policy" or "policy@number". Raises Http404 or NotFound."""
     policy, _, number = text.partition("@")
     return revision_asked(policy, number)
+
+
+def neighbours(snapshot: Snapshot, namespace: str, pod: str) -> tuple[PodRow | None, PodRow | None]:
+    """The pending pods before and after this one in the order of the list, ``None`` at its ends."""
+    pending = PodRow.objects.filter(snapshot=snapshot, pending=True).only("namespace", "name")
+    before = pending.filter(Q(namespace__lt=namespace) | Q(namespace=namespace, name__lt=pod))
+    after = pending.filter(Q(namespace__gt=namespace) | Q(namespace=namespace, name__gt=pod))
+    return before.order_by("-namespace", "-name").first(), after.order_by("namespace", "name").first()
 
 
 def revisions_to_compare() -> QuerySet[Revision]:

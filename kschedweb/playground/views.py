@@ -73,6 +73,7 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
         "other": Decision(against[1]).answer() if against else None,
         "same": against is not None and _choice(case) == _choice(against[1]),
         "choices": selectors.revisions_to_compare(),
+        "neighbours": selectors.neighbours(snapshot, namespace, pod),
         **_links(request),
         **_node(request, found),
         **_cell(request, found),

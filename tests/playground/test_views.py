@@ -115,6 +115,15 @@ def test_a_policy_without_the_pods_profile_says_so(
     assert 'profile not found for scheduler name "default-scheduler"' in page
 
 
+def test_the_pending_pods_are_a_chain(viewer_client: Client, demo: Snapshot) -> None:
+    pods = PodRow.objects.filter(snapshot=demo, pending=True).order_by("namespace", "name")
+    keys = [(pod.namespace, pod.name) for pod in pods]
+    for number, (namespace, name) in enumerate(keys):
+        found = viewer_client.get(ADDRESS.format(f"{namespace}/{name}")).context["neighbours"]
+        shown = [(pod.namespace, pod.name) if pod else None for pod in found]
+        assert shown == [keys[number - 1] if number else None, keys[number + 1] if number + 1 < len(keys) else None]
+
+
 def test_a_visitor_is_sent_to_the_login(demo: Snapshot, client: Client) -> None:
     response = client.get(ADDRESS.format("ml/notebook"))
     assert response.status_code == 302
@@ -130,7 +139,7 @@ def test_the_number_of_queries_does_not_grow_with_the_nodes(
     stored(demo_objects)
     client = client_as("viewer")
     client.get(ADDRESS.format("ml/notebook"))
-    with django_assert_max_num_queries(18) as captured:
+    with django_assert_max_num_queries(20) as captured:
         client.get(ADDRESS.format("ml/notebook"))
     few = len(captured)
     node = next(item for item in demo_objects if item["kind"] == "Node")
