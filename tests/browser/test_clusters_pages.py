@@ -1,0 +1,80 @@
+"""The pages of clusters in Chromium: choosing how to connect, an error beside its field, an import by paste."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kschedweb.clusters.access import WITHOUT_WATCH
+from kschedweb.clusters.kinds import KINDS
+from kschedweb.clusters.models import Cluster, Source
+from tests.clusters.conftest import node, pod
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_the_form_shows_the_chosen_way_and_keeps_no_secret(
+    live_server: Any, page_as: Callable[..., Any], axe: Callable[[Any], None], javascript: bool
+) -> None:
+    page = page_as("admin", javascript=javascript)
+    page.goto("/clusters/connect/")
+    assert page.locator("#id_kubeconfig").is_visible()
+    assert not page.locator("#id_server").is_visible()
+    page.get_by_label("Server and token").check()
+    page.locator("#id_name").fill("far")
+    page.locator("#id_server").fill("https://169.254.169.254")
+    page.locator("#id_token").fill("hidden-word")
+    assert not page.get_by_label("Or the file").is_visible()
+    page.locator("main").get_by_role("button", name="Connect").click()
+    page.wait_for_load_state()
+    assert page.locator(".field-error").first.is_visible()
+    assert page.locator("#id_server").input_value() == "https://169.254.169.254"
+    assert "hidden-word" not in page.content()
+    if javascript:
+        axe(page)
+
+
+def test_pasting_objects_leads_to_the_cluster(
+    live_server: Any, page_as: Callable[..., Any], axe: Callable[[Any], None]
+) -> None:
+    page = page_as("editor", width=390)
+    page.goto("/clusters/import/")
+    page.locator("#id_name").fill("pasted")
+    page.get_by_label("Or paste").fill(json.dumps([node(), pod(), {"kind": "ConfigMap", "metadata": {"name": "c"}}]))
+    page.locator("main").get_by_role("button", name="Import").click()
+    page.wait_for_url("**/clusters/pasted/")
+    assert page.locator("h1").inner_text() == "pasted: 1 node, 1 pod, 1 pending"
+    assert page.get_by_text("is of a kind that the scheduler does not read").is_visible()
+    axe(page)
+
+
+def test_what_is_missing_and_its_cost_can_be_read(
+    live_server: Any, page_as: Callable[..., Any], axe: Callable[[Any], None]
+) -> None:
+    permissions = [
+        {
+            "resource": kind.resource,
+            "verb": verb,
+            "allowed": verb == "list",
+            "costs": kind.costs if verb == "list" else WITHOUT_WATCH,
+        }
+        for kind in KINDS
+        for verb in ("list", "watch")
+    ]
+    Cluster.objects.create(
+        name="far", source=Source.TOKEN, server="https://10.0.0.1", permissions=permissions, refresh_error="It broke."
+    )
+    page = page_as("admin", dark=True)
+    page.goto("/clusters/far/")
+    assert page.locator("h1").inner_text() == "far was not read yet"
+    assert page.get_by_text("22 permissions are missing").is_visible()
+    assert page.get_by_role("row", name="pods").get_by_text(WITHOUT_WATCH).is_visible()
+    axe(page)
+    page.get_by_role("link", name="Delete").click()
+    page.get_by_label("Type the name").fill("far")
+    axe(page)
+    page.get_by_role("button", name="Delete far").click()
+    page.wait_for_url("**/clusters/")
+    assert not Cluster.objects.exists()
