@@ -51,7 +51,6 @@ INSTALLED_APPS = [
     "django_structlog",
     "rest_framework",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "kschedweb.accounts",
     "kschedweb.jobs",
     "kschedweb.clusters",
@@ -186,8 +185,6 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["kschedweb.accounts.permissions.RolePermission"],
     "SCHEMA_PATH_PREFIX": "/api/v1",
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [

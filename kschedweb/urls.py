@@ -1,7 +1,9 @@
 """Every address of the site; each app keeps its own in urls.py (pages) and api.py (REST)."""
 
 from django.urls import URLPattern, URLResolver, include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularAPIView
+
+from kschedweb.dashboard import reference
 
 api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.accounts.api")),
@@ -10,11 +12,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.policies.api")),
     path("", include("kschedweb.playground.api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
-    path(
-        "docs/",
-        SpectacularSwaggerSplitView.as_view(url_name="api:schema", template_name="schema_page.html"),
-        name="schema-page",
-    ),
+    path("docs/", reference.page, name="schema-page"),
 ]
 
 urlpatterns = [

@@ -99,7 +99,7 @@ def test_a_page_names_its_action_and_sends_strangers_to_the_login(route):
 
 @pytest.mark.parametrize(
     ("role", "route"),
-    itertools.product(Role.values, [route for route in PAGES if route.name not in PUBLIC]),
+    list(itertools.product(Role.values, [route for route in PAGES if route.name not in PUBLIC])),
     ids=ids,
 )
 def test_a_page_opens_for_the_roles_of_its_action_only(client_as, role, route):
@@ -130,7 +130,7 @@ def test_a_rest_operation_is_closed_to_strangers(route, method):
     assert answer["Content-Type"] == "application/problem+json"
 
 
-@pytest.mark.parametrize(("role", "operation"), itertools.product(Role.values, OPERATIONS), ids=ids)
+@pytest.mark.parametrize(("role", "operation"), list(itertools.product(Role.values, OPERATIONS)), ids=ids)
 def test_a_rest_operation_is_open_to_the_roles_of_its_action_only(api_as, role, operation):
     route, method = operation
     status = api_as(role).generic(method.upper(), route.address).status_code
