@@ -79,6 +79,7 @@ class PolicyEditor {
   /** The text of the request under way: an answer to an older one must not overwrite what was typed since. */
   private sent = "";
   private readonly saved: string;
+  private asking = false;
   private leaving = false;
 
   constructor(
@@ -118,7 +119,12 @@ class PolicyEditor {
 
   private listen(): void {
     this.form.addEventListener("htmx:configRequest", (event) => {
-      if (event.target === this.form) this.sent = this.area.value;
+      if (event.target !== this.form) return;
+      this.sent = this.area.value;
+      this.asking = true;
+    });
+    this.form.addEventListener("htmx:afterRequest", (event) => {
+      if (event.target === this.form) this.asking = false;
     });
     this.form.addEventListener("htmx:beforeSwap", (event) => {
       const detail = (event as CustomEvent<{ target: Element; shouldSwap: boolean }>).detail;
@@ -127,9 +133,7 @@ class PolicyEditor {
     document.body.addEventListener("htmx:afterSettle", (event) => {
       if ((event as CustomEvent<{ target: Element }>).detail.target.id === "policy-fields") this.show(this.state());
     });
-    this.form.addEventListener("submit", () => {
-      this.leaving = true;
-    });
+    this.form.addEventListener("submit", (event) => this.leave(event));
     window.addEventListener("beforeunload", (event) => {
       if (!this.leaving && this.area.value !== this.saved) event.preventDefault();
     });
@@ -144,6 +148,22 @@ class PolicyEditor {
   private typed(): void {
     window.clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.form.dispatchEvent(new CustomEvent("policy-edited")), TYPING_PAUSE);
+  }
+
+  /** A button of this column waits for the answer under way, which leaving the page would break off. */
+  private leave(event: SubmitEvent): void {
+    window.clearTimeout(this.timer);
+    const button = event.submitter;
+    if (this.asking && button && !button.closest("#policy-fields")) {
+      event.preventDefault();
+      const again = (): void => {
+        if (!this.asking) this.form.requestSubmit(button);
+        else this.form.addEventListener("htmx:afterRequest", () => window.setTimeout(again), { once: true });
+      };
+      again();
+      return;
+    }
+    this.leaving = true;
   }
 
   private state(): State {

@@ -68,13 +68,13 @@ class RevisionSerializer(serializers.ModelSerializer[Revision]):
 
     class Meta:
         model = Revision
-        fields = ("policy", "number", "comment", "author", "created_at")
+        fields: tuple[str, ...] = ("policy", "number", "comment", "author", "created_at")
         read_only_fields = fields
 
 
 class RevisionDetailSerializer(RevisionSerializer):
     class Meta(RevisionSerializer.Meta):
-        fields = (*RevisionSerializer.Meta.fields, "document")  # type: ignore[assignment]
+        fields = (*RevisionSerializer.Meta.fields, "document")
         read_only_fields = fields
 
 
@@ -134,7 +134,7 @@ class VerdictSerializer(serializers.Serializer[Any]):
     """What kube-scheduler says about a document; `defaulted` and `effective` are null where it refuses it."""
 
     valid = serializers.BooleanField()
-    errors = PlacedProblemSerializer(many=True)
+    errors = PlacedProblemSerializer(many=True)  # type: ignore[assignment]
     warnings = PlacedProblemSerializer(many=True)
     defaulted = serializers.DictField(allow_null=True)
     effective = EffectiveProfileSerializer(many=True, allow_null=True)

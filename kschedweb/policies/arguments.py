@@ -181,20 +181,14 @@ def _kind(schema: Schema) -> str:
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((name for name in kind if name != "null"), None)
-    if kind == "boolean":
-        return "boolean"
-    if kind in ("integer", "number"):
-        return "number"
     if kind == "string":
         return "choice" if schema.get("enum") else "text"
     if kind == "array":
         item = resolved(schema.get("items", {}))
-        if _kind(item) in ("text", "choice"):
-            return "lines"
-        return "table" if _is_flat(item) else "yaml"
+        return "lines" if _kind(item) in ("text", "choice") else "table" if _is_flat(item) else "yaml"
     if kind == "object" and schema.get("properties"):
         return "group"
-    return "yaml"
+    return {"boolean": "boolean", "integer": "number", "number": "number"}.get(str(kind), "yaml")
 
 
 def _columns(schema: Schema) -> Schema:

@@ -89,10 +89,9 @@ def changes(old: Loaded | None, new: Loaded | None) -> list[Change]:
     """What ``new`` makes kube-scheduler do otherwise than ``old``; nothing where one of them is not valid."""
     if old is None or new is None or old.configuration is None or new.configuration is None:
         return []
-    assert old.defaulted is not None and new.defaulted is not None
     found = [
         Change("", path, _word(before), _word(after))
-        for path, before, after in _leaves(_top(old.defaulted), _top(new.defaulted))
+        for path, before, after in _leaves(_top(old.configuration.document), _top(new.configuration.document))
     ]
     return [*found, *_profile_changes(old.configuration, new.configuration)]
 

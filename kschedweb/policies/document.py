@@ -71,7 +71,7 @@ class Document:
                 break
             label, node = step
             # A value's own place says most, but a block's begins on the line below its key.
-            mark = node if label is None or isinstance(node, yaml.ScalarNode) and node.value else label
+            mark = node if label is None or (isinstance(node, yaml.ScalarNode) and node.value) else label
         assert mark is not None
         start, end = mark.start_mark, mark.end_mark
         return start.line + 1, start.column + 1, end.column + 1 if end.line == start.line else 0
@@ -130,7 +130,8 @@ def _check_events(text: str) -> None:
 
 
 def _refused(event: yaml.Event, message: str) -> DocumentError:
-    return DocumentError(Problem(message, line=event.start_mark.line + 1, column=event.start_mark.column + 1))
+    mark = event.start_mark
+    return DocumentError(Problem(message, line=mark.line + 1 if mark else 1, column=mark.column + 1 if mark else 1))
 
 
 def _syntax_problem(error: yaml.MarkedYAMLError) -> Problem:

@@ -43,7 +43,6 @@ class PolicyCreateForm(forms.Form):
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = policy_list()
         field.initial = field.initial or DEFAULT_POLICY
-        field.label_from_instance = lambda policy: policy.name  # type: ignore[method-assign]
 
     def clean_file(self) -> str:
         upload = self.cleaned_data.get("file")

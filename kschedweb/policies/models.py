@@ -17,8 +17,13 @@ class Policy(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
+    newest: int  # number of the newest revision, where selectors.policy_list read it
+
     class Meta:
         ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Revision(models.Model):

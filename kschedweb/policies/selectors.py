@@ -22,7 +22,7 @@ _NUMBER_LIMIT = 2**31 - 1
 def policy_list() -> QuerySet[Policy]:
     """All policies by name, each with ``newest`` (number), ``revision_count``, ``changed_at``, ``changed_by``."""
     newest = Revision.objects.filter(policy=OuterRef("pk")).order_by("-number")
-    return Policy.objects.annotate(
+    return Policy.objects.annotate(  # type: ignore[no-redef]
         newest=Max("revisions__number"),
         revision_count=Count("revisions"),
         changed_at=Max("revisions__created_at"),

@@ -25,6 +25,8 @@ from kschedweb.policies.forms import DiffForm, PolicyCreateForm, SaveForm
 from kschedweb.policies.validation import check
 
 if TYPE_CHECKING:
+    from django.http.response import HttpResponseBase
+
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.policies.editor import Editor
     from kschedweb.policies.models import Policy, Revision
@@ -65,7 +67,7 @@ def policy_new(request: PageRequest) -> HttpResponse:
         except ApplicationError as error:
             status = error.status
             for item in error.errors:
-                form.add_error(item["path"], item["message"])
+                form.add_error(item["path"] if item["path"] in form.fields else None, item["message"])
         else:
             messages.success(request, f"Policy {policy.name} is made.")
             return redirect("policy", policy.name)
@@ -74,7 +76,7 @@ def policy_new(request: PageRequest) -> HttpResponse:
 
 @requires(Action.VIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
-def policy(request: PageRequest, name: str) -> HttpResponse:
+def policy(request: PageRequest, name: str) -> HttpResponseBase:
     """The editor; a POST is any of its buttons, without JavaScript as well."""
     if request.method == "POST":
         return _edited(request, name)
@@ -176,6 +178,8 @@ def policy_diff(request: PageRequest, name: str) -> HttpResponse:
         "old": old,
         "new": new,
         "view": view,
+        "old_title": f"Revision {old.number}",
+        "new_title": f"Revision {new.number}",
         "numbers": range(found.newest, 0, -1),
         "changes": diff.changes(check(old.document).loaded, check(new.document).loaded),
         **_line_diff(old.document, new.document, f"{found.name} revision {old.number}", f"revision {new.number}"),

@@ -7,6 +7,9 @@ import pytest
 from kschedweb.policies.validation import check, steps, written
 
 HEADER = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+PLUGIN = "profiles:\n- plugins:\n    {point}:\n      enabled:\n      - name: {name}\n"
+AFFINITY = "profiles:\n- pluginConfig:\n  - name: InterPodAffinity\n    args:\n      hardPodAffinityWeight: 101\n"
+ARGS = "profiles[0].pluginConfig[0].args"
 FIT = """\
 profiles:
   - schedulerName: a
@@ -24,15 +27,15 @@ profiles:
         ("parallelism: x\n", "parallelism", 3, "cannot unmarshal string"),
         ("percentOfNodes: 3\n", "percentOfNodes", 3, 'unknown field "percentOfNodes"'),
         ("profiles:\n- schedulerName: a\n- percentageOfNodesToScore: 5\n", "profiles[1].schedulerName", 5, "Required"),
-        ("profiles:\n- plugins:\n    score:\n      enabled:\n      - name: NodePorts\n", "profiles[0].plugins.score.enabled[0]", 7, "does not extend"),
-        ("profiles:\n- plugins:\n    filter:\n      enabled:\n      - name: Nope\n", "profiles[0].plugins.filter.enabled[0]", 7, "does not exist"),
-        (FIT + "            type: Most\n", "profiles[0].pluginConfig[0].args.scoringStrategy.type", 9, "Unsupported value"),
-        (FIT + "            typ: Most\n", "profiles[0].pluginConfig[0].args.scoringStrategy.typ", 9, "unknown field"),
-        ("profiles:\n- pluginConfig:\n  - name: InterPodAffinity\n    args:\n      hardPodAffinityWeight: 101\n", "profiles[0].pluginConfig[0].args.hardPodAffinityWeight", 7, "not in valid range"),
+        (PLUGIN.format(point="score", name="NodePorts"), "profiles[0].plugins.score.enabled[0]", 7, "does not extend"),
+        (PLUGIN.format(point="filter", name="Nope"), "profiles[0].plugins.filter.enabled[0]", 7, "does not exist"),
+        (FIT + "            type: Most\n", f"{ARGS}.scoringStrategy.type", 9, "Unsupported value"),
+        (FIT + "            typ: Most\n", f"{ARGS}.scoringStrategy.typ", 9, "unknown field"),
+        (AFFINITY, f"{ARGS}.hardPodAffinityWeight", 7, "not in valid range"),
         ("parallelism: 4\nparallelism: 5\n", "", 4, "already set"),
         ("profiles: [\n", "", 4, "not YAML"),
     ],
-)  # fmt: skip
+)
 def test_an_error_is_put_where_it_was_made(rest: str, path: str, line: int, said: str) -> None:
     checked = check(HEADER + rest)
     (problem,) = checked.errors

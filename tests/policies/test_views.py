@@ -1,0 +1,230 @@
+"""The policy pages, as they work without JavaScript."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from kschedweb.policies import selectors, services
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.test import Client
+
+    from kschedweb.accounts.models import User
+
+pytestmark = pytest.mark.django_db
+HEADER = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+PAGE = "/policies/default/"
+
+
+class FormFields(HTMLParser):
+    """What a browser without JavaScript would send for the editor's form."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: dict[str, str] = {}
+        self.inside = False
+        self.area = self.select = ""
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        values = dict(attributes)
+        if tag == "form":
+            self.inside = values.get("id") == "policy-form"
+        if not self.inside or (tag != "option" and not values.get("name")):
+            return
+        name = values.get("name") or ""
+        if tag == "textarea":
+            self.area, self.sent[name] = name, ""
+        elif tag == "select":
+            self.select, self.sent[name] = name, ""
+        elif tag == "option" and "selected" in values:
+            self.sent[self.select] = values.get("value") or ""
+        elif tag == "input" and (values.get("type") != "checkbox" or "checked" in values):
+            self.sent[name] = values.get("value") or ("on" if values.get("type") == "checkbox" else "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea" and self.area:
+            # The first newline belongs to the markup.
+            self.sent[self.area] = self.sent[self.area].removeprefix("\n").replace("\n", "\r\n")
+            self.area = ""
+        if tag == "form":
+            self.inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self.area:
+            self.sent[self.area] += data
+
+
+def fields(answer: Any) -> dict[str, str]:
+    parser = FormFields()
+    parser.feed(answer.content.decode())
+    return parser.sent
+
+
+@pytest.fixture
+def client(client_as: Callable[[str], Client]) -> Client:
+    return client_as("editor")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/policies/",
+        "/policies/new/",
+        PAGE,
+        f"{PAGE}?revision=1",
+        f"{PAGE}revisions/",
+        f"{PAGE}diff/",
+        f"{PAGE}diff/?view=unified",
+        f"{PAGE}effective/",
+        f"{PAGE}delete/",
+        f"{PAGE}download/",
+        "/policies/schema.json",
+    ],
+)
+def test_every_page_answers(client: Client, address: str) -> None:
+    assert client.get(address).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/policies/nobody/",
+        f"{PAGE}?revision=9",
+        f"{PAGE}?revision=x",
+        f"{PAGE}diff/?from=9",
+        f"{PAGE}diff/?to=a",
+        f"{PAGE}download/?revision=99999999999",
+    ],
+)
+def test_what_does_not_exist_is_404(client: Client, address: str) -> None:
+    assert client.get(address).status_code == 404
+
+
+def test_the_strategy_is_changed_in_the_form_and_saved(client: Client) -> None:
+    sent = fields(client.get(PAGE)) | {"args.NodeResourcesFit.scoringStrategy.type": "MostAllocated"}
+    updated = client.post(PAGE, sent | {"update": "1"})
+    assert "type: MostAllocated" in fields(updated)["document"]
+    assert selectors.policy_get("default").newest == 1
+    answer = client.post(PAGE, fields(updated) | {"save": "1", "comment": "pack"}, follow=True)
+    assert "Saved as revision 2." in answer.content.decode()
+    revision = selectors.revision_get(selectors.policy_get("default"))
+    assert revision.comment == "pack"
+    args = selectors.configuration(revision).profiles[0].args
+    assert args["NodeResourcesFit"]["scoringStrategy"]["type"] == "MostAllocated"
+    assert "MostAllocated" in client.get(f"{PAGE}effective/").content.decode()
+
+
+def test_an_untouched_page_saves_nothing(client: Client) -> None:
+    answer = client.post(PAGE, fields(client.get(PAGE)) | {"save": "1"}, follow=True)
+    assert "Nothing differs from revision 1" in answer.content.decode()
+    assert selectors.policy_get("default").newest == 1
+
+
+def test_an_error_is_shown_at_its_line_and_beside_its_field_and_nothing_is_lost(client: Client) -> None:
+    sent = fields(client.get(PAGE)) | {"args.InterPodAffinity.hardPodAffinityWeight": "101", "comment": "more"}
+    answer = client.post(PAGE, sent | {"save": "1"})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert "Line 8" in page
+    assert 'id="f-args-InterPodAffinity-hardPodAffinityWeight-error"' in page
+    kept = fields(answer)
+    assert kept["args.InterPodAffinity.hardPodAffinityWeight"] == "101"
+    assert kept["comment"] == "more"
+
+
+def test_yaml_that_cannot_be_read_keeps_the_form_s_changes_for_later(client: Client) -> None:
+    sent = fields(client.get(PAGE)) | {"weight.NodeAffinity": "7"}
+    broken = client.post(PAGE, sent | {"document": sent["document"] + "a: [", "update": "1"})
+    again = fields(broken)
+    assert again["weight.NodeAffinity"] == "7"
+    assert again["document"].endswith("a: [")
+    mended = fields(client.post(PAGE, again | {"document": sent["document"], "update": "1"}))
+    assert "weight: 7" in mended["document"]
+
+
+def test_a_lost_update_is_412_with_the_difference_and_can_be_saved_after_all(client: Client, editor: User) -> None:
+    sent = fields(client.get(PAGE)) | {"weight.NodeAffinity": "7", "save": "1"}
+    policy = selectors.policy_get("default")
+    services.revision_save(policy=policy, document=HEADER + "parallelism: 4\n", author=editor, expected=1)
+    answer = client.post(PAGE, sent)
+    page = answer.content.decode()
+    assert answer.status_code == 412
+    assert "Revision 2 was saved in the meantime" in page
+    assert "parallelism: 4" in page
+    assert "weight: 7" in fields(answer)["document"]
+    assert client.post(PAGE, fields(answer) | {"save": "1"}).status_code == 302
+    assert selectors.policy_get("default").newest == 3
+
+
+def test_profiles_are_added_shown_and_removed(client: Client) -> None:
+    two = fields(client.post(PAGE, fields(client.get(PAGE)) | {"add_profile": "1"}))
+    assert "schedulerName: scheduler-2" in two["document"]
+    assert two["profile"] == "1"
+    first = fields(client.post(PAGE, two | {"show_profile": "0"}))
+    assert first["profile.schedulerName"] == "default-scheduler"
+    second = fields(client.post(PAGE, first | {"show_profile": "1"}))
+    assert "scheduler-2" not in fields(client.post(PAGE, second | {"remove_profile": "1"}))["document"]
+
+
+def test_a_plugin_goes_back_to_its_default(client: Client) -> None:
+    page = client.get(PAGE)
+    changed = fields(client.post(PAGE, fields(page) | {"weight.NodeAffinity": "7"}))
+    back = fields(client.post(PAGE, changed | {"reset": "NodeAffinity"}))
+    assert back["document"].strip() == fields(page)["document"].strip()
+
+
+def test_the_preview_brings_every_part_of_the_page(client: Client) -> None:
+    sent = fields(client.get(PAGE)) | {"weight.ImageLocality": "4"}
+    page = client.post(f"{PAGE}edit/preview/", sent).content.decode()
+    for part in ("policy-problems", "policy-effective", "policy-effect", "policy-state"):
+        assert f'id="{part}" hx-swap-oob' in page or f'id="{part}"' in page
+    assert "ImageLocality weight" in page
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        ({"name": "mine", "copy_of": "default"}, 302),
+        ({"name": "mine", "document": HEADER}, 302),
+        ({"name": "mine", "file": SimpleUploadedFile("x.yaml", HEADER.encode())}, 302),
+        ({"name": "mine", "file": SimpleUploadedFile("x.yaml", b"\xff\xfe\x00")}, 422),
+        ({"name": "mine", "file": SimpleUploadedFile("x.yaml", b"#" * 1_100_000)}, 422),
+        ({"name": "mine", "document": "kind: Pod"}, 422),
+        ({"name": "default", "document": HEADER}, 409),
+        ({"name": "no good", "document": HEADER}, 400),
+        ({"name": "mine"}, 422),
+    ],
+)
+def test_a_policy_is_made_on_its_page(client: Client, data: dict[str, Any], status: int) -> None:
+    answer = client.post("/policies/new/", data)
+    assert answer.status_code == status
+    made = selectors.policy_list().filter(name="mine").exists()
+    assert made == (status == 302)
+
+
+def test_restore_download_and_delete(client: Client) -> None:
+    client.post(PAGE, fields(client.get(PAGE)) | {"weight.NodeAffinity": "7", "save": "1"})
+    client.post(f"{PAGE}revisions/1/restore/", {"expected": "2"})
+    policy = selectors.policy_get("default")
+    assert policy.newest == 3
+    text = client.get(f"{PAGE}download/").content.decode()
+    assert text == selectors.revision_get(policy, 1).document
+    client.post("/policies/new/", {"name": "mine", "copy_of": "default"})
+    assert client.post("/policies/mine/delete/").status_code == 302
+    assert client.get("/policies/mine/").status_code == 404
+    assert client.post(f"{PAGE}delete/").status_code == 409
+
+
+def test_who_may_only_read_sees_and_changes_nothing(client_as: Callable[[str], Client]) -> None:
+    client = client_as("viewer")
+    page = client.get(PAGE).content.decode()
+    assert "Save as a revision" not in page
+    for address in (PAGE, f"{PAGE}edit/preview/", f"{PAGE}revisions/1/restore/", f"{PAGE}delete/", "/policies/new/"):
+        assert client.post(address, {}).status_code == 403
+    assert client.get("/policies/new/").status_code == 403
