@@ -13,6 +13,8 @@ function sprite() {
     const inner = svg.replace(/<!--.*?-->/gs, "").replace(/^[\s\S]*?<svg[^>]*>/, "").replace(/<\/svg>\s*$/, "");
     return `<symbol id="${name}" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round">${inner.replace(/\s+/g, " ").trim()}</symbol>`;
   });
+  const mark = symbols[icons.indexOf("boxes")].replaceAll("symbol", "svg").replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"');
+  writeFileSync(`${out}/favicon.svg`, `${mark.replace("currentColor", "#3d8bd9")}\n`);
   writeFileSync(`${out}/icons.svg`, `<svg xmlns="http://www.w3.org/2000/svg">${symbols.join("")}</svg>\n`);
 }
 

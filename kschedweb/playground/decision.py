@@ -88,7 +88,7 @@ class Decision:
         return ", ".join(f"{number} {reason}" for reason, number in counts.most_common(4))
 
     def positions(self, stage: str) -> list[int]:
-        """The nodes of a stage ("" for all): feasible ones best first, then rejected ones by filter and reason."""
+        """The nodes of a stage ("" for all): feasible ones best first, then rejected ones, grouped by filter and reason."""
         found = self.explanation
         feasible = [int(node) for node in found.feasible[self.order]]
         if stage == BEST:
@@ -107,7 +107,8 @@ class Decision:
 
     def _group(self, node: int) -> tuple[int, tuple[str, ...], int]:
         verdict = self.explanation.verdict_at(node)
-        return int(self.explanation.rejected_by[node]), verdict.reasons if verdict else (), node
+        # A node that passed more filters is nearer to fitting, so it comes first.
+        return -int(self.explanation.rejected_by[node]), verdict.reasons if verdict else (), node
 
     def rows(self, positions: list[int]) -> list[Row]:
         """The matrix rows of these nodes, in this order."""
