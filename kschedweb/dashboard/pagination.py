@@ -130,7 +130,9 @@ class CursorPagination(BasePagination):
     page_size = 50
     max_page_size = 500
 
-    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: APIView | None = None) -> list[Any]:
+    def paginate_queryset(  # type: ignore[override]  # a list has no order to go by
+        self, queryset: QuerySet[Any], request: Request, view: APIView | None = None
+    ) -> list[Any]:
         self.address = request.build_absolute_uri()
         limit = self._limit(request)
         keys = keys_of(queryset)

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from django.shortcuts import render
+from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
@@ -16,6 +17,7 @@ from kschedweb.accounts.roles import Action
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
+    from django.utils.safestring import SafeString
 
 Json = dict[str, Any]
 
@@ -28,7 +30,7 @@ class Field:
     type: str
     shape: str
     required: bool
-    description: str
+    description: SafeString
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,8 @@ class Operation:
     id: str
     method: str
     path: str
-    summary: str
-    description: str
+    summary: SafeString
+    description: SafeString
     parameters: list[Field]
     body: list[Field]
     answers: list[Field]
@@ -48,9 +50,17 @@ class Shape:
     """A component of the schema: an object with fields, or one of a few words."""
 
     name: str
-    description: str
+    description: SafeString
     fields: list[Field]
     words: list[str]
+
+
+def marked(text: str) -> SafeString:
+    """Escaped text whose `quoted` parts are code."""
+    parts = text.split("`")
+    return format_html_join(
+        "", "{}", ((format_html("<code>{}</code>", p) if n % 2 else p,) for n, p in enumerate(parts))
+    )
 
 
 def type_of(schema: Json) -> tuple[str, str]:
@@ -77,16 +87,16 @@ def field_of(name: str, schema: Json, required: bool, description: str = "") -> 
     words, shape = type_of(schema)
     if schema.get("nullable"):
         words += " or null"
-    return Field(name, words, shape, required, description or schema.get("description", ""))
+    return Field(name, words, shape, required, marked(description or schema.get("description", "")))
 
 
 def _answer(status: str, response: Json) -> Field:
     code = int(status) if status.isdigit() else 0
     phrase = HTTPStatus(code).phrase if code else "Any other failure"
     if "$ref" in response:
-        return Field(status, "Problem", "Problem", False, phrase)
+        return Field(status, "Problem", "Problem", False, marked(phrase))
     schemas = [media.get("schema", {}) for media in response.get("content", {}).values()]
-    return field_of(status, schemas[0], False, phrase) if schemas else Field(status, "empty", "", False, phrase)
+    return field_of(status, schemas[0], False, phrase) if schemas else Field(status, "empty", "", False, marked(phrase))
 
 
 def _operation(path: str, method: str, operation: Json) -> Operation:
@@ -96,8 +106,8 @@ def _operation(path: str, method: str, operation: Json) -> Operation:
         id=operation["operationId"],
         method=method.upper(),
         path=path,
-        summary=operation.get("summary", ""),
-        description=operation.get("description", ""),
+        summary=marked(operation.get("summary", "")),
+        description=marked(operation.get("description", "")),
         parameters=[
             field_of(item["name"], item["schema"], item.get("required", False), item.get("description", ""))
             for item in sorted(parameters, key=lambda item: item["in"] != "path")
@@ -110,7 +120,7 @@ def _operation(path: str, method: str, operation: Json) -> Operation:
 def _shape(name: str, schema: Json) -> Shape:
     required = schema.get("required", [])
     fields = [field_of(key, value, key in required) for key, value in schema.get("properties", {}).items()]
-    return Shape(name, schema.get("description", ""), fields, [str(word) for word in schema.get("enum", [])])
+    return Shape(name, marked(schema.get("description", "")), fields, [str(word) for word in schema.get("enum", [])])
 
 
 @cache

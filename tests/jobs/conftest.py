@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -68,7 +68,7 @@ def database_url() -> str:
     return f"postgres://{it['USER']}:{it['PASSWORD']}@{it['HOST']}:{it['PORT']}/{it['NAME']}"
 
 
-WorkerProcess = Callable[[], "contextmanager[subprocess.Popen[bytes]]"]
+WorkerProcess = Callable[[], AbstractContextManager["subprocess.Popen[bytes]"]]
 
 
 @pytest.fixture
