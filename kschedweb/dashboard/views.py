@@ -117,8 +117,8 @@ def pods(request: HttpRequest) -> HttpResponseBase:
 def pod_message(request: HttpRequest, namespace: str, pod: str) -> HttpResponse:
     """The message cell of one pending pod, for those that the list had no time for."""
     scope = scope_of(request)
-    if scope.snapshot is None:
-        raise Http404("There is no snapshot of this cluster.")
+    if scope.snapshot is None or "\0" in namespace + pod:
+        raise Http404("There is no such pod.")
     row = get_object_or_404(pod_rows(scope.snapshot), namespace=namespace, name=pod)
     listed = selectors.with_outcomes(scope, [row], EXPORT_SECONDS)
     return render(request, "dashboard/pod_message.html", {"item": listed[0]})
@@ -135,7 +135,7 @@ def _pod_lines(scope: Scope, rows: QuerySet[PodRow]) -> Iterator[tuple[object, .
 @requires(Action.VIEW)
 def search(request: HttpRequest) -> HttpResponse:
     """Everything whose name holds the words: the palette asks for the fragment, a person for the page."""
-    words = request.GET.get("q", "").strip()[:100]
+    words = request.GET.get("q", "").replace("\0", "").strip()[:100]
     found = selectors.search(scope_of(request), words, request.user.role)  # type: ignore[union-attr]
     template = "dashboard/results.html" if getattr(request, "htmx", False) else "dashboard/search.html"
     return render(request, template, {"words": words, "groups": found, "total": sum(len(items) for _, items in found)})

@@ -88,7 +88,7 @@ class Decision:
         return ", ".join(f"{number} {reason}" for reason, number in counts.most_common(4))
 
     def positions(self, stage: str) -> list[int]:
-        """The nodes of a stage ("" for all): feasible ones best first, then rejected ones, grouped by filter and reason."""
+        """The nodes of a stage ("" for all): feasible ones best first, then rejected ones by filter and reason."""
         found = self.explanation
         feasible = [int(node) for node in found.feasible[self.order]]
         if stage == BEST:

@@ -31,6 +31,8 @@ def snapshot_asked(cluster: str, snapshot: str = "") -> Snapshot:
 
 def revision_asked(policy: str, number: str = "") -> Revision:
     """Revision ``number`` of ``policy``, the newest without one. Raises Http404 or NotFound."""
+    if "\0" in policy:  # PostgreSQL refuses it in any text.
+        raise NotFound("There is no policy of this name.")
     if number and not (number.isascii() and number.isdecimal() and len(number) < 10):
         raise NotFound(f"{number!r} is not the number of a revision.")
     return revision_get(policy_get(policy), int(number) if number else None)

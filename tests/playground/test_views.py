@@ -97,7 +97,15 @@ def test_the_page_takes_any_revision_of_any_policy(
 
 @pytest.mark.parametrize(
     "asked",
-    [{"policy": "nothing"}, {"revision": "77"}, {"revision": "x"}, {"against": "nothing@1"}, {"snapshot": "1"}],
+    [
+        {"policy": "nothing"},
+        {"policy": "a\0"},
+        {"against": "\0@1"},
+        {"revision": "77"},
+        {"revision": "x"},
+        {"against": "nothing@1"},
+        {"snapshot": "1"},
+    ],
 )
 def test_what_is_not_there_is_not_found(viewer_client: Client, asked: dict[str, str]) -> None:
     assert viewer_client.get(ADDRESS.format("ml/notebook"), asked).status_code == 404
