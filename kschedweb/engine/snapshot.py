@@ -9,7 +9,7 @@ import numpy as np
 
 from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import Ints, LabelColumn, Mask, grown
-from kschedweb.engine.objects.access import Json, ObjectError, reference
+from kschedweb.engine.objects.access import Json, ObjectError, reference, text
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, EPHEMERAL, MEMORY, is_scalar
@@ -81,7 +81,7 @@ class Snapshot:
                     nodes[node.name] = node
                 elif kind == "Pod":
                     pod = Pod.read(raw)
-                    if keep_finished or (raw.get("status") or {}).get("phase") not in FINISHED:
+                    if keep_finished or text(raw.get("status") or {}, "phase", "status.") not in FINISHED:
                         pods[pod.key] = pod
                 elif isinstance(raw, dict):
                     others.append(raw)

@@ -20,9 +20,15 @@ def reference(raw: Any) -> str:
     return f"{raw.get('kind') or 'object'} {'/'.join(parts) or '(no name)'}"
 
 
+def _value(raw: Any, key: str, path: str) -> Any:
+    if not isinstance(raw, dict):
+        raise ObjectError(f"{path.rstrip('.') or key}: must be an object, is a {_kind(raw)}")
+    return raw.get(key)
+
+
 def mapping(raw: Json, key: str, path: str = "") -> Json:
     """``raw[key]`` as an object; missing and null are the empty one."""
-    value = raw.get(key)
+    value = _value(raw, key, path)
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -32,7 +38,7 @@ def mapping(raw: Json, key: str, path: str = "") -> Json:
 
 def sequence(raw: Json, key: str, path: str = "") -> list[Any]:
     """``raw[key]`` as a list; missing and null are the empty one."""
-    value = raw.get(key)
+    value = _value(raw, key, path)
     if value is None:
         return []
     if not isinstance(value, list):
@@ -51,7 +57,7 @@ def objects(raw: Json, key: str, path: str = "") -> list[Json]:
 
 def text(raw: Json, key: str, path: str = "") -> str:
     """``raw[key]`` as a string; missing and null are the empty one."""
-    value = raw.get(key)
+    value = _value(raw, key, path)
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -70,7 +76,7 @@ def texts(raw: Json, key: str, path: str = "") -> tuple[str, ...]:
 
 def integer(raw: Json, key: str, default: int = 0, path: str = "") -> int:
     """``raw[key]`` as a whole number."""
-    value = raw.get(key)
+    value = _value(raw, key, path)
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int):
@@ -82,7 +88,7 @@ def integer(raw: Json, key: str, default: int = 0, path: str = "") -> int:
 
 def boolean(raw: Json, key: str, path: str = "") -> bool:
     """``raw[key]`` as true or false; missing and null are false."""
-    value = raw.get(key)
+    value = _value(raw, key, path)
     if value is None:
         return False
     if not isinstance(value, bool):

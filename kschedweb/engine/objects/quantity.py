@@ -12,7 +12,8 @@ from typing import Any
 from kschedweb.engine.objects.access import Json, ObjectError, mapping
 
 NANO = 10**9
-_MAX = (2**63 - 1) * NANO
+_LARGEST = 2**63 - 1
+_MAX = _LARGEST * NANO
 _FORM = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?")
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -54,6 +55,6 @@ def read_list(raw: Json, key: str, path: str = "") -> dict[str, int]:
 
 
 def whole(resource: str, nano: int) -> int:
-    """What the scheduler counts: milli-units of CPU, whole units of everything else, rounded up."""
+    """What the scheduler counts: milli-units of CPU, whole units of everything else, rounded up, within 64 bits."""
     unit = NANO // 1000 if resource == "cpu" else NANO
-    return -(-nano // unit)
+    return max(-_LARGEST, min(-(-nano // unit), _LARGEST))
