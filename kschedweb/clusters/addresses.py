@@ -149,8 +149,10 @@ class Allowlist:
             try:
                 self.networks.append(ipaddress.ip_network(entry, strict=False))
             except ValueError:
-                if entry.startswith("*"):
-                    self.suffixes.append(entry[1:].lower())
+                if entry == "*":
+                    self.suffixes.append("")
+                elif entry.startswith("*."):
+                    self.suffixes.append(f".{host_normalise(entry[2:])}")
                 else:
                     self.names.add(host_normalise(entry))
 
