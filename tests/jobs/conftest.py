@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from kombu import Connection
 from kschedweb.celery import app
 from kschedweb.jobs.models import Job
 from tests.conftest import ROOT
+from tests.support.needs import missing
 from tests.support.processes import free_port, running, wait_until
 
 
@@ -43,6 +45,8 @@ def ended() -> Callable[[Job], Job]:
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a real Redis server that only these tests use."""
+    if not shutil.which("redis-server"):
+        missing("redis-server is not installed")
     folder, port = tmp_path_factory.mktemp("redis"), free_port()
     command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
     with running(command, folder / "log"):

@@ -14,7 +14,7 @@ from kschedweb.jobs import services
 from kschedweb.jobs.models import Job, State
 from tests.support.processes import wait_until
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.redis]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def start(kind: str, to: int, pause: float) -> Job:

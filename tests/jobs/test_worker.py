@@ -7,6 +7,7 @@ import time
 from datetime import timedelta
 
 import pytest
+import structlog
 from django.utils import timezone
 
 from kschedweb.jobs import apps, services
@@ -56,6 +57,14 @@ def test_what_nobody_foresaw_is_logged_and_shown_without_traceback(worker, ended
     assert "Traceback" not in job.error
     assert str(job.pk) in job.error
     assert any(str(job.pk) in record.getMessage() for record in caplog.records)
+
+
+def test_the_log_of_a_job_carries_the_id_of_the_request_that_started_it(worker, ended, admin, caplog):
+    with caplog.at_level(logging.ERROR), structlog.contextvars.bound_contextvars(request_id="request-7"):
+        ended(services.job_start(sample_tasks.crash, title="Crash", params={}, user=admin))
+    failures = [record.getMessage() for record in caplog.records if "job_failed" in record.getMessage()]
+    assert failures
+    assert all("request-7" in text for text in failures)
 
 
 def test_a_message_delivered_three_times_runs_once(worker, ended, admin):
