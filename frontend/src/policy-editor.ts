@@ -76,7 +76,7 @@ function nonce(): string {
 class PolicyEditor {
   private readonly view: EditorView;
   private timer = 0;
-  /** The text of the request under way: an answer to an older one must not overwrite what was typed since. */
+  /** Both sides as the request under way found them: an answer must not overwrite what was entered since. */
   private sent = "";
   private readonly saved: string;
   private asking = false;
@@ -120,7 +120,7 @@ class PolicyEditor {
   private listen(): void {
     this.form.addEventListener("htmx:configRequest", (event) => {
       if (event.target !== this.form) return;
-      this.sent = this.area.value;
+      this.sent = this.said();
       this.asking = true;
     });
     this.form.addEventListener("htmx:afterRequest", (event) => {
@@ -128,7 +128,7 @@ class PolicyEditor {
     });
     this.form.addEventListener("htmx:beforeSwap", (event) => {
       const detail = (event as CustomEvent<{ target: Element; shouldSwap: boolean }>).detail;
-      if (detail.target.id === "policy-fields" && this.sent !== this.area.value) detail.shouldSwap = false;
+      if (detail.target.id === "policy-fields" && this.sent !== this.said()) detail.shouldSwap = false;
     });
     document.body.addEventListener("htmx:afterSettle", (event) => {
       if ((event as CustomEvent<{ target: Element }>).detail.target.id === "policy-fields") this.show(this.state());
@@ -143,6 +143,12 @@ class PolicyEditor {
     });
     this.form.addEventListener("input", followSlider);
     this.form.addEventListener("toggle", keepOpen, true);
+  }
+
+  private said(): string {
+    const data = new FormData(this.form);
+    data.delete("comment");
+    return JSON.stringify([...data]);
   }
 
   private typed(): void {
