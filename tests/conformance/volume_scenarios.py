@@ -40,6 +40,9 @@ class VolumeMaker:
         self.random = random
         self.capacities: list[int] = []
         self.reserved: set[str] = set()
+        # What sets one scenario apart from another.
+        self.classes = CLASSES
+        self.bound = self.claimed = 0.5
 
     def maybe(self, chance: float) -> bool:
         return self.random.random() < chance
@@ -55,6 +58,9 @@ class VolumeMaker:
         count = self.random.randint(1, 6)
         self.capacities = self.random.sample(range(1, 24), VOLUMES)
         self.reserved = set()
+        self.classes = self.pick([CLASSES, CLASSES, ["local"], ["wait", "local", "made"]])
+        self.bound = self.pick([0.45, 0.45, 0.05, 0.95])
+        self.claimed = self.pick([0.6, 0.9, 0.1])
         names = [f"n{number}" for number in range(count)]
         objects = [self.node(node) for node in names]
         objects += [self.csi_node(node) for node in names if self.maybe(0.75)]
@@ -147,7 +153,7 @@ class VolumeMaker:
             "accessModes": self.some(MODES, 1, 3),
         }
         if self.maybe(0.85):
-            spec["storageClassName"] = self.pick(CLASSES)
+            spec["storageClassName"] = self.pick(self.classes)
         if self.maybe(0.1):
             metadata["annotations"][BETA_CLASS] = self.pick(CLASSES)
         if self.maybe(0.15):
@@ -233,7 +239,7 @@ class VolumeMaker:
         if self.maybe(0.9):
             spec["resources"] = {"requests": {"storage": self.pick(SIZES)}}
         if self.maybe(0.9):
-            spec["storageClassName"] = self.pick(CLASSES[: self.pick([4, 4, 7])])
+            spec["storageClassName"] = self.pick(self.classes[: self.pick([4, 4, 7])])
         if self.maybe(0.06):
             metadata["annotations"][BETA_CLASS] = self.pick(CLASSES)
         if self.maybe(0.1):
@@ -255,7 +261,7 @@ class VolumeMaker:
 
     def bind(self, spec: dict[str, Any]) -> dict[str, str]:
         """Bind a claim, or choose a node for it, or do neither; returns its annotations."""
-        if self.maybe(0.45):
+        if self.maybe(self.bound):
             spec["volumeName"] = self.pick([f"v{number}" for number in range(VOLUMES)] if self.maybe(0.9) else ["none"])
             return {"pv.kubernetes.io/bind-completed": "yes"} if self.maybe(0.95) else {}
         if self.maybe(0.12):
@@ -312,7 +318,7 @@ class VolumeMaker:
         return [{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, *made]
 
     def pod_source(self) -> dict:
-        if self.maybe(0.6):
+        if self.maybe(self.claimed):
             name = f"c{self.random.randrange(CLAIMS)}" if self.maybe(0.97) else self.pick(["none", ""])
             return {"persistentVolumeClaim": {"claimName": name}}
         if self.maybe(0.3):
