@@ -59,7 +59,7 @@ def bent(draw: st.DrawFn) -> Json:
         parent: Any = item
         for key in path[:-1]:
             parent = parent[key]
-        parent[path[-1]] = draw(values)
+        parent[path[-1]] = copy.deepcopy(draw(values))
     return item
 
 
