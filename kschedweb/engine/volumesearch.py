@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -110,27 +111,31 @@ def _match(snapshot: Snapshot, claims: list[Claim]) -> list[tuple[Claim, Mask]]:
 
     A claim takes the smallest volume that suits it, or the one that is reserved for it, from those after it.
     """
+    rivals = Counter(claim.storage_class for claim in claims)
     taken: dict[str, Matrix] = {}
     result = []
     for claim in claims:
-        candidates = _candidates(snapshot, claim.storage_class)
-        free = taken.setdefault(claim.storage_class, np.ones_like(candidates.reach))
-        reserved = _rows(volume.bound_to(claim) and _suits(volume, claim) for volume in candidates.volumes)
+        candidates, contested = _candidates(snapshot, claim.storage_class), rivals[claim.storage_class] > 1
+        none = np.broadcast_to(np.False_, candidates.reach.shape)
+        gone = taken.setdefault(claim.storage_class, none.copy() if contested else none)
         unmatched = np.ones(len(snapshot), dtype=np.bool_)
         undecided = unmatched.copy()
-        for row in reserved:
+        for row in _rows(volume.bound_to(claim) and _suits(volume, claim) for volume in candidates.volumes):
             # One that is reserved decides, be it within the node's reach or not.
-            here = undecided & free[row]
+            here = undecided & ~gone[row]
             undecided &= ~here
             here &= candidates.reach[row]
             unmatched &= ~here
-            free[row] &= ~here
+            if contested:
+                gone[row] |= here
         others = _rows(_suits(volume, claim) and _available(volume, claim) for volume in candidates.volumes)
-        if others.size and undecided.any():
-            eligible = candidates.reach[others] & free[others] & undecided
-            nodes = np.flatnonzero(eligible.any(axis=0))
-            free[others[eligible[:, nodes].argmax(axis=0)], nodes] = False
-            unmatched[nodes] = False
+        eligible = candidates.reach[others]
+        if contested:
+            eligible &= ~gone[others]
+        nodes = np.flatnonzero(undecided & eligible.any(axis=0))
+        unmatched[nodes] = False
+        if contested and nodes.size:
+            gone[others[eligible[:, nodes].argmax(axis=0)], nodes] = True
         result.append((claim, unmatched))
     return result
 
