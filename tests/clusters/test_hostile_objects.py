@@ -19,7 +19,8 @@ Json = dict[str, Any]
 
 EXTREMES: list[Any] = [
     None, True, False, 0, -1, 2**31, 2**63 - 1, -(2**63), 1.5, -0.0, 1e308, "", " ", "x" * 5000, "🙂", "\u2028", "0",
-    "-1", "1e99", "9999999999999999", "99999999999999999999Ei", "1e-9", "-5Gi", "NaN", "2026-13-45T99:99:99Z", "In", "Exists",
+    "-1", "1e99", "9999999999999999",
+    "99999999999999999999Ei", "1e-9", "-5Gi", "NaN", "2026-13-45T99:99:99Z", "In", "Exists",
     [], [[]], [None], [3], ["x"], {}, {"": ""}, {"a": None}, {"key": "a", "operator": "Gt", "values": ["x"]},
 ]  # fmt: skip
 values = st.sampled_from(EXTREMES) | st.recursive(

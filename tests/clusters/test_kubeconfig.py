@@ -55,7 +55,7 @@ def test_a_client_certificate_is_taken_with_its_key() -> None:
         ("auth-provider", {"name": "gcp", "config": {"cmd-path": "/bin/sh"}}),
         ("tokenFile", "/var/run/secrets/token"),
         ("client-certificate", "/etc/passwd"),
-        ("client-key", "/root/.ssh/id_rsa"),
+        ("client-key", "/home/admin/.ssh/id_rsa"),
         ("as", "system:admin"),
         ("as-uid", "1"),
         ("as-groups", ["system:masters"]),
