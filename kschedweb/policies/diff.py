@@ -67,6 +67,10 @@ def folded(rows: list[Line], context: int = CONTEXT_LINES) -> list[Line | int]:
         if row.kind != "same":
             for other in range(max(index - context, 0), min(index + context + 1, len(rows))):
                 near[other] = True
+    # One line is as short as the note that it was left out.
+    for index in range(len(rows)):
+        if all(near[index - 1 : index] or [True]) and all(near[index + 1 : index + 2] or [True]):
+            near[index] = True
     result: list[Line | int] = []
     for row, keep in zip(rows, near, strict=True):
         if keep:
@@ -118,8 +122,9 @@ def _profile_changes(old: Configuration, new: Configuration) -> Iterator[Change]
                 _word(profile.percentage_of_nodes_to_score),
             )
         yield from _plugin_changes(name, former, profile)
-        for plugin in sorted(former.args.keys() | profile.args.keys()):
-            for path, was, now in _leaves(former.args.get(plugin, {}), profile.args.get(plugin, {})):
+        # Arguments that come and go with their plugin are no change of their own.
+        for plugin in sorted(former.args.keys() & profile.args.keys()):
+            for path, was, now in _leaves(former.args[plugin], profile.args[plugin]):
                 what = plugin if path in _TELLING else f"{plugin} {path}"
                 yield Change(name, what, _word(was), _word(now))
 

@@ -22,7 +22,7 @@ class PolicyCreateForm(forms.Form):
         to_field_name="name",
         required=False,
         label="Start from a copy of",
-        help_text="Its newest revision. “default” is what kube-scheduler does where nothing is configured.",
+        help_text="Its newest revision.",
     )
     file = forms.FileField(
         required=False,

@@ -199,7 +199,7 @@ def policy_effective(request: PageRequest, name: str) -> HttpResponse:
         "editor": shown,
         "points": editor.effective_points(shown),
         "arguments": editor.effective_arguments(shown),
-        "defaulted": as_yaml(shown.checked.loaded.defaulted) if shown.checked.loaded else "",
+        "defaulted": as_yaml(shown.configuration.document) if shown.configuration else "",
     }
     return render(request, "policies/effective.html", context)
 

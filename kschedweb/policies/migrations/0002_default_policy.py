@@ -12,7 +12,7 @@ profiles:
 
 def create(apps, schema_editor):
     policy, created = apps.get_model("policies", "Policy").objects.get_or_create(
-        name="default", defaults={"description": "What kube-scheduler does by default."}
+        name="default", defaults={"description": "The policy that pages show where none is chosen."}
     )
     if created:
         apps.get_model("policies", "Revision").objects.create(

@@ -1,0 +1,50 @@
+"""What the form writes, the real kube-scheduler takes, and understands as it was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kschedweb.policies import form
+from kschedweb.policies.document import parse
+from kschedweb.policies.validation import check
+from tests.policies.test_form import DETAILED, PLAIN, as_posted, shown
+
+FIT = "args.NodeResourcesFit.scoringStrategy"
+RATIO = f"{FIT}.requestedToCapacityRatio.shape"
+
+
+@pytest.mark.parametrize("text", [PLAIN, DETAILED])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {f"{FIT}.type": "MostAllocated"},
+        {f"{FIT}.type": "RequestedToCapacityRatio", f"{RATIO}.0.utilization": "0", f"{RATIO}.0.score": "10"},
+        {"weight.ImageLocality": "40", "weight.NodeAffinity": "1"},
+        {"profile.percentageOfNodesToScore": "30", "general.parallelism": "4"},
+        {"args.InterPodAffinity.hardPodAffinityWeight": "101"},
+        {"args.DefaultPreemption.minCandidateNodesPercentage": "x"},
+    ],
+    ids=str,
+)
+def test_the_verdict_is_kube_scheduler_s(oracle: Callable[[str, str], Any], text: str, changes: dict[str, str]) -> None:
+    sent = as_posted(shown(text)) | changes
+    changed = form.apply(text, text, sent, 0)
+    mine, theirs = check(changed), oracle("validate", changed)
+    assert mine.valid == theirs["valid"]
+    assert mine.loaded is not None
+    assert (mine.loaded.defaulted or None) == (theirs.get("defaulted") or None)
+    assert [item for item in changed.splitlines() if "#" in item][:1] == ["# Ours."]
+    assert parse(changed).data["kind"] == "KubeSchedulerConfiguration"
+
+
+def test_switched_off_plugins_are_off(oracle: Callable[[str, str], Any]) -> None:
+    sent = as_posted(shown(PLAIN))
+    for point in ("preFilter", "filter", "preScore", "score"):
+        del sent[f"on.NodeAffinity.{point}"]
+    changed = form.apply(PLAIN, PLAIN, sent, 0)
+    plugins = oracle("validate", changed)["defaulted"]["profiles"][0]["plugins"]
+    assert "NodeAffinity" not in {plugin["name"] for plugin in plugins["multiPoint"]["enabled"]}
