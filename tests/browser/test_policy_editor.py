@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -35,7 +35,7 @@ def type_at_end(page: Page, text: str) -> None:
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_a_strategy_chosen_in_the_form_appears_in_the_yaml_and_is_saved(
-    page_as: Callable[..., Page], axe: Callable[[Page], None], expect: Callable[..., object], width: int, dark: bool
+    page_as: Callable[..., Page], axe: Callable[[Page], None], expect: Callable[..., Any], width: int, dark: bool
 ) -> None:
     page = page_as("editor", width=width, dark=dark)
     page.goto(PAGE)
@@ -56,7 +56,7 @@ def test_a_strategy_chosen_in_the_form_appears_in_the_yaml_and_is_saved(
 
 
 def test_an_error_typed_into_the_yaml_shows_at_its_line(
-    page_as: Callable[..., Page], axe: Callable[[Page], None], expect: Callable[..., object]
+    page_as: Callable[..., Page], axe: Callable[[Page], None], expect: Callable[..., Any]
 ) -> None:
     page = page_as("editor")
     page.goto(PAGE)
@@ -73,7 +73,7 @@ def test_an_error_typed_into_the_yaml_shows_at_its_line(
 
 
 def test_the_form_follows_the_yaml_and_takes_part_in_what_cannot_be_read(
-    page_as: Callable[..., Page], expect: Callable[..., object]
+    page_as: Callable[..., Page], expect: Callable[..., Any]
 ) -> None:
     page = page_as("editor")
     page.goto(PAGE)
@@ -91,7 +91,7 @@ def test_the_form_follows_the_yaml_and_takes_part_in_what_cannot_be_read(
     expect(weight).to_have_value("7")
 
 
-def test_the_slider_and_the_number_say_the_same(page_as: Callable[..., Page], expect: Callable[..., object]) -> None:
+def test_the_slider_and_the_number_say_the_same(page_as: Callable[..., Page], expect: Callable[..., Any]) -> None:
     page = page_as("editor")
     page.goto(PAGE)
     page.locator("[data-for='f-weight-ImageLocality']").focus()
@@ -121,7 +121,7 @@ def test_the_slider_and_the_number_say_the_same(page_as: Callable[..., Page], ex
     ],
 )
 def test_completion_knows_the_schema(
-    page_as: Callable[..., Page], expect: Callable[..., object], typed: str, offered: str
+    page_as: Callable[..., Page], expect: Callable[..., Any], typed: str, offered: str
 ) -> None:
     page = page_as("editor")
     page.goto(PAGE)
@@ -133,7 +133,7 @@ def test_completion_knows_the_schema(
 
 
 def test_a_lost_update_shows_the_difference(
-    page_as: Callable[..., Page], expect: Callable[..., object], editor: User
+    page_as: Callable[..., Page], expect: Callable[..., Any], editor: User
 ) -> None:
     page = page_as("editor")
     page.goto(PAGE)
