@@ -19,10 +19,10 @@ from kschedweb.dashboard.rest import IdempotencyMixin
 from kschedweb.errors import ApplicationError
 from kschedweb.policies import diff, selectors, services
 from kschedweb.policies.document import SIZE_LIMIT
+from kschedweb.policies.download import document_response
 from kschedweb.policies.filters import PolicyFilter
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.validation import Checked, check
-from kschedweb.policies.views import document_response
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

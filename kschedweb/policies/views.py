@@ -19,6 +19,7 @@ from kschedweb.engine import config
 from kschedweb.errors import ApplicationError, PreconditionFailed
 from kschedweb.policies import diff, editor, selectors, services
 from kschedweb.policies.document import as_yaml
+from kschedweb.policies.download import document_response
 from kschedweb.policies.effect import POD_LIMIT, effect
 from kschedweb.policies.filters import PolicyFilter
 from kschedweb.policies.forms import DiffForm, PolicyCreateForm, SaveForm
@@ -228,15 +229,6 @@ def policy_schema(request: PageRequest) -> HttpResponse:
     """The JSON Schema of a document, for completion in the editor."""
     response = JsonResponse(config.json_schema())
     response["Cache-Control"] = "private, max-age=3600"
-    return response
-
-
-def document_response(revision: Revision) -> HttpResponse:
-    """The file that kube-scheduler's ``--config`` takes: the document as it was saved."""
-    response = HttpResponse(revision.document, content_type="application/yaml; charset=utf-8")
-    filename = f"{revision.policy.name}-{revision.number}.yaml"
-    response["Content-Disposition"] = f'attachment; filename="{filename}"'
-    response["ETag"] = f'"{revision.number}"'
     return response
 
 
