@@ -105,5 +105,13 @@ def test_one_point_is_disabled_where_it_is_and_all_of_them_in_multi_point() -> N
 
 
 def test_malformed_plugins_count_as_none() -> None:
-    for plugins in (None, "x", [], {"score": 3}, {"score": {"enabled": "x"}}, {"score": {"enabled": [{"name": 1}, 4]}}):
+    shapes: list[Any] = [
+        None,
+        "x",
+        [],
+        {"score": 3},
+        {"score": {"enabled": "x"}},
+        {"score": {"enabled": [{"name": 1}, 4]}},
+    ]
+    for plugins in shapes:
         assert effective(plugins) == DEFAULT

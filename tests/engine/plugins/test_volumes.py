@@ -199,7 +199,7 @@ def test_an_attachment_of_a_volume_in_use_is_not_counted_twice() -> None:
 def test_limits_and_claims_for_one_pod_count_pods_as_they_come_and_go() -> None:
     objects = [node("a"), csi_node("a", csi_example_com=1)]
     for name in ("v", "w"):
-        once = {"accessModes": ["ReadWriteOncePod"]}
+        once: dict[str, Any] = {"accessModes": ["ReadWriteOncePod"]}
         objects += [volume(name, csi=csi(name)), claim(f"c-{name}", volume=name, **once)]
     engine = scheduler(*objects)
     first, second = Pod.read(user("p", "c-v")), Pod.read(user("q", "c-w"))
