@@ -1,0 +1,50 @@
+"""The effect of a document that is not saved yet, on the demo cluster's pending pods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kschedweb.clusters import selectors as clusters
+from kschedweb.clusters import services as cluster_services
+from kschedweb.engine.config import load
+from kschedweb.playground import services as playground
+from kschedweb.policies import selectors
+from kschedweb.policies.effect import POD_LIMIT, effect
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from kschedweb.accounts.models import User
+
+pytestmark = pytest.mark.django_db
+PACK = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]}]
+"""
+
+
+def test_pods_that_would_move_are_named_with_both_nodes(admin: User, client_as: Callable[[str], Client]) -> None:
+    cluster = cluster_services.demo_load(user=admin)
+    snapshot = clusters.snapshot_current(clusters.cluster_get(cluster.name))
+    assert snapshot is not None
+    before = selectors.configuration(selectors.revision_get(selectors.policy_get("default")))
+    after = load(PACK).configuration
+    assert after is not None
+    found = effect(snapshot, before, after)
+    assert 0 < found.asked <= min(found.pending, POD_LIMIT)
+    assert found.moved
+    for pod in found.moved:
+        key = f"{pod.namespace}/{pod.name}"
+        old, new = (playground.explain_with(snapshot, key, side) for side in (before, after))
+        assert old.chosen is not None
+        assert (pod.before, pod.after) == (
+            old.nodes[old.chosen],
+            new.nodes[new.chosen] if new.chosen is not None else "",
+        )
+    assert not effect(snapshot, before, before).moved
+    page = client_as("viewer").post(f"/policies/default/edit/effect/?cluster={cluster.name}", {"document": PACK})
+    assert f"{len(found.moved)} of {found.asked} pending pod" in page.content.decode()
