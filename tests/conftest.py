@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from tests.support.needs import missing
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 pytest_plugins = ["tests.support.controlplane", "tests.support.browser"]
+
+# How long an example takes says nothing about the code on a busy machine.
+hypothesis_settings.register_profile("kschedweb", deadline=None)
+hypothesis_settings.load_profile("kschedweb")
 
 ROOT = Path(__file__).resolve().parent.parent
 

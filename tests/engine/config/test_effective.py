@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import Configuration, PluginRef, Profile, load
@@ -181,7 +181,6 @@ plugin_sets = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from([*EXTENSION_POINTS, "multiPoint"]), plugin_sets, max_size=4))
 def test_the_effective_plugins_obey_the_sets(plugins: dict[str, Any]) -> None:
     loaded = load({**HEAD, "profiles": [{"plugins": plugins}]})

@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import cli_validate, default_document, load
@@ -142,7 +142,6 @@ def test_a_syntax_error_has_a_line_where_the_reader_knows_it(text: str) -> None:
     assert loaded.line("") in (1, 2)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_gets_an_answer(text: str) -> None:
     for document in (text, default_document() + text, "{" + text):
@@ -150,7 +149,6 @@ def test_any_text_gets_an_answer(text: str) -> None:
         assert loaded.valid is not bool(loaded.errors)
 
 
-@settings(deadline=None)
 @given(st.integers(-(10**18), 10**18) | st.integers(-5 * SECOND, 5 * SECOND))
 def test_a_duration_reads_back_as_it_was_written(nanoseconds: int) -> None:
     # Beyond 2**53 the fraction loses digits, as in Go; below it does not.
