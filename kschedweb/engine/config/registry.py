@@ -71,7 +71,7 @@ class PluginSpec:
 
     ``points`` are the extension points it implements; ``args`` its arguments, kind ``<name>Args``.
     ``default_weight`` is its weight in the default set, 0 for one that has none there; ``gate`` names the feature
-    gate without which the plugin does nothing.
+    gate without which the plugin does nothing. ``factory`` brings the plugin of another package.
     """
 
     name: str
@@ -80,6 +80,8 @@ class PluginSpec:
     args: ArgsSpec | None = None
     default_weight: int = 0
     gate: str = ""
+    # Makes the plugin from its arguments; in-tree plugins are named in kschedweb.engine.plugins.
+    factory: Callable[[dict[str, Any]], Any] | None = None
 
 
 class Registry:

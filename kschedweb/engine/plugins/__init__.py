@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any
 
+from kschedweb.engine.config.registry import installed
 from kschedweb.engine.plugins.defaultbinder import DefaultBinder
 from kschedweb.engine.plugins.dynamicresources import DynamicResources
 from kschedweb.engine.plugins.imagelocality import ImageLocality
@@ -48,12 +48,11 @@ IN_TREE: tuple[Callable[[dict[str, Any]], Any], ...] = (
     VolumeRestrictions,
     VolumeZone,
 )
-ENTRY_POINTS = "kschedweb.plugins"
 
 
 @cache
 def registry() -> dict[str, Callable[[dict[str, Any]], Any]]:
-    """Plugin name -> factory taking the plugin's arguments; installed packages add theirs by entry points."""
+    """Plugin name -> factory taking the plugin's arguments; those of other packages come with their ``PluginSpec``."""
     plugins = {plugin.name: plugin for plugin in IN_TREE}  # type: ignore[attr-defined]
-    plugins.update((point.name, point.load()) for point in entry_points(group=ENTRY_POINTS))
+    plugins.update((spec.name, spec.factory) for spec in installed().specs.values() if spec.factory)
     return plugins

@@ -1,0 +1,58 @@
+"""A plugin of another package, found through its entry point, takes part in any profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, EntryPoints
+
+import numpy as np
+import pytest
+
+from kschedweb.engine import plugins
+from kschedweb.engine.columns import Ints, Rows
+from kschedweb.engine.config import registry
+from kschedweb.engine.config.registry import IN_TREE, PluginSpec
+from kschedweb.engine.framework.interface import POINTS, Cycle
+from tests.engine.builders import explain, node, pod
+
+
+class LongName:
+    name = "LongName"
+
+    def __init__(self, args: dict) -> None:
+        pass
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        return np.array([len(name) for name in cycle.snapshot.names], dtype=np.int64)[rows]
+
+
+SPEC = PluginSpec("LongName", frozenset({"score"}), "Prefers nodes with long names.", factory=LongName)
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package that offers SPEC is installed."""
+    found = EntryPoints([EntryPoint("long-name", f"{__name__}:SPEC", registry.ENTRY_POINTS)])
+    monkeypatch.setattr(registry, "entry_points", lambda group: found)
+    monkeypatch.setattr(EntryPoint, "load", lambda entry: SPEC)
+    caches = (registry.installed, plugins.registry)
+    for each in caches:
+        each.cache_clear()
+    yield
+    for each in caches:
+        each.cache_clear()
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_plugin_of_another_package_scores() -> None:
+    profile = {"plugins": {"score": {"enabled": [{"name": "LongName", "weight": 50}]}}}
+    answer = explain(pod("p"), node("a"), node("much-longer"), **profile)
+    assert answer["chosen"] == "much-longer"
+    assert answer["scores"]["LongName"]["raw"] == {"a": 1, "much-longer": 11}
+
+
+def test_the_plugins_that_run_are_at_the_points_the_configuration_knows() -> None:
+    for name, factory in plugins.registry().items():
+        plugin = factory({})
+        points = {point for point, protocol in POINTS.items() if isinstance(plugin, protocol)}
+        assert points <= IN_TREE[name], name
