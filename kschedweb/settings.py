@@ -189,6 +189,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "kschedweb.dashboard.schema.drop_database_limits",
         "kschedweb.dashboard.schema.add_problems",
     ],
     "ENUM_NAME_OVERRIDES": {

@@ -32,6 +32,7 @@ PROBLEM = {
         },
     },
 }
+DATABASE_LIMITS = {2**31 - 1, 2**63 - 1}
 REFERENCE = {"$ref": "#/components/responses/Problem"}
 
 
@@ -47,6 +48,18 @@ class AutoSchema(BaseAutoSchema):
     def get_summary(self) -> str | None:
         first_line = self.get_description().strip().splitlines()[:1]
         return first_line[0].rstrip(".") if first_line else None
+
+
+def drop_database_limits(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """The hook that leaves out what only says how wide the database's integers are: it differs between databases."""
+    for component in result.get("components", {}).get("schemas", {}).values():
+        for field in component.get("properties", {}).values():
+            if field.get("maximum") in DATABASE_LIMITS:
+                field.pop("format", None)
+                del field["maximum"]
+                if field.get("minimum", 0) < 0:
+                    del field["minimum"]
+    return result
 
 
 def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
