@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutc
 from kschedweb.engine.framework.status import Code, CycleError, Status, fit_error, unresolvable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins import registry as in_tree
+from kschedweb.engine.plugins.defaultpreemption import DefaultPreemption
+from kschedweb.engine.preemption import Preemption, preempt
 from kschedweb.engine.snapshot import Snapshot
 
 NO_NODES = "no nodes available to schedule pods"
@@ -33,6 +35,7 @@ class Placement:
     evaluated: int = 0
     feasible: int = 0
     message: str = ""
+    victims: tuple[str, ...] = ()  # the pods evicted to make room
 
     def to_dict(self) -> dict[str, Any]:
         result: dict[str, Any] = {"pod": self.pod}
@@ -41,6 +44,8 @@ class Placement:
         result.update(evaluated=self.evaluated, feasible=self.feasible)
         if self.message:
             result["message"] = self.message
+        if self.victims:
+            result["victims"] = list(self.victims)
         return result
 
 
@@ -64,9 +69,11 @@ class Scheduler:
         except KeyError:
             raise CycleError(f'profile not found for scheduler name "{pod.scheduler_name}"') from None
 
-    def explain(self, pod: Pod) -> Explanation:
+    def explain(self, pod: Pod, *, preemption: bool = False, thorough: bool = True) -> Explanation:
         """Every filter's verdict and every score on every node; a bound pod is explained as if it were not bound.
 
+        ``preemption`` asks also which pods would have to go where the pod fits nowhere: on every node where evictions
+        could help if ``thorough``, else only until there are as many candidates as kube-scheduler looks for.
         Raises CycleError where the cycle itself fails, as kube-scheduler's would.
         """
         framework, snapshot = self.framework(pod), self.snapshot
@@ -84,7 +91,25 @@ class Scheduler:
             self._explain_scores(explanation, framework, cycle)
         else:
             explanation.message = _message(snapshot, outcome, explanation.filters, explanation.rejected_by)
+            if preemption:
+                explanation.preemption = self._preempt(framework, cycle, outcome, explanation, thorough)
         return explanation
+
+    @staticmethod
+    def _preempt(
+        framework: Framework, cycle: Cycle, outcome: PreFilterOutcome, explanation: Explanation, thorough: bool
+    ) -> Preemption | None:
+        """What DefaultPreemption would do, looking from the first node on."""
+        plugin = next((one for one in framework.plugins("postFilter") if one.name == DefaultPreemption.name), None)
+        nominated = cycle.snapshot.index.get(cycle.pod.nominated_node)
+        verdict = explanation.verdict_at(nominated) if nominated is not None else None
+        hopeless = verdict is not None and verdict.code is Code.UNRESOLVABLE
+        if plugin is None or plugin.refusal(cycle, hopeless):
+            return None
+        verdicts = (explanation.verdict_at(node) for node in range(len(cycle.snapshot)))
+        nodes = [node for node, status in enumerate(verdicts) if status and status.code is Code.UNSCHEDULABLE]
+        wanted = len(nodes) if thorough else plugin.wanted(len(nodes))
+        return preempt(framework, cycle, outcome.skipped, nodes, wanted)
 
     def _explain_filters(
         self, explanation: Explanation, framework: Framework, cycle: Cycle, outcome: PreFilterOutcome
@@ -114,19 +139,34 @@ class Scheduler:
         """Put ``pod`` on ``node`` in the snapshot."""
         self.snapshot.add_pod(pod.on(node), self.snapshot.index[node])
 
-    def schedule(self, pods: Iterable[Pod]) -> list[Placement]:
+    def schedule(self, pods: Iterable[Pod], *, preempt: bool = False) -> list[Placement]:
         """Place pods one after the other, each seeing those before it, as kube-scheduler does with parallelism 1."""
-        return [self.schedule_one(pod) for pod in pods]
+        return [self.schedule_one(pod, preempt=preempt) for pod in pods]
 
-    def schedule_one(self, pod: Pod) -> Placement:
-        """Run the whole cycle for ``pod`` and put it on the node found."""
+    def schedule_one(self, pod: Pod, *, preempt: bool = False) -> Placement:
+        """Run the whole cycle for ``pod`` and put it on the node found.
+
+        With ``preempt`` a pod that fits nowhere has others evicted, at once, and is tried again.
+        """
         try:
             placement = self._place(pod)
+            if preempt and not placement.node and len(self.snapshot):
+                placement = self._place_by_force(pod, placement)
         except CycleError as error:
             return Placement(pod.key, message=str(error))
         if placement.node:
             self.bind(pod, placement.node)
         return placement
+
+    def _place_by_force(self, pod: Pod, failed: Placement) -> Placement:
+        room = self.explain(pod, preemption=True, thorough=False).preemption
+        if room is None:
+            return failed
+        for victim in room.chosen.victims:
+            self.snapshot.remove_pod(victim.key)
+        placed = self._place(pod)
+        victims = tuple(victim.key for victim in room.chosen.victims)
+        return replace(placed, victims=victims) if placed.node else failed
 
     def _place(self, pod: Pod) -> Placement:
         framework, snapshot = self.framework(pod), self.snapshot

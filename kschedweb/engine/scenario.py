@@ -30,6 +30,7 @@ class Scenario:
     snapshot: Snapshot
     pending: list[Pod]
     mode: str
+    preempt: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Scenario:
@@ -42,7 +43,7 @@ class Scenario:
             raise ScenarioError("must be a JSON object")
         name = str(raw.get("name", ""))
         try:
-            return cls(name, _configuration(raw), _snapshot(raw), _pending(raw), _mode(raw))
+            return cls(name, _configuration(raw), _snapshot(raw), _pending(raw), _mode(raw), raw.get("preempt") is True)
         except ScenarioError as error:
             raise ScenarioError(f"{name}: {error}" if name else str(error)) from None
 
@@ -51,7 +52,7 @@ class Scenario:
         scheduler = Scheduler(self.snapshot, self.configuration)
         pods = []
         for pod in self.pending:
-            explanation = scheduler.explain(pod)
+            explanation = scheduler.explain(pod, preemption=True)
             pods.append(explanation.to_dict())
             if (mode or self.mode) == SEQUENCE and explanation.chosen is not None:
                 scheduler.bind(pod, explanation.nodes[explanation.chosen])
@@ -60,7 +61,7 @@ class Scenario:
 
     def schedule(self) -> Json:
         """The placements of the pending pods, one after the other."""
-        placements = Scheduler(self.snapshot, self.configuration).schedule(self.pending)
+        placements = Scheduler(self.snapshot, self.configuration).schedule(self.pending, preempt=self.preempt)
         return {"name": self.name, "placements": [placement.to_dict() for placement in placements] or None}
 
     def summary(self, clock: Callable[[], float]) -> Json:
@@ -70,7 +71,7 @@ class Scenario:
         start = clock()
         for pod in self.pending:
             before = clock()
-            scheduled += bool(scheduler.schedule_one(pod).node)
+            scheduled += bool(scheduler.schedule_one(pod, preempt=self.preempt).node)
             milliseconds.append((clock() - before) * 1000)
         seconds, number = clock() - start, len(milliseconds)
         milliseconds.sort()

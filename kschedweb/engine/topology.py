@@ -17,6 +17,12 @@ class TopologySums:
         self._sums: dict[str, Ints] = {}
         self.recorded = False
 
+    def clone(self) -> TopologySums:
+        other = TopologySums(self._snapshot)
+        other._sums = {key: sums.copy() for key, sums in self._sums.items()}
+        other.recorded = self.recorded
+        return other
+
     @property
     def empty(self) -> bool:
         """Whether every sum is 0."""

@@ -35,6 +35,7 @@ class Maker:
         objects = [self.namespace(name) for name in self.some(NAMESPACES)]
         objects += [self.node(number) for number in range(count)]
         objects += [self.service(number) for number in range(self.random.randint(0, 2))]
+        objects += [self.budget(number) for number in range(self.random.choice([0, 0, 1, 2]))]
         objects += [self.controller(kind) for kind in self.some(["ReplicaSet", "StatefulSet", "ReplicationController"])]
         placed = self.random.randint(0, 3 * min(count, 40))
         objects += [self.pod(f"b{number}", on=f"n{self.random.randrange(count):04}") for number in range(placed)]
@@ -219,8 +220,13 @@ class Maker:
             "uid": f"uid-{name}",
         }
         spec: dict[str, Any] = {"containers": [self.container(number) for number in range(self.pick([1, 1, 2]))]}
+        status: dict[str, Any] = {}
+        if self.maybe(0.7):
+            spec["priority"] = self.pick([0, 5, 10, 100] if on else [0, 10, 100, 1000])
         if on:
             spec["nodeName"] = on
+            if self.maybe(0.9):
+                status["startTime"] = f"2026-01-01T0{self.random.randint(0, 4)}:00:00Z"
             if self.maybe(0.08):
                 metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
         self.fill_spec(spec)
@@ -241,7 +247,7 @@ class Maker:
             metadata["ownerReferences"] = [
                 {"apiVersion": version, "kind": kind, "name": "owner", "uid": "u", "controller": True}
             ]
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
 
     def fill_spec(self, spec: dict[str, Any]) -> None:
         if self.maybe(0.2):
@@ -254,6 +260,8 @@ class Maker:
             spec["nodeSelector"] = self.pick([{}, {"disk": "ssd"}, {ZONE: "a"}])
         if self.maybe(0.3):
             spec["topologySpreadConstraints"] = self._distinct([self.spread() for _ in range(self.pick([1, 1, 2, 3]))])
+        if self.maybe(0.05):
+            spec["preemptionPolicy"] = "Never"
         if self.maybe(0.08):
             spec["overhead"] = {"cpu": "250m", "memory": "120Mi"}
         if self.maybe(0.06):
@@ -270,6 +278,18 @@ class Maker:
             spec = {}
         metadata = {"name": f"s{number}", "namespace": self.pick(NAMESPACES)}
         return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+
+    def budget(self, number: int) -> dict:
+        status: dict[str, Any] = {"disruptionsAllowed": self.random.randint(0, 2)}
+        if self.maybe(0.2):
+            status["disruptedPods"] = {"b1": "2026-01-01T00:00:00Z"}
+        return {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": f"d{number}", "namespace": self.pick(NAMESPACES)},
+            "spec": {"selector": self.selector()},
+            "status": status,
+        }
 
     def controller(self, kind: str) -> dict:
         selector: Any = {"app": self.pick(APPS)}

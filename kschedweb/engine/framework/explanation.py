@@ -75,6 +75,7 @@ class Explanation:
     best: list[int] = field(default_factory=list)
     chosen: int | None = None
     message: str = ""
+    preemption: Any = None  # engine.preemption.Preemption, where it was asked for and could help
 
     def verdict_at(self, node: int) -> Status | None:
         """The decisive verdict on the node at a position; ``None`` where it is feasible."""
@@ -105,6 +106,8 @@ class Explanation:
             result.update(self._scored(names))
         if self.message:
             result["message"] = self.message
+        if self.preemption is not None:
+            result["preemption"] = self.preemption.to_dict()
         return result
 
     def _rejected(self) -> dict[str, Any]:

@@ -26,9 +26,19 @@ class Cycle:
     pod: Pod
     state: dict[str, Any] = field(default_factory=dict)
 
+    def on(self, snapshot: Snapshot) -> Cycle:
+        """The same cycle over another snapshot, with a scratchpad that can change without this one changing."""
+        return Cycle(snapshot, self.pod, {key: _own(value) for key, value in self.state.items()})
+
     def size(self, rows: Rows) -> int:
         """How many nodes ``rows`` are."""
         return len(self.snapshot) if isinstance(rows, slice) else len(rows)
+
+
+def _own(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_own(item) for item in value]
+    return value.clone() if hasattr(value, "clone") else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +104,17 @@ class PreFilterPlugin(Protocol):
 
 
 @runtime_checkable
+class PreFilterExtensions(Protocol):
+    """Keep what PreFilter found out true while pods come to, or leave, the node at a position: for preemption."""
+
+    name: str
+
+    def add_pod(self, cycle: Cycle, pod: Pod, node: int) -> None: ...
+
+    def remove_pod(self, cycle: Cycle, pod: Pod, node: int) -> None: ...
+
+
+@runtime_checkable
 class FilterPlugin(Protocol):
     """Which of the nodes ``rows`` can take the pod?"""
 
@@ -104,11 +125,16 @@ class FilterPlugin(Protocol):
 
 @runtime_checkable
 class PostFilterPlugin(Protocol):
-    """No node fits: can room be made? ``rejected`` maps node name to its status."""
+    """No node fits: can room be made?
+
+    ``refusal`` says why the pod may not ask for it, "" where it may; ``wanted`` how many candidate nodes are enough.
+    """
 
     name: str
 
-    def post_filter(self, cycle: Cycle, rejected: dict[str, Status]) -> tuple[str, Status]: ...
+    def refusal(self, cycle: Cycle, nominated_is_hopeless: bool) -> str: ...
+
+    def wanted(self, nodes: int) -> int: ...
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ import numpy as np
 from kschedweb.engine.columns import ALL, Ints, Rows
 from kschedweb.engine.config import Profile
 from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
-from kschedweb.engine.framework.interface import POINTS, Cycle, NormalizeScorePlugin
+from kschedweb.engine.framework.interface import POINTS, Cycle, NormalizeScorePlugin, PreFilterExtensions
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unresolvable
 from kschedweb.engine.objects.pod import Pod
@@ -95,6 +95,23 @@ class Framework:
                 statuses = [status.by(plugin.name) for status in verdicts.statuses]
                 columns.append(FilterColumn(plugin.name, False, verdicts.codes, statuses))
         return columns
+
+    def move_pod(self, cycle: Cycle, skipped: set[str], pod: Pod, node: int, *, add: bool) -> None:
+        """Tell the plugins that ``pod`` came to the node at position ``node``, or left it."""
+        for plugin in self._points["preFilter"]:
+            if plugin.name not in skipped and isinstance(plugin, PreFilterExtensions):
+                (plugin.add_pod if add else plugin.remove_pod)(cycle, pod, node)
+
+    def filter_one(self, cycle: Cycle, skipped: set[str], node: int) -> Status:
+        """The decisive verdict on the node at position ``node``: the first filter that rejects it ends the search."""
+        rows = np.array([node], dtype=np.intp)
+        for plugin in self._points["filter"]:
+            if plugin.name not in skipped:
+                verdicts = plugin.filter(cycle, rows)
+                if verdicts.codes[0]:
+                    status: Status = verdicts.statuses[int(verdicts.codes[0])]
+                    return status.by(plugin.name).decisive
+        return SUCCESS
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> set[str]:
         """Run PreScore; returns the plugins whose score is skipped. Raises CycleError."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from kschedweb.engine.config.registry import installed
 from kschedweb.engine.plugins.defaultbinder import DefaultBinder
+from kschedweb.engine.plugins.defaultpreemption import DefaultPreemption
 from kschedweb.engine.plugins.dynamicresources import DynamicResources
 from kschedweb.engine.plugins.imagelocality import ImageLocality
 from kschedweb.engine.plugins.interpodaffinity import InterPodAffinity
@@ -29,6 +30,7 @@ from kschedweb.engine.plugins.volumezone import VolumeZone
 
 IN_TREE: tuple[Callable[[dict[str, Any]], Any], ...] = (
     DefaultBinder,
+    DefaultPreemption,
     DynamicResources,
     ImageLocality,
     InterPodAffinity,

@@ -16,6 +16,7 @@ from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdict
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.affinity import PodAffinity, PodTerm
+from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.pods import Group
 from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.topology import TopologySums
@@ -35,6 +36,9 @@ class Required:
     affinity: TopologySums  # placed pods that match all required affinity terms of the incoming pod
     anti: TopologySums  # placed pods that match a required anti-affinity term of the incoming pod
     matches_itself: bool
+
+    def clone(self) -> Required:
+        return Required(self.existing.clone(), self.affinity.clone(), self.anti.clone(), self.matches_itself)
 
 
 class InterPodAffinity:
@@ -67,6 +71,28 @@ class InterPodAffinity:
             return PreFilterResult(SKIP)
         cycle.state[self.name] = state
         return PreFilterResult()
+
+    def add_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
+        self._count(cycle, pod, node, 1)
+
+    def remove_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
+        self._count(cycle, pod, node, -1)
+
+    def _count(self, cycle: Cycle, pod: Pod, node: int, sign: int) -> None:
+        state: Required | None = cycle.state.get(self.name)
+        if state is None:
+            return
+        own, nodes = cycle.pod.pod_affinity, np.array([node], dtype=np.int32)
+        for term in pod.pod_affinity.anti_required:
+            if _means_incoming(term, cycle):
+                state.existing.add(term.topology_key, nodes, sign)
+        affinity = [_merged(term, cycle.snapshot) for term in own.required]
+        if affinity and all(_matches_group(term, pod.namespace, pod.labels) for term in affinity):
+            for term in affinity:
+                state.affinity.add(term.topology_key, nodes, sign)
+        for term in own.anti_required:
+            if _matches_group(_merged(term, cycle.snapshot), pod.namespace, pod.labels):
+                state.anti.add(term.topology_key, nodes, sign)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         state: Required | None = cycle.state.get(self.name)

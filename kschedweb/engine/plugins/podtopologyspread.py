@@ -7,7 +7,7 @@ constraints of their own; their selector comes from the services and the control
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,11 @@ class Constraint:
     column: LabelColumn
     counts: Ints  # matching pods by topology value; by node where the topology is the host and it is soft
     domains: Mask  # which topology values take part
+    counted: Mask  # on which nodes pods count
     weight: float = 0.0
+
+    def clone(self) -> Constraint:
+        return replace(self, counts=self.counts.copy(), domains=self.domains.copy())
 
     @property
     def by_host(self) -> bool:
@@ -79,11 +83,30 @@ class PodTopologySpread:
             return PreFilterResult(SKIP)
         complete = _have_all_labels(cycle.snapshot, constraints)
         for constraint in constraints:
-            counted = complete & _included(cycle, constraint.rule)
-            _count(cycle, constraint, counted)
-            constraint.domains = _values(constraint.column, counted)
+            constraint.counted = complete & _included(cycle, constraint.rule)
+            _count(cycle, constraint)
+            constraint.domains = _values(constraint.column, constraint.counted)
         cycle.state[self.name] = constraints
         return PreFilterResult()
+
+    def add_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
+        self._move(cycle, pod, node, 1)
+
+    def remove_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
+        self._move(cycle, pod, node, -1)
+
+    def _move(self, cycle: Cycle, pod: Pod, node: int, sign: int) -> None:
+        # Unlike when counting, kube-scheduler heeds terminating pods and empty selectors here.
+        constraints: list[Constraint] = cycle.state.get(self.name, [])
+        for constraint in constraints:
+            if (
+                pod.namespace == cycle.pod.namespace
+                and constraint.counted[node]
+                and constraint.selector.matches(pod.labels)
+            ):
+                value = constraint.column.codes[node]
+                constraint.counts[value] += sign
+                constraint.domains[value] = True
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         constraints: list[Constraint] | None = cycle.state.get(self.name)
@@ -126,7 +149,8 @@ class PodTopologySpread:
             # Nodes without the label form one more domain where labels are not required.
             unlabelled = bool((scored & ~constraint.column.present).any())
             constraint.weight = math.log(int(constraint.domains.sum()) + unlabelled + 2)
-            _count(cycle, constraint, complete & _included(cycle, constraint.rule))
+            constraint.counted = complete & _included(cycle, constraint.rule)
+            _count(cycle, constraint)
         cycle.state[SCORE] = Soft(constraints, ~complete)
         return SUCCESS
 
@@ -170,7 +194,7 @@ class PodTopologySpread:
                 return []
             selectors = [selector] * len(rules)
         return [
-            Constraint(rule, selector, column, *_zeros(column))
+            Constraint(rule, selector, column, *_zeros(column), np.zeros(len(snapshot), dtype=np.bool_))
             for rule, selector in zip(rules, selectors, strict=True)
             for column in [snapshot.label(rule.topology_key)]
         ]
@@ -228,9 +252,9 @@ def _selected(snapshot: Snapshot, namespace: str, selector: Selector) -> Mask:
     return snapshot.pods.matching(("spread", namespace, selector), test)
 
 
-def _count(cycle: Cycle, constraint: Constraint, nodes: Mask) -> None:
-    """Fill ``constraint.counts`` with the matching pods on ``nodes``."""
+def _count(cycle: Cycle, constraint: Constraint) -> None:
+    """Fill ``constraint.counts`` with the matching pods on the nodes that count."""
     on_nodes = cycle.snapshot.pods.count(_selected(cycle.snapshot, cycle.pod.namespace, constraint.selector))
-    kept = nodes & constraint.column.present
+    kept = constraint.counted & constraint.column.present
     counts = np.bincount(constraint.column.codes[kept], weights=on_nodes[kept], minlength=len(constraint.column.values))
     constraint.counts = counts.astype(np.int64)

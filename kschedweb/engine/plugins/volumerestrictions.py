@@ -10,6 +10,7 @@ import numpy as np
 from kschedweb.engine.columns import Mask, Rows
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import SKIP, SUCCESS, error, unresolvable, unschedulable
+from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import READ_WRITE_ONCE_POD
 from kschedweb.engine.storage import MissingClaim
 
@@ -26,6 +27,9 @@ class State:
 
     claims: frozenset[str]
     conflicts: int
+
+    def clone(self) -> State:
+        return State(self.claims, self.conflicts)
 
 
 class VolumeRestrictions:
@@ -46,6 +50,19 @@ class VolumeRestrictions:
             return PreFilterResult(SKIP)
         cycle.state[self.name] = State(exclusive, conflicts)
         return PreFilterResult()
+
+    def add_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
+        self._count(cycle, pod, 1)
+
+    def remove_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
+        self._count(cycle, pod, -1)
+
+    def _count(self, cycle: Cycle, pod: Pod, sign: int) -> None:
+        state: State | None = cycle.state.get(self.name)
+        # kube-scheduler compares the claims' names only, whatever namespace the other pod is in.
+        if state is not None:
+            used = [volume.claim for volume in pod.volumes if volume.claim is not None and not volume.ephemeral]
+            state.conflicts += sign * sum(name in state.claims for name in used)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         state: State | None = cycle.state.get(self.name)
