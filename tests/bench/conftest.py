@@ -1,4 +1,4 @@
-"""Timing that prints what it found: `make bench` shows the table, every test run holds the limits."""
+"""Timing that prints what it found and holds the limits; `make bench` runs it, with nothing else beside it."""
 
 from __future__ import annotations
 
