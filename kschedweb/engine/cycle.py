@@ -15,7 +15,7 @@ from kschedweb.engine.config import Configuration
 from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanation, FilterColumn
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
-from kschedweb.engine.framework.status import Code, CycleError, Status, fit_error, unresolvable
+from kschedweb.engine.framework.status import Code, CycleError, Status, fit_error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins import registry as in_tree
 from kschedweb.engine.plugins.defaultpreemption import DefaultPreemption
@@ -154,9 +154,35 @@ class Scheduler:
                 placement = self._place_by_force(pod, placement)
         except CycleError as error:
             return Placement(pod.key, message=str(error))
-        if placement.node:
-            self.bind(pod, placement.node)
-        return placement
+        return self._settle(pod, placement) if placement.node else placement
+
+    def _settle(self, pod: Pod, placement: Placement) -> Placement:
+        """Assume the pod on its node, then reserve, permit and bind; whoever refuses takes it off again."""
+        framework, node = self.framework(pod), placement.node
+        cycle = Cycle(self.snapshot, pod)
+        self.bind(pod, node)
+        try:
+            refused = framework.reserve(cycle, node)
+            if refused.ok:
+                refused = self._permit(framework, cycle, node)
+            if refused.ok:
+                framework.bind(cycle, node)
+                return placement
+            message = fit_error(1, ((reason, 1) for reason in refused.reasons))
+        except CycleError as error:
+            message = str(error)
+        framework.unreserve(cycle, node)
+        self.snapshot.remove_pod(pod.key)
+        return Placement(pod.key, message=message)
+
+    @staticmethod
+    def _permit(framework: Framework, cycle: Cycle, node: str) -> Status:
+        status, waits = framework.permit(cycle, node)
+        if not waits:
+            return status
+        # Nobody is here to allow it: the plugin whose time is up first rejects the pod.
+        plugin, seconds = min(waits.items(), key=lambda item: item[1])
+        return unschedulable(f"rejected due to timeout after waiting {duration(seconds)} at plugin {plugin}")
 
     def _place_by_force(self, pod: Pod, failed: Placement) -> Placement:
         room = self.explain(pod, preemption=True, thorough=False).preemption
@@ -317,3 +343,15 @@ def _heap_root(totals: Ints) -> int:
         left = 2 * node + 1
         node = left if leads_to_best[left] else left + 1
     return node
+
+
+def duration(seconds: float) -> str:
+    """Seconds as Go writes a duration: 500ms, 10s, 1m30s, 15m0s, 1h0m0s."""
+    if 0 < seconds < 1:
+        return f"{seconds * 1000:g}ms"
+    whole = int(seconds)
+    hours, minutes = whole // 3600, whole // 60 % 60
+    text = f"{seconds - whole // 60 * 60:g}s"
+    if hours:
+        return f"{hours}h{minutes}m{text}"
+    return f"{minutes}m{text}" if minutes else text

@@ -43,6 +43,8 @@ class Scenario:
             raise ScenarioError("must be a JSON object")
         name = str(raw.get("name", ""))
         try:
+            if raw.get("classic"):
+                raise ScenarioError("classic: the classic scheduler is not simulated yet")
             return cls(name, _configuration(raw), _snapshot(raw), _pending(raw), _mode(raw), raw.get("preempt") is True)
         except ScenarioError as error:
             raise ScenarioError(f"{name}: {error}" if name else str(error)) from None

@@ -71,6 +71,7 @@ def test_validate_gives_the_defaulted_configuration_or_the_errors(run) -> None:
         ),
         ('{"objects": [{"kind": "Pod", "metadata": {"name": "p"}}]}', "has no nodeName: list it under pending"),
         ('{"pending": [{"kind": "Node"}]}', "pending[0]: must be a Pod"),
+        ('{"classic": true}', "classic: the classic scheduler is not simulated yet"),
         ('{"mode": "all"}', 'mode: must be "each" or "sequence"'),
         ('{"config": {"kind": "Nope"}}', "config: "),
         (

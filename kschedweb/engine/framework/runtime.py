@@ -16,6 +16,8 @@ from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unresolvable
 from kschedweb.engine.objects.pod import Pod
 
+MAX_PERMIT_WAIT = 15 * 60.0
+WAITING = "one or more plugins asked to wait and no plugin rejected pod"
 Factory = Callable[[dict[str, Any]], Any]
 
 
@@ -142,6 +144,52 @@ class Framework:
                 )
             columns.append(ScoreColumn(plugin.name, self.weights[plugin.name], raw, normalized))
         return columns
+
+    def reserve(self, cycle: Cycle, node: str) -> Status:
+        """Run Reserve; where a plugin refuses or fails, all of them must ``unreserve``. Raises CycleError."""
+        for plugin in self._points["reserve"]:
+            status: Status = plugin.reserve(cycle, node)
+            if not status.ok:
+                return _rejection("Reserve", plugin.name, status)
+        return SUCCESS
+
+    def unreserve(self, cycle: Cycle, node: str) -> None:
+        """Give back what Reserve claimed, in reverse order."""
+        for plugin in reversed(self._points["reserve"]):
+            plugin.unreserve(cycle, node)
+
+    def permit(self, cycle: Cycle, node: str) -> tuple[Status, dict[str, float]]:
+        """Run Permit; with status Wait comes how long, in seconds, each plugin waits. Raises CycleError."""
+        waits: dict[str, float] = {}
+        for plugin in self._points["permit"]:
+            status, timeout = plugin.permit(cycle, node)
+            if status.code is Code.WAIT:
+                waits[plugin.name] = min(timeout, MAX_PERMIT_WAIT)
+            elif not status.ok:
+                return _rejection("Permit", plugin.name, status), {}
+        return (Status(Code.WAIT, (WAITING,)), waits) if waits else (SUCCESS, {})
+
+    def bind(self, cycle: Cycle, node: str) -> None:
+        """Run PreBind, Bind (the first plugin that does not skip binds) and PostBind. Raises CycleError."""
+        for plugin in self._points["preBind"]:
+            status: Status = plugin.pre_bind(cycle, node)
+            if not status.ok:
+                raise CycleError(f'running PreBind plugin "{plugin.name}": {status.message}')
+        for plugin in self._points["bind"]:
+            status = plugin.bind(cycle, node)
+            if status.code is Code.SKIP:
+                continue
+            if not status.ok:
+                raise CycleError(f'running Bind plugin "{plugin.name}": {status.message}')
+            break
+        for plugin in self._points["postBind"]:
+            plugin.post_bind(cycle, node)
+
+
+def _rejection(point: str, plugin: str, status: Status) -> Status:
+    if not status.rejected:
+        raise CycleError(f'running {point} plugin "{plugin}": {status.message}')
+    return status.by(plugin)
 
 
 def _unsatisfied(plugins: list[str]) -> Status:

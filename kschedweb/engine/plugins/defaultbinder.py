@@ -1,4 +1,7 @@
-"""DefaultBinder binds the pod to the node that was chosen."""
+"""DefaultBinder binds the pod to the node that was chosen.
+
+In a snapshot there is nothing left to do: the pod was put on its node when it was assumed to be there.
+"""
 
 from __future__ import annotations
 
@@ -15,5 +18,4 @@ class DefaultBinder:
         pass
 
     def bind(self, cycle: Cycle, node: str) -> Status:
-        cycle.snapshot.add_pod(cycle.pod.on(node), cycle.snapshot.index[node])
         return SUCCESS
