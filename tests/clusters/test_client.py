@@ -70,7 +70,7 @@ def test_the_wait_that_a_server_asks_for_is_kept(odd_server: OddServer) -> None:
     began = time.monotonic()
     with connect(odd_server) as client:
         kind_list(client, NODES)
-    assert 1.0 <= time.monotonic() - began < 5
+    assert 1.0 <= time.monotonic() - began < 15
 
 
 def test_a_server_that_stays_busy_is_given_up(odd_server: OddServer) -> None:
@@ -164,7 +164,7 @@ def test_an_answer_that_trickles_is_given_up(odd_server: OddServer) -> None:
         pytest.raises(ClusterError, match="in time"),
     ):
         client.get("/version")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
 
 
 def test_patience_is_for_all_calls_together(odd_server: OddServer) -> None:
@@ -174,7 +174,7 @@ def test_patience_is_for_all_calls_together(odd_server: OddServer) -> None:
         for _ in range(20):
             with pytest.raises(ClusterError):
                 client.get("/version")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
 
 
 def test_what_is_stopped_asks_nothing_more(odd_server: OddServer) -> None:

@@ -28,7 +28,7 @@ def test_deep_nesting_is_refused_at_once(brackets: str, depth: int) -> None:
         loaded = load(text)
         assert not loaded.valid
         assert len(loaded.errors) == 1
-    assert time.perf_counter() - before < 5
+    assert time.perf_counter() - before < 20
     assert load('{"a":' + "[" * 60 + "]" * 60 + "}").errors == ["the document nests deeper than 50 levels"]
     assert load("a: " + "[" * 60 + "]" * 60).errors == ["the document nests deeper than 50 levels"]
 
@@ -39,7 +39,7 @@ def test_an_alias_bomb_is_refused_at_once() -> None:
     before = time.perf_counter()
     loaded = load("\n".join(lines))
     assert loaded.errors == ["yaml: document contains excessive aliasing"]
-    assert time.perf_counter() - before < 5
+    assert time.perf_counter() - before < 20
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_large_nonsense_is_refused_in_time(text: str) -> None:
     before = time.perf_counter()
     loaded = load(text)
     assert loaded.errors
-    assert time.perf_counter() - before < 5
+    assert time.perf_counter() - before < 20
 
 
 def test_a_message_repeats_a_document_only_so_far() -> None:
