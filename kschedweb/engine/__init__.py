@@ -9,8 +9,6 @@ from kschedweb.engine.framework.status import Code, Status
 from kschedweb.engine.objects import Node, ObjectError, Pod
 from kschedweb.engine.snapshot import Snapshot
 
-Verdict = Status
-
 __all__ = [
     "Code",
     "Explanation",
@@ -23,5 +21,4 @@ __all__ = [
     "ScoreColumn",
     "Snapshot",
     "Status",
-    "Verdict",
 ]

@@ -78,8 +78,7 @@ class Scheduler:
         """
         framework, snapshot = self.framework(pod), self.snapshot
         if pod.key in snapshot.pods.slots:
-            snapshot = snapshot.copy()
-            pod = snapshot.remove_pod(pod.key).on("")
+            snapshot, pod = snapshot.without(pod.key)
         explanation = Explanation(pod.key, pod.scheduler_name, snapshot.names, pre_enqueue=framework.pre_enqueue(pod))
         if not len(snapshot):
             explanation.message = NO_NODES
@@ -108,6 +107,8 @@ class Scheduler:
             return None
         verdicts = (explanation.verdict_at(node) for node in range(len(cycle.snapshot)))
         nodes = [node for node, status in enumerate(verdicts) if status and status.code is Code.UNSCHEDULABLE]
+        if not nodes:
+            return None
         wanted = len(nodes) if thorough else plugin.wanted(len(nodes))
         return preempt(framework, cycle, outcome.skipped, nodes, wanted)
 

@@ -80,7 +80,8 @@ def _dry_run(
 ) -> Candidate | None:
     """Take out all pods of lower priority, then let back in, in order of importance, whom there is room for."""
     snapshot, pod = world.snapshot, world.pod
-    victims = [other for other in snapshot.pods.on(node) if other.priority < pod.priority]
+    original = snapshot.pods.on(node)
+    victims = [other for other in original if other.priority < pod.priority]
     if not victims:
         return None
     trial = world.on(snapshot)
@@ -92,7 +93,6 @@ def _dry_run(
             snapshot.remove_pod(other.key)
         framework.move_pod(trial, skipped, other, node, add=add)
 
-    original = snapshot.pods.on(node)
     for victim in victims:
         move(victim, add=False)
     try:

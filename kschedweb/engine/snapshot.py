@@ -122,6 +122,11 @@ class Snapshot:
         other.volume_use = self.volume_use.copy()
         return other
 
+    def without(self, key: str) -> tuple[Snapshot, Pod]:
+        """A copy from which a bound pod is gone, and the pod as if it were not bound; KeyError where it is not."""
+        other = self.copy()
+        return other, other.remove_pod(key).on("")
+
     def pod(self, key: str) -> Pod:
         """The pod ``namespace/name``, bound or pending; raises KeyError where there is none."""
         if (slot := self.pods.slots.get(key)) is not None and (pod := self.pods.pods[slot]) is not None:

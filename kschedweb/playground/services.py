@@ -168,8 +168,7 @@ def _case(engine: EngineSnapshot, pod_key: str, scheduler: Scheduler) -> Case:
         raise NotFound(f"The snapshot has no pod {pod_key} that a scheduler would look at.") from None
     bound_to = pod.node_name
     if bound_to:
-        engine = engine.copy()
-        pod = engine.remove_pod(pod_key).on("")
+        engine, pod = engine.without(pod_key)
         scheduler = Scheduler(engine, scheduler.configuration)
     try:
         explanation = scheduler.explain(pod)

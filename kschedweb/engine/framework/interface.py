@@ -70,12 +70,6 @@ class Verdicts:
         return cls(np.full(size, 0 if status.ok else 1, dtype=np.int32), (SUCCESS, status))
 
 
-class Plugin(Protocol):
-    """What every plugin has: the name it goes by in a configuration."""
-
-    name: str
-
-
 @runtime_checkable
 class PreEnqueuePlugin(Protocol):
     """May the pod enter the queue at all?"""

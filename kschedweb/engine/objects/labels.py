@@ -89,7 +89,6 @@ class Selector:
 
 
 NOTHING = Selector(nothing=True)
-EVERYTHING = Selector()
 
 
 def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:

@@ -41,7 +41,7 @@ class VolumeRestrictions:
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         pod, snapshot = cycle.pod, cycle.snapshot
         try:
-            used = [snapshot.objects.storage.claim(pod.namespace, name) for name in _claims(cycle)]
+            used = [snapshot.objects.storage.claim(pod.namespace, name) for name in _claims(pod)]
         except MissingClaim as problem:
             return PreFilterResult(unresolvable(str(problem)))
         exclusive = frozenset(claim.name for claim in used if READ_WRITE_ONCE_POD in claim.access_modes)
@@ -61,8 +61,7 @@ class VolumeRestrictions:
         state: State | None = cycle.state.get(self.name)
         # kube-scheduler compares the claims' names only, whatever namespace the other pod is in.
         if state is not None:
-            used = [volume.claim for volume in pod.volumes if volume.claim is not None and not volume.ephemeral]
-            state.conflicts += sign * sum(name in state.claims for name in used)
+            state.conflicts += sign * sum(name in state.claims for name in _claims(pod))
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         state: State | None = cycle.state.get(self.name)
@@ -73,8 +72,8 @@ class VolumeRestrictions:
         return Verdicts(codes[rows], (SUCCESS, DISK, MISSING if state is None else CLAIM))
 
 
-def _claims(cycle: Cycle) -> list[str]:
-    return [volume.claim for volume in cycle.pod.volumes if volume.claim is not None and not volume.ephemeral]
+def _claims(pod: Pod) -> list[str]:
+    return [volume.claim for volume in pod.volumes if volume.claim is not None and not volume.ephemeral]
 
 
 def _disk_conflicts(cycle: Cycle) -> Mask:
