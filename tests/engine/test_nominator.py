@@ -28,7 +28,9 @@ def test_no_node_takes_the_nomination_away() -> None:
     nominator = Nominator()
     nominator.add(nominated("a"), "one")
     nominator.add(nominated("a"), "")
-    assert not len(nominator) and nominator.on("one") == () and nominator.node("default/a") == ""
+    assert not len(nominator)
+    assert nominator.on("one") == ()
+    assert nominator.node("default/a") == ""
 
 
 def test_a_nomination_not_yet_in_the_object_outlives_an_update() -> None:
