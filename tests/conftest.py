@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings as hypothesis_settings
+from pytest_django.plugin import blocking_manager_key
 
 from tests.support.needs import missing
 
 if TYPE_CHECKING:
     from django.test import Client
+    from pytest_django import DjangoDbBlocker
     from rest_framework.test import APIClient
 
     from kschedweb.accounts.models import User
@@ -27,6 +29,7 @@ hypothesis_settings.register_profile("kschedweb", deadline=None)
 hypothesis_settings.load_profile("kschedweb")
 
 ROOT = Path(__file__).resolve().parent.parent
+EMPTIES = pytest.StashKey[bool]()  # whether the test empties the database when it ends
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -50,21 +53,33 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="session")
-def migrated_rows(django_db_setup: None) -> str:
+def migrated_rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> str:
     """The rows that migrations made (the policy `default`), serialised."""
     from django.db import connection
 
-    return getattr(connection, "_test_serialized_contents", "[]")
+    with django_db_blocker.unblock():
+        return connection.creation.serialize_db_to_string()
 
 
 @pytest.fixture(autouse=True)
-def keep_migrated_rows(request: pytest.FixtureRequest, django_db_serialized_rollback: None) -> None:
+def keep_migrated_rows(request: pytest.FixtureRequest, migrated_rows: str, django_db_serialized_rollback: None) -> None:
     """They are there in transactional tests too, although each of those empties the database when it ends."""
     from django.db import connection
 
-    if "db" in request.fixturenames or request.node.get_closest_marker("django_db"):
-        # Beside Playwright's event loop Django makes a second connection, which does not know them.
-        connection._test_serialized_contents = request.getfixturevalue("migrated_rows")  # type: ignore[attr-defined]
+    # Beside Playwright's event loop Django makes a second connection, which does not know them.
+    connection._test_serialized_contents = migrated_rows  # type: ignore[attr-defined]
+    request.node.stash[EMPTIES] = not connection.in_atomic_block
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    """A transactional test hands the migrated rows on: under pytest-xdist a plain test may come next."""
+    yield
+    if item.stash.get(EMPTIES, False):
+        from django.db import connection
+
+        with item.config.stash[blocking_manager_key].unblock():
+            connection.creation.deserialize_db_from_string(connection._test_serialized_contents)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(autouse=True)
