@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ hypothesis_settings.register_profile("kschedweb", deadline=None)
 hypothesis_settings.load_profile("kschedweb")
 
 ROOT = Path(__file__).resolve().parent.parent
-EMPTIES = pytest.StashKey[bool]()  # whether the test empties the database when it ends
+LOST = pytest.StashKey[str]()  # the rows to restore, where the last test emptied the database when it ended
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -45,11 +45,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("servers"))
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test marked by a server runs where that server's address is given."""
+    """A test marked by a server runs where that server's address is given; each begins with the migrated rows."""
     for marker, variable in (("postgresql", "DATABASE_URL"), ("redis", "REDIS_URL")):
         if item.get_closest_marker(marker) and not os.environ.get(variable):
             missing(f"set {variable}")
+    if rows := item.config.stash.get(LOST, ""):
+        from django.db import connection
+
+        # Under pytest-xdist a plain test may come after a transactional one.
+        with item.config.stash[blocking_manager_key].unblock():
+            connection.creation.deserialize_db_from_string(rows)
 
 
 @pytest.fixture(scope="session")
@@ -68,18 +75,7 @@ def keep_migrated_rows(request: pytest.FixtureRequest, migrated_rows: str, djang
 
     # Beside Playwright's event loop Django makes a second connection, which does not know them.
     connection._test_serialized_contents = migrated_rows  # type: ignore[attr-defined]
-    request.node.stash[EMPTIES] = not connection.in_atomic_block
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
-    """A transactional test hands the migrated rows on: under pytest-xdist a plain test may come next."""
-    yield
-    if item.stash.get(EMPTIES, False):
-        from django.db import connection
-
-        with item.config.stash[blocking_manager_key].unblock():
-            connection.creation.deserialize_db_from_string(connection._test_serialized_contents)  # type: ignore[attr-defined]
+    request.config.stash[LOST] = "" if connection.in_atomic_block else migrated_rows
 
 
 @pytest.fixture(autouse=True)
