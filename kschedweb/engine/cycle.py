@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,14 +11,15 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.columns import Ints
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.framework.diagnosis import Diagnosis, first_rejection
 from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanation, FilterColumn
-from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.handle import CycleHandle
+from kschedweb.engine.framework.interface import Cycle, PostFilterResult
 from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
-from kschedweb.engine.framework.status import Code, CycleError, Status, fit_error, unresolvable, unschedulable
+from kschedweb.engine.framework.status import Code, CycleError, Status, fit_error, unschedulable
+from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins import registry as in_tree
-from kschedweb.engine.plugins.defaultpreemption import DefaultPreemption
-from kschedweb.engine.preemption import Preemption, preempt
 from kschedweb.engine.snapshot import Snapshot
 
 NO_NODES = "no nodes available to schedule pods"
@@ -28,14 +28,25 @@ MIN_FEASIBLE, MIN_PERCENTAGE = 100, 5
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What one scheduling cycle came to; ``node`` is "" where the pod does not fit, ``message`` then says why."""
+    """What one scheduling cycle came to; ``node`` is "" where the pod does not fit, ``message`` then says why.
+
+    Where PostFilter was asked, ``post_filter`` is its part of the message, ``nominated`` the node where room can be
+    made ("": an earlier nomination is void, ``None``: it stays), and ``victims`` the pods that have to go from there.
+    """
 
     pod: str
     node: str = ""
     evaluated: int = 0
     feasible: int = 0
     message: str = ""
-    victims: tuple[str, ...] = ()  # the pods evicted to make room
+    victims: tuple[str, ...] = ()  # evicted to make room, or to be evicted
+    post_filter: str = ""
+    nominated: str | None = None
+
+    @property
+    def condition(self) -> str:
+        """The whole message, as in the condition PodScheduled."""
+        return f"{self.message} {self.post_filter}" if self.post_filter else self.message
 
     def to_dict(self) -> dict[str, Any]:
         result: dict[str, Any] = {"pod": self.pod}
@@ -49,17 +60,36 @@ class Placement:
         return result
 
 
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """A cycle that found no node, with what its PostFilter plugins need."""
+
+    cycle: Cycle
+    diagnosis: Diagnosis
+    handle: CycleHandle
+
+    def post_filter(self) -> PostFilterResult:
+        return self.handle.framework.post_filter(self.cycle, self.diagnosis, self.handle)
+
+
 class Scheduler:
     """kube-scheduler over a snapshot. ``explain`` changes nothing; ``schedule`` and ``bind`` change the snapshot."""
 
     def __init__(
-        self, snapshot: Snapshot, configuration: Configuration, registry: Mapping[str, Factory] | None = None
+        self,
+        snapshot: Snapshot,
+        configuration: Configuration,
+        registry: Mapping[str, Factory] | None = None,
+        *,
+        nominator: Nominator | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.configuration = configuration
         self._frameworks = {
             profile.scheduler_name: Framework(profile, registry or in_tree()) for profile in configuration.profiles
         }
+        waiting = (pod for pod in snapshot.pending if pod.scheduler_name in self._frameworks)
+        self.nominator = Nominator.of(waiting) if nominator is None else nominator
         self._start = 0  # where the search for feasible nodes begins; shared by all profiles
 
     def framework(self, pod: Pod) -> Framework:
@@ -88,29 +118,17 @@ class Scheduler:
         self._explain_filters(explanation, framework, cycle, outcome)
         if explanation.feasible.size:
             self._explain_scores(explanation, framework, cycle)
+        elif outcome.status.code is Code.ERROR:
+            explanation.message = outcome.status.message
         else:
-            explanation.message = _message(snapshot, outcome, explanation.filters, explanation.rejected_by)
+            handle = CycleHandle(framework, outcome.skipped, self.nominator, thorough=thorough)
+            found = Unplaced(cycle, _diagnosis(snapshot, outcome, explanation.filters, explanation.rejected_by), handle)
+            explanation.message = found.diagnosis.message()
             if preemption:
-                explanation.preemption = self._preempt(framework, cycle, outcome, explanation, thorough)
+                result = found.post_filter()
+                explanation.post_filter = result.status.message
+                explanation.preemption = result.details
         return explanation
-
-    @staticmethod
-    def _preempt(
-        framework: Framework, cycle: Cycle, outcome: PreFilterOutcome, explanation: Explanation, thorough: bool
-    ) -> Preemption | None:
-        """What DefaultPreemption would do, looking from the first node on."""
-        plugin = next((one for one in framework.plugins("postFilter") if one.name == DefaultPreemption.name), None)
-        nominated = cycle.snapshot.index.get(cycle.pod.nominated_node)
-        verdict = explanation.verdict_at(nominated) if nominated is not None else None
-        hopeless = verdict is not None and verdict.code is Code.UNRESOLVABLE
-        if plugin is None or plugin.refusal(cycle, hopeless):
-            return None
-        verdicts = (explanation.verdict_at(node) for node in range(len(cycle.snapshot)))
-        nodes = [node for node, status in enumerate(verdicts) if status and status.code is Code.UNSCHEDULABLE]
-        if not nodes:
-            return None
-        wanted = len(nodes) if thorough else plugin.wanted(len(nodes))
-        return preempt(framework, cycle, outcome.skipped, nodes, wanted)
 
     def _explain_filters(
         self, explanation: Explanation, framework: Framework, cycle: Cycle, outcome: PreFilterOutcome
@@ -120,8 +138,8 @@ class Scheduler:
             explanation.pre_filter = outcome.status
             explanation.rejected_by = np.full(size, EXCLUDED, dtype=np.int32)
             return
-        explanation.filters = framework.filter(cycle, outcome.skipped)
-        explanation.rejected_by = _first_rejection(explanation.filters, size)
+        explanation.filters = self._filter(framework, cycle, outcome)
+        explanation.rejected_by = first_rejection(explanation.filters, size)
         if outcome.nodes is not None:
             explanation.pre_filter_nodes = sorted(outcome.nodes)
             explanation.rejected_by[~_named(cycle.snapshot, outcome.nodes)] = EXCLUDED
@@ -144,18 +162,36 @@ class Scheduler:
         """Place pods one after the other, each seeing those before it, as kube-scheduler does with parallelism 1."""
         return [self.schedule_one(pod, preempt=preempt) for pod in pods]
 
-    def schedule_one(self, pod: Pod, *, preempt: bool = False) -> Placement:
+    def schedule_one(self, pod: Pod, *, preempt: bool = False, post_filter: bool = False) -> Placement:
         """Run the whole cycle for ``pod`` and put it on the node found.
 
-        With ``preempt`` a pod that fits nowhere has others evicted, at once, and is tried again.
+        Where there is none, ``post_filter`` says what could be done, and ``preempt`` has it done: the victims are
+        evicted at once and the pod is tried again.
         """
         try:
-            placement = self._place(pod)
-            if preempt and not placement.node and len(self.snapshot):
-                placement = self._place_by_force(pod, placement)
+            found = self._place(pod)
+            if isinstance(found, Unplaced):
+                found = self._make_room(found, preempt, post_filter)
         except CycleError as error:
             return Placement(pod.key, message=str(error))
-        return self._settle(pod, placement) if placement.node else placement
+        return self._settle(pod, found) if found.node else found
+
+    def _make_room(self, failed: Unplaced, preempt: bool, post_filter: bool) -> Placement:
+        pod = failed.cycle.pod
+        placement = Placement(pod.key, message=failed.diagnosis.message())
+        if not (preempt or post_filter):
+            return placement
+        result = failed.post_filter()
+        victims = tuple(victim.key for victim in result.victims)
+        placement = replace(placement, post_filter=result.status.message, nominated=result.nominated)
+        if not preempt:
+            return replace(placement, victims=victims)
+        if not victims:
+            return placement
+        for victim in victims:
+            self.snapshot.remove_pod(victim)
+        again = self._place(pod)
+        return placement if isinstance(again, Unplaced) else replace(again, victims=victims)
 
     def _settle(self, pod: Pod, placement: Placement) -> Placement:
         """Assume the pod on its node, then reserve, permit and bind; whoever refuses takes it off again."""
@@ -185,27 +221,21 @@ class Scheduler:
         plugin, seconds = min(waits.items(), key=lambda item: item[1])
         return unschedulable(f"rejected due to timeout after waiting {duration(seconds)} at plugin {plugin}")
 
-    def _place_by_force(self, pod: Pod, failed: Placement) -> Placement:
-        room = self.explain(pod, preemption=True, thorough=False).preemption
-        if room is None:
-            return failed
-        for victim in room.chosen.victims:
-            self.snapshot.remove_pod(victim.key)
-        placed = self._place(pod)
-        victims = tuple(victim.key for victim in room.chosen.victims)
-        return replace(placed, victims=victims) if placed.node else failed
-
-    def _place(self, pod: Pod) -> Placement:
+    def _place(self, pod: Pod) -> Placement | Unplaced:
         framework, snapshot = self.framework(pod), self.snapshot
         size = len(snapshot)
         if not size:
             return Placement(pod.key, message=NO_NODES)
         cycle = Cycle(snapshot, pod)
         outcome = framework.pre_filter(cycle)
+        handle = CycleHandle(framework, outcome.skipped, self.nominator)
+        if outcome.status.code is Code.ERROR:
+            return Placement(pod.key, message=outcome.status.message)
         if not outcome.status.ok:
-            return Placement(pod.key, message=_message(snapshot, outcome, [], np.zeros(size, dtype=np.int32)))
-        filters = framework.filter(cycle, outcome.skipped)
-        rejected_by = _first_rejection(filters, size)
+            diagnosis = Diagnosis.of_pre_filter(snapshot.names, snapshot.index, outcome.status)
+            return Unplaced(cycle, diagnosis, handle)
+        filters = self._filter(framework, cycle, outcome)
+        rejected_by = first_rejection(filters, size)
         candidates = np.arange(size)
         if outcome.nodes is not None:
             named = _named(snapshot, outcome.nodes)
@@ -223,9 +253,17 @@ class Scheduler:
         if failing is not None:
             raise CycleError(errors[failing])
         if not feasible.size:
-            return Placement(pod.key, message=_message(snapshot, outcome, filters, rejected_by))
+            return Unplaced(cycle, _diagnosis(snapshot, outcome, filters, rejected_by), handle)
         chosen = self._choose(framework, cycle, feasible)
         return Placement(pod.key, snapshot.names[chosen], evaluated, len(feasible))
+
+    def _filter(self, framework: Framework, cycle: Cycle, outcome: PreFilterOutcome) -> list[FilterColumn]:
+        """What the filters say of all nodes; where pods are nominated, first what they say beside those."""
+        filters = framework.filter(cycle, outcome.skipped)
+        if not len(self.nominator):
+            return filters
+        beside = CycleHandle(framework, outcome.skipped, self.nominator).beside_nominated(cycle)
+        return [beside, *filters] if beside is not None else filters
 
     def _search(
         self,
@@ -280,34 +318,12 @@ def _named(snapshot: Snapshot, names: frozenset[str]) -> NDArray[np.bool_]:
     return mask
 
 
-def _first_rejection(filters: list[FilterColumn], size: int) -> NDArray[np.int32]:
-    """Index of the first filter that rejects each node, -1 where none does."""
-    first = np.full(size, FEASIBLE, dtype=np.int32)
-    for position in reversed(range(len(filters))):
-        if not filters[position].skipped:
-            first[filters[position].codes != 0] = position
-    return first
-
-
-def _message(
+def _diagnosis(
     snapshot: Snapshot, outcome: PreFilterOutcome, filters: list[FilterColumn], rejected_by: NDArray[np.int32]
-) -> str:
-    """FitError's text, or that of the error that ended PreFilter."""
-    if outcome.status.code is Code.ERROR:
-        return outcome.status.message
+) -> Diagnosis:
     if not outcome.status.ok:
-        return fit_error(len(snapshot), (), outcome.status.message)
-    histogram: Counter[str] = Counter()
-    for position, column in enumerate(filters):
-        counts = np.bincount(column.codes[rejected_by == position], minlength=len(column.verdicts))
-        for status, count in zip(column.verdicts, counts.tolist(), strict=True):
-            for reason in status.decisive.reasons:
-                histogram[reason] += count
-    excluded = int(np.count_nonzero(rejected_by == EXCLUDED))
-    if excluded:
-        for reason in _absent(outcome.narrowed_by).reasons:
-            histogram[reason] += excluded
-    return fit_error(len(snapshot), histogram.items())
+        return Diagnosis.of_pre_filter(snapshot.names, snapshot.index, outcome.status)
+    return Diagnosis(snapshot.names, snapshot.index, filters, rejected_by, outcome.absent)
 
 
 def _errors(filters: list[FilterColumn], rejected_by: NDArray[np.int32]) -> dict[int, str]:
@@ -320,10 +336,6 @@ def _errors(filters: list[FilterColumn], rejected_by: NDArray[np.int32]) -> dict
                 if status.code is Code.ERROR:
                     errors[node] = status.decisive.message
     return errors
-
-
-def _absent(plugins: list[str]) -> Status:
-    return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}]")
 
 
 def _heap_root(totals: Ints) -> int:

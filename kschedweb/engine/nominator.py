@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kschedweb.engine.objects.pod import Pod
 
 
@@ -12,8 +14,20 @@ class Nominator:
         self._pods: dict[str, dict[str, Pod]] = {}  # node -> key -> pod, the earliest nomination first
         self._nodes: dict[str, str] = {}
 
+    @classmethod
+    def of(cls, pods: Iterable[Pod]) -> Nominator:
+        """The nominations that ``pods``, which wait, carry in their status."""
+        nominator = cls()
+        for pod in pods:
+            nominator.add(pod, pod.nominated_node)
+        return nominator
+
     def __len__(self) -> int:
         return len(self._nodes)
+
+    def nodes(self) -> list[str]:
+        """The nodes that pods are nominated to."""
+        return list(self._pods)
 
     def add(self, pod: Pod, node: str) -> None:
         """Nominate ``pod`` to ``node`` instead of where it was; "" takes its nomination away."""

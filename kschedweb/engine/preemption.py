@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 
-from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.framework.runtime import Framework
-from kschedweb.engine.objects.access import Json, mapping
-from kschedweb.engine.objects.labels import NOTHING, Selector, SelectorError, label_selector
+from kschedweb.engine.disruption import budgets, split
+from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.interface import Cycle, Handle
+from kschedweb.engine.framework.status import Code, CycleError, Status, error, fit_error, unresolvable
+from kschedweb.engine.importance import by_importance, earliest_start
+from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.snapshot import Snapshot
 
-NOT_STARTED = float("inf")  # what has not started yet counts as started now
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +38,14 @@ class Preemption:
     candidates: tuple[Candidate, ...]
     chosen: Candidate
 
+    @classmethod
+    def of(cls, candidates: list[Candidate]) -> Preemption:
+        ordered = sorted(candidates, key=lambda candidate: candidate.violations > 0)
+        return cls(tuple(ordered), select(ordered))
+
     def to_dict(self) -> Json:
         candidates = {candidate.node: candidate.to_dict() for candidate in self.candidates}
         return {"candidates": candidates, "node": self.chosen.node}
-
-
-def preempt(
-    framework: Framework, cycle: Cycle, skipped: set[str], nodes: Iterable[int], wanted: int
-) -> Preemption | None:
-    """Try the ``nodes`` (positions) in turn until ``wanted`` candidates are found; ``None`` where none is.
-
-    The search goes on beyond ``wanted`` while every candidate would violate a disruption budget.
-    """
-    world = cycle.on(cycle.snapshot.copy())
-    budgets = _budgets(cycle.snapshot)
-    found: list[Candidate] = []
-    for node in nodes:
-        if len(found) >= wanted and any(not candidate.violations for candidate in found):
-            break
-        candidate = _dry_run(framework, world, skipped, node, budgets)
-        if candidate is not None:
-            found.append(candidate)
-    if not found:
-        return None
-    ordered = [item for item in found if not item.violations] + [item for item in found if item.violations]
-    return Preemption(tuple(ordered), select(ordered))
 
 
 def select(candidates: list[Candidate]) -> Candidate:
@@ -70,47 +55,111 @@ def select(candidates: list[Candidate]) -> Candidate:
         lambda candidate: candidate.victims[0].priority,
         lambda candidate: sum(victim.priority + 2**31 for victim in candidate.victims),
         lambda candidate: len(candidate.victims),
-        lambda candidate: -_earliest_start(candidate.victims),
+        lambda candidate: -earliest_start(candidate.victims),
     )
     return min(candidates, key=lambda candidate: tuple(rule(candidate) for rule in rules))
 
 
-def _dry_run(
-    framework: Framework, world: Cycle, skipped: set[str], node: int, budgets: list[Budget]
-) -> Candidate | None:
-    """Take out all pods of lower priority, then let back in, in order of importance, whom there is room for."""
-    snapshot, pod = world.snapshot, world.pod
-    original = snapshot.pods.on(node)
-    victims = [other for other in original if other.priority < pod.priority]
-    if not victims:
-        return None
-    trial = world.on(snapshot)
+class Search:
+    """The search for nodes where evictions make room for the pod of ``cycle``."""
 
-    def move(other: Pod, *, add: bool) -> None:
-        if add:
-            snapshot.add_pod(other, node)
-        else:
-            snapshot.remove_pod(other.key)
-        framework.move_pod(trial, skipped, other, node, add=add)
+    def __init__(self, handle: Handle, cycle: Cycle, diagnosis: Diagnosis) -> None:
+        self._handle, self._cycle, self._diagnosis = handle, cycle, diagnosis
+        self._refusals: list[Status] = []
 
-    for victim in victims:
-        move(victim, add=False)
-    try:
-        if not framework.filter_one(trial, skipped, node).ok:
-            return None
-        violating, others = _split(by_importance(victims), budgets)
+    def candidates(self, nodes: Iterable[int], wanted: int) -> list[Candidate]:
+        """Try the ``nodes`` (positions) in turn until ``wanted`` candidates are found.
+
+        The search goes on beyond ``wanted`` while every candidate would violate a disruption budget.
+        """
+        world = self._cycle.on(self._cycle.snapshot.copy())
+        found: list[Candidate] = []
+        for node in nodes:
+            if len(found) >= wanted and any(not candidate.violations for candidate in found):
+                break
+            tried = self._dry_run(world, int(node))
+            if isinstance(tried, Status):
+                self._refusals.append(tried)
+            else:
+                found.append(tried)
+        return found
+
+    def _dry_run(self, world: Cycle, node: int) -> Candidate | Status:
+        """Take out all pods of lower priority, then let back in, in order of importance, whom there is room for."""
+        snapshot, pod = world.snapshot, world.pod
+        original = snapshot.pods.on(node)
+        victims = [other for other in original if other.priority < pod.priority]
+        if not victims:
+            return NO_VICTIMS
+        trial = world.on(snapshot)
+        try:
+            for victim in victims:
+                self._move(trial, victim, node, add=False)
+            verdict = self._handle.fits(trial, node)
+            if not verdict.ok:
+                return verdict
+            return self._reprieve(trial, node, by_importance(victims))
+        finally:
+            _restore(snapshot, node, original)
+
+    def _reprieve(self, trial: Cycle, node: int, victims: list[Pod]) -> Candidate | Status:
+        violating, others = split(victims, budgets(trial.snapshot))
         gone: list[Pod] = []
         for victim in violating + others:
-            move(victim, add=True)
-            if not framework.filter_one(trial, skipped, node).ok:
-                move(victim, add=False)
+            self._move(trial, victim, node, add=True)
+            if not self._handle.fits(trial, node).ok:
+                self._move(trial, victim, node, add=False)
                 gone.append(victim)
+        name = trial.snapshot.names[node]
+        if not gone:
+            return error(no_victim(name))
         kept_by_budget = sum(victim in violating for victim in gone)
         if violating and others:
             gone = by_importance(gone)
-        return Candidate(snapshot.names[node], tuple(gone), kept_by_budget)
-    finally:
-        _restore(snapshot, node, original)
+        return Candidate(name, tuple(gone), kept_by_budget)
+
+    def _move(self, trial: Cycle, pod: Pod, node: int, *, add: bool) -> None:
+        if add:
+            trial.snapshot.add_pod(pod, node)
+        else:
+            trial.snapshot.remove_pod(pod.key)
+        self._handle.move_pod(trial, pod, node, add=add)
+
+    def error(self) -> str:
+        """What went wrong on the nodes tried, "" where nothing did."""
+        said = list(dict.fromkeys(status.message for status in self._refusals if status.code is Code.ERROR))
+        return said[0] if len(said) == 1 else f"[{', '.join(said)}]" if said else ""
+
+    def message(self) -> str:
+        """Why evictions help on no node."""
+        size = len(self._cycle.snapshot)
+        histogram = Counter(reason for status in self._refusals for reason in status.reasons)
+        histogram[NOT_HELPFUL] += size - len(self._refusals)
+        return fit_error(size, histogram.items())
+
+    def ask_extenders(self, candidates: list[Candidate]) -> list[Candidate]:
+        """The candidates that extenders leave, with the victims that they name. Raises CycleError."""
+        left = candidates
+        for extender in self._handle.extenders:
+            if not left:
+                break
+            if not extender.preempts or not extender.interested(self._cycle.pod):
+                continue
+            try:
+                named = extender.preempt(self._cycle, {candidate.node: candidate for candidate in left})
+            except CycleError:
+                if extender.ignorable:
+                    continue
+                raise
+            empty = [node for node, (victims, _) in named.items() if not victims]
+            if empty and not extender.ignorable:
+                raise CycleError(no_victim(empty[0]))
+            left = [Candidate(node, *answer) for node, answer in named.items() if answer[0]]
+        return left
+
+
+def no_victim(node: str) -> str:
+    return f'expected at least one victim pod on node "{node}"'
 
 
 def _restore(snapshot: Snapshot, node: int, pods: list[Pod]) -> None:
@@ -119,85 +168,3 @@ def _restore(snapshot: Snapshot, node: int, pods: list[Pod]) -> None:
         snapshot.remove_pod(other.key)
     for other in pods:
         snapshot.add_pod(other, node)
-
-
-def by_importance(pods: list[Pod]) -> list[Pod]:
-    """Higher priority first, then those that have run longer.
-
-    Of pods that have not started the later one comes first: kube-scheduler takes the time anew for each comparison,
-    so that the one it looks at first seems to have started earlier, and its sort of short lists goes by insertion.
-    """
-    ordered: list[Pod] = []
-    for pod in pods:
-        place = len(ordered)
-        while place and _more_important(pod, ordered[place - 1]):
-            place -= 1
-        ordered.insert(place, pod)
-    return ordered
-
-
-def _more_important(one: Pod, other: Pod) -> bool:
-    if one.priority != other.priority:
-        return one.priority > other.priority
-    start, other_start = started(one), started(other)
-    return start < other_start or start == other_start == NOT_STARTED
-
-
-def started(pod: Pod) -> float:
-    """When the pod started, in seconds of the epoch."""
-    time = mapping(pod.raw, "status").get("startTime")
-    try:
-        return datetime.fromisoformat(time).timestamp() if isinstance(time, str) else NOT_STARTED
-    except ValueError:
-        return NOT_STARTED
-
-
-def _earliest_start(victims: tuple[Pod, ...]) -> float:
-    highest = max(victim.priority for victim in victims)
-    return min(started(victim) for victim in victims if victim.priority == highest)
-
-
-@dataclass(slots=True)
-class Budget:
-    """A PodDisruptionBudget: how many of the pods it means may still be evicted."""
-
-    namespace: str
-    selector: Selector
-    allowed: int
-    disrupted: frozenset[str]
-
-    def means(self, pod: Pod) -> bool:
-        if pod.namespace != self.namespace or not pod.labels or pod.name in self.disrupted:
-            return False
-        return not self.selector.empty and self.selector.matches(pod.labels)
-
-
-def _budgets(snapshot: Snapshot) -> list[Budget]:
-    return [_budget(raw) for raw in snapshot.objects.all("PodDisruptionBudget")]
-
-
-def _budget(raw: Json) -> Budget:
-    metadata, status = mapping(raw, "metadata"), mapping(raw, "status")
-    try:
-        selector = label_selector(mapping(raw, "spec").get("selector"))
-    except SelectorError:
-        selector = NOTHING
-    allowed: Any = status.get("disruptionsAllowed") or 0
-    return Budget(
-        str(metadata.get("namespace") or "default"), selector, int(allowed), frozenset(mapping(status, "disruptedPods"))
-    )
-
-
-def _split(pods: list[Pod], budgets: list[Budget]) -> tuple[list[Pod], list[Pod]]:
-    """(those whose eviction would violate a budget, the others), walking ``pods`` in their order."""
-    allowed = [budget.allowed for budget in budgets]
-    violating: list[Pod] = []
-    others: list[Pod] = []
-    for pod in pods:
-        violates = False
-        for position, budget in enumerate(budgets):
-            if budget.means(pod):
-                allowed[position] -= 1
-                violates |= allowed[position] < 0
-        (violating if violates else others).append(pod)
-    return violating, others

@@ -57,7 +57,7 @@ class Explanation:
 
     ``rejected_by[node]`` indexes ``filters`` with the first filter that rejects the node; -1: the node is feasible;
     -2: PreFilter excluded it. ``feasible`` holds node positions, in node order, and the scores are aligned with it.
-    ``message`` is the FitError without PostFilter's part, "" where the pod fits.
+    ``message`` is the FitError without PostFilter's part, "" where the pod fits; ``post_filter`` is that part.
     """
 
     pod: str
@@ -75,7 +75,13 @@ class Explanation:
     best: list[int] = field(default_factory=list)
     chosen: int | None = None
     message: str = ""
-    preemption: Any = None  # engine.preemption.Preemption, where it was asked for and could help
+    post_filter: str = ""
+    preemption: Any = None  # what PostFilter found, where it was asked for and could help; it has a ``to_dict``
+
+    @property
+    def condition(self) -> str:
+        """The whole message, as in the condition PodScheduled."""
+        return f"{self.message} {self.post_filter}" if self.post_filter else self.message
 
     def verdict_at(self, node: int) -> Status | None:
         """The decisive verdict on the node at a position; ``None`` where it is feasible."""

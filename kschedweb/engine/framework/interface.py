@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from kschedweb.engine.columns import Codes, Ints, Mask, Rows
+from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.snapshot import Snapshot
@@ -117,18 +118,41 @@ class FilterPlugin(Protocol):
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts: ...
 
 
+@dataclass(frozen=True, slots=True)
+class PostFilterResult:
+    """What became of the search for room.
+
+    ``nominated`` is the node that is to be tried first next time, "" takes an earlier nomination away and ``None``
+    leaves it; ``victims`` have to go from that node before the pod fits there. ``details`` are for explanations: plain
+    data by their ``to_dict``.
+    """
+
+    status: Status
+    nominated: str | None = None
+    victims: tuple[Pod, ...] = ()
+    details: Any = None
+
+
+class Handle(Protocol):
+    """What a plugin may ask of the cycle that it takes part in: kube-scheduler's handle."""
+
+    extenders: Sequence[Any]  # engine.extender.Extender, in the order in which they are asked
+    thorough: bool  # look at all nodes, for an explanation, rather than at as many as a decision needs
+
+    def fits(self, cycle: Cycle, node: int) -> Status:
+        """Whether the filters pass on the node at a position, with the pods nominated to it and without."""
+
+    def move_pod(self, cycle: Cycle, pod: Pod, node: int, *, add: bool) -> None:
+        """Tell the plugins that ``pod`` came to the node at a position, or left it."""
+
+
 @runtime_checkable
 class PostFilterPlugin(Protocol):
-    """No node fits: can room be made?
-
-    ``refusal`` says why the pod may not ask for it, "" where it may; ``wanted`` how many candidate nodes are enough.
-    """
+    """No node fits: can room be made? Success says where; ``Unschedulable`` leaves it to the next plugin."""
 
     name: str
 
-    def refusal(self, cycle: Cycle, nominated_is_hopeless: bool) -> str: ...
-
-    def wanted(self, nodes: int) -> int: ...
+    def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult: ...
 
 
 @runtime_checkable

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from kschedweb.engine.columns import ALL, Ints, Rows
 from kschedweb.engine.config import Profile
+from kschedweb.engine.framework.diagnosis import NO_REASON, Diagnosis
 from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
-from kschedweb.engine.framework.interface import POINTS, Cycle, NormalizeScorePlugin, PreFilterExtensions
+from kschedweb.engine.framework.interface import (
+    POINTS,
+    Cycle,
+    Handle,
+    NormalizeScorePlugin,
+    PostFilterResult,
+    PreFilterExtensions,
+)
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unresolvable
 from kschedweb.engine.objects.pod import Pod
@@ -29,6 +37,13 @@ class PreFilterOutcome:
     nodes: frozenset[str] | None = None
     narrowed_by: list[str] = field(default_factory=list)
     skipped: set[str] = field(default_factory=set)
+
+    @property
+    def absent(self) -> Status:
+        """What is known of the nodes that are not looked at."""
+        if self.nodes is None:
+            return NO_REASON
+        return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(self.narrowed_by)}]")
 
 
 class Framework:
@@ -112,8 +127,28 @@ class Framework:
                 verdicts = plugin.filter(cycle, rows)
                 if verdicts.codes[0]:
                     status: Status = verdicts.statuses[int(verdicts.codes[0])]
-                    return status.by(plugin.name).decisive
+                    return status.by(plugin.name)
         return SUCCESS
+
+    def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
+        """Ask the PostFilter plugins in turn: one that succeeds, fails or gives up for good ends the search."""
+        last = PostFilterResult(SUCCESS)
+        reasons: list[str] = []
+        for plugin in self._points["postFilter"]:
+            result: PostFilterResult = plugin.post_filter(cycle, diagnosis, handle)
+            status = result.status.by(plugin.name)
+            if status.ok or status.code is Code.UNRESOLVABLE:
+                return replace(result, status=status)
+            if not status.rejected:
+                return PostFilterResult(error(status.message).by(plugin.name))
+            reasons.extend(status.reasons)
+            first = last.status.plugin or plugin.name
+            last = replace(
+                last if result.nominated is None else result,
+                status=Status(Code.UNSCHEDULABLE, tuple(reasons), first),
+                details=result.details or last.details,
+            )
+        return last
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> set[str]:
         """Run PreScore; returns the plugins whose score is skipped. Raises CycleError."""

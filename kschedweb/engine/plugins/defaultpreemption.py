@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult
+from kschedweb.engine.framework.status import Code, CycleError, Status, error, unschedulable
 from kschedweb.engine.objects.access import mapping, objects
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.preemption import Preemption, Search
 
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
+NO_CANDIDATE = "no candidate node for preemption"
 
 
 class DefaultPreemption:
@@ -20,22 +25,46 @@ class DefaultPreemption:
         self.percentage = 10 if percentage is None else int(percentage)
         self.absolute = 100 if absolute is None else int(absolute)
 
+    def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
+        result = self._preempt(cycle, diagnosis, handle)
+        said = tuple(f"preemption: {reason}" for reason in (result.status.message,) if reason)
+        return replace(result, status=replace(result.status, reasons=said))
+
+    def _preempt(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
+        refusal = self.refusal(cycle, diagnosis)
+        if refusal:
+            return PostFilterResult(unschedulable(refusal))
+        nodes = diagnosis.nodes(Code.UNSCHEDULABLE)
+        search = Search(handle, cycle, diagnosis)
+        candidates = search.candidates(nodes, len(nodes) if handle.thorough else self.wanted(len(nodes)))
+        if not candidates:
+            failure = search.error()
+            if failure:
+                return PostFilterResult(error(failure))
+            return PostFilterResult(unschedulable(search.message()), nominated="")
+        try:
+            left = search.ask_extenders(candidates)
+        except CycleError as problem:
+            return PostFilterResult(error(str(problem)))
+        if not left:
+            return PostFilterResult(unschedulable(NO_CANDIDATE))
+        found = Preemption.of(left)
+        return PostFilterResult(Status(), found.chosen.node, found.chosen.victims, found)
+
     def wanted(self, nodes: int) -> int:
         """How many candidates are enough, of ``nodes`` where evictions could help."""
         return min(max(nodes * self.percentage // 100, self.absolute), nodes)
 
-    def refusal(self, cycle: Cycle, nominated_is_hopeless: bool) -> str:
-        """Why the pod may not preempt others; "" where it may.
-
-        ``nominated_is_hopeless``: the node nominated for it earlier was rejected for good in this cycle.
-        """
+    @staticmethod
+    def refusal(cycle: Cycle, diagnosis: Diagnosis) -> str:
+        """Why the pod may not preempt others; "" where it may."""
         pod, snapshot = cycle.pod, cycle.snapshot
         if mapping(pod.raw, "spec").get("preemptionPolicy") == "Never":
             return NEVER
-        nominated = snapshot.index.get(pod.nominated_node)
-        if nominated is None or nominated_is_hopeless:
+        if not pod.nominated_node or diagnosis.at(pod.nominated_node).code is Code.UNRESOLVABLE:
             return ""
-        on_node = snapshot.pods.on(nominated)
+        nominated = snapshot.index.get(pod.nominated_node)
+        on_node = [] if nominated is None else snapshot.pods.on(nominated)
         if any(other.priority < pod.priority and being_preempted(other) for other in on_node):
             return TERMINATING
         return ""
@@ -43,9 +72,9 @@ class DefaultPreemption:
 
 def being_preempted(pod: Pod) -> bool:
     """Whether the pod is terminating because the scheduler evicted it."""
-    return pod.terminating and any(
-        condition.get("type") == "DisruptionTarget"
-        and condition.get("status") == "True"
-        and condition.get("reason") == "PreemptionByScheduler"
-        for condition in objects(mapping(pod.raw, "status"), "conditions")
-    )
+    if not pod.terminating:
+        return False
+    for condition in objects(mapping(pod.raw, "status"), "conditions"):
+        if condition.get("type") == "DisruptionTarget":
+            return condition.get("status") == "True" and condition.get("reason") == "PreemptionByScheduler"
+    return False

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.columns import Ints, Rows
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
-from kschedweb.engine.framework.status import SKIP, CycleError
+from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Verdicts
+from kschedweb.engine.framework.status import SKIP, CycleError, error, unschedulable
 from kschedweb.engine.objects.access import mapping, objects
 
 
@@ -25,7 +26,14 @@ class DynamicResources:
         claims = [str(claim.get("name")) for claim in objects(mapping(cycle.pod.raw, "spec"), "resourceClaims")]
         if claims:
             raise CycleError(f"outside the simulation: the pod uses resource claims ({', '.join(claims)})")
+        cycle.state[self.name] = claims
         return PreFilterResult(SKIP)
+
+    def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
+        """Whether devices could be given back for others; where PreFilter was not reached, nothing is known."""
+        if self.name not in cycle.state:
+            return PostFilterResult(error("not found"))
+        return PostFilterResult(unschedulable("no new claims to deallocate"))
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         return Verdicts.uniform(cycle.size(rows))

@@ -1,0 +1,98 @@
+"""Why the nodes do not take a pod."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.columns import Codes, Mask
+from kschedweb.engine.framework.explanation import EXCLUDED, FilterColumn
+from kschedweb.engine.framework.status import Code, Status, fit_error, unresolvable
+
+NO_REASON = unresolvable()
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """What a cycle found out about nodes that do not take the pod.
+
+    ``rejected_by`` int32[nodes] is as in Explanation: an index into ``filters``, or -1 or -2 for nodes that no filter
+    rejected; what is known of those is ``absent``, the same for all. ``extra`` holds what extenders said of nodes, by
+    name, and counts before all else. ``pre_filter`` is the message of a PreFilter that rejected the pod outright.
+    """
+
+    names: list[str]
+    index: dict[str, int]
+    filters: list[FilterColumn]
+    rejected_by: Codes
+    absent: Status = NO_REASON
+    pre_filter: str = ""
+    extra: dict[str, Status] = field(default_factory=dict)
+
+    def at(self, name: str) -> Status:
+        """What was found out about the node ``name``, which need not exist."""
+        if name in self.extra:
+            return self.extra[name]
+        by = int(self.rejected_by[self.index[name]]) if name in self.index else EXCLUDED
+        if by < 0:
+            return self.absent
+        column = self.filters[by]
+        return column.verdicts[int(column.codes[self.index[name]])].decisive
+
+    def nodes(self, code: Code) -> NDArray[np.intp]:
+        """Positions of the nodes whose status has ``code``, in node order."""
+        found: Mask = (self.rejected_by < 0) & (self.absent.code is code)
+        for position, column in enumerate(self.filters):
+            having = np.array([status.code is code for status in column.verdicts], dtype=np.bool_)
+            if having.any():
+                found |= (self.rejected_by == position) & having[column.codes]
+        for name, status in self.extra.items():
+            if name in self.index:
+                found[self.index[name]] = status.code is code
+        return np.flatnonzero(found)
+
+    @classmethod
+    def of_pre_filter(cls, names: list[str], index: dict[str, int], status: Status) -> Diagnosis:
+        """What is known where PreFilter rejected the pod with ``status``."""
+        rejected_by = np.full(len(names), EXCLUDED, dtype=np.int32)
+        return cls(names, index, [], rejected_by, status, status.message)
+
+    @property
+    def explicit(self) -> int:
+        """How many nodes have a status of their own."""
+        own = {name for name in self.extra if name not in self.index or self.rejected_by[self.index[name]] < 0}
+        return int(np.count_nonzero(self.rejected_by >= 0)) + len(own)
+
+    def message(self, post_filter: str = "") -> str:
+        """The text of kube-scheduler's FitError."""
+        return fit_error(len(self.names), self._histogram().items(), self.pre_filter, post_filter)
+
+    def _histogram(self) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        rejected_by = self.rejected_by
+        if self.extra:
+            rejected_by = rejected_by.copy()
+            rejected_by[[self.index[name] for name in self.extra if name in self.index]] = EXCLUDED
+        for position, column in enumerate(self.filters):
+            numbers = np.bincount(column.codes[rejected_by == position], minlength=len(column.verdicts))
+            for status, number in zip(column.verdicts, numbers.tolist(), strict=True):
+                for reason in status.decisive.reasons:
+                    counts[reason] += number
+        for status in self.extra.values():
+            counts.update(status.reasons)
+        unknown = len(self.names) - self.explicit
+        for reason in self.absent.reasons if unknown > 0 else ():
+            counts[reason] += unknown
+        return counts
+
+
+def first_rejection(filters: list[FilterColumn], size: int) -> Codes:
+    """Index of the first filter that rejects each node, -1 where none does."""
+    first: Codes = np.full(size, -1, dtype=np.int32)
+    for position in reversed(range(len(filters))):
+        if not filters[position].skipped:
+            first[filters[position].codes != 0] = position
+    return first

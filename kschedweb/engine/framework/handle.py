@@ -1,0 +1,84 @@
+"""One cycle as its PostFilter plugins may use it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.columns import Codes
+from kschedweb.engine.framework.explanation import FilterColumn
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.runtime import Framework
+from kschedweb.engine.framework.status import SUCCESS, Status
+from kschedweb.engine.nominator import Nominator
+from kschedweb.engine.objects.pod import Pod
+
+BESIDE_NOMINATED = "(beside nominated pods)"
+
+
+@dataclass(slots=True)
+class CycleHandle:
+    """Asks the plugins of ``framework``, but for those whose PreFilter skipped them."""
+
+    framework: Framework
+    skipped: set[str]
+    nominator: Nominator = field(default_factory=Nominator)
+    extenders: Sequence[Any] = ()
+    thorough: bool = False
+
+    def fits(self, cycle: Cycle, node: int) -> Status:
+        """Whether the pod fits on the node at a position: with the pods nominated to it, and without them."""
+        yielding = to_yield_to(cycle, self.nominator, node)
+        if yielding:
+            status = self._fits_beside(cycle, node, yielding)
+            if not status.ok:
+                return status.decisive
+        return self.framework.filter_one(cycle, self.skipped, node).decisive
+
+    def beside_nominated(self, cycle: Cycle) -> FilterColumn | None:
+        """What the filters say of nodes when the pods nominated there count; ``None`` where none has to."""
+        statuses: list[Status] = [SUCCESS]
+        codes: Codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
+        looked = False
+        for name in self.nominator.nodes():
+            node = cycle.snapshot.index.get(name)
+            if node is not None and (yielding := to_yield_to(cycle, self.nominator, node)):
+                looked = True
+                status = self._fits_beside(cycle, node, yielding)
+                if not status.ok:
+                    codes[node] = len(statuses)
+                    statuses.append(status)
+        return FilterColumn(BESIDE_NOMINATED, False, codes, statuses) if looked else None
+
+    def _fits_beside(self, cycle: Cycle, node: int, nominated: list[Pod]) -> Status:
+        trial = cycle.on(cycle.snapshot)
+        added: list[Pod] = []
+        try:
+            for other in nominated:
+                trial.snapshot.add_pod(other, node)
+                added.append(other)
+                self.move_pod(trial, other, node, add=True)
+            return self.framework.filter_one(trial, self.skipped, node)
+        finally:
+            for other in added:
+                trial.snapshot.remove_pod(other.key)
+
+    def move_pod(self, cycle: Cycle, pod: Pod, node: int, *, add: bool) -> None:
+        """Tell the plugins that ``pod`` came to the node at a position, or left it."""
+        self.framework.move_pod(cycle, self.skipped, pod, node, add=add)
+
+
+def to_yield_to(cycle: Cycle, nominator: Nominator, node: int) -> list[Pod]:
+    """The pods nominated to the node at a position that are not less important than the cycle's pod."""
+    if not len(nominator):
+        return []
+    pod, bound = cycle.pod, cycle.snapshot.pods.slots
+    nominated = nominator.on(cycle.snapshot.names[node])
+    return [
+        other
+        for other in nominated
+        if other.priority >= pod.priority and other.uid != pod.uid and other.key not in bound
+    ]

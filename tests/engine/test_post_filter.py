@@ -1,0 +1,201 @@
+"""What follows when no node fits: the words of PostFilter, nominations, and plugins of one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedweb.engine import Pod, Scheduler, Snapshot
+from kschedweb.engine.config import load
+from kschedweb.engine.config.registry import IN_TREE_REGISTRY, PluginSpec
+from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult
+from kschedweb.engine.framework.status import SUCCESS, Code, Status, error, unresolvable, unschedulable
+from kschedweb.engine.nominator import Nominator
+from kschedweb.engine.plugins import registry
+from tests.engine.builders import CONFIGURATION, node, pod, scheduler
+
+NO_CLAIMS = "no new claims to deallocate"
+
+
+def placed(name: str, on: str, cpu: str, priority: int = 0) -> dict:
+    return pod(name, on=on, requests={"cpu": cpu}, priority=priority)
+
+
+def condition(engine: Scheduler, **spec: Any) -> str:
+    """The message for one pod, which ``explain`` and ``schedule_one`` agree about."""
+    raw = pod("p", requests={"cpu": spec.pop("cpu", "2")}, **spec)
+    explained = engine.explain(Pod.read(raw), preemption=True).condition
+    assert engine.schedule_one(Pod.read(raw), post_filter=True).condition == explained
+    return explained
+
+
+def test_pods_of_equal_priority_are_no_victims() -> None:
+    small = node("b", allocatable={"cpu": "2"})
+    said = condition(scheduler(node("a"), small, placed("x", "a", "4"), placed("y", "b", "2")), cpu="3")
+    assert said == (
+        f"0/2 nodes are available: 2 Insufficient cpu. {NO_CLAIMS}, preemption: 0/2 nodes are available: "
+        "1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling."
+    )
+
+
+def test_nodes_that_no_eviction_helps_are_counted() -> None:
+    tainted = node("a", taints=[{"key": "k", "effect": "NoSchedule"}])
+    cordoned = node("b", unschedulable=True)
+    said = condition(
+        scheduler(tainted, cordoned, node("c", allocatable={"cpu": "1"}), node("d"), placed("x", "d", "3"))
+    )
+    assert said == (
+        "0/4 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, "
+        f"2 Insufficient cpu. {NO_CLAIMS}, preemption: 0/4 nodes are available: "
+        "1 No preemption victims found for incoming pod, 3 Preemption is not helpful for scheduling."
+    )
+
+
+def test_what_still_fails_without_the_victims_is_said() -> None:
+    engine = scheduler(node("a"), placed("x", "a", "1"), placed("y", "a", "3", priority=100))
+    said = condition(engine, priority=50)
+    assert said == (
+        f"0/1 nodes are available: 1 Insufficient cpu. {NO_CLAIMS}, preemption: 0/1 nodes are available: "
+        "1 Insufficient cpu."
+    )
+
+
+def test_a_pod_that_may_never_preempt_says_so() -> None:
+    said = condition(scheduler(node("a"), placed("x", "a", "4")), priority=100, preemptionPolicy="Never")
+    assert said == (
+        f"0/1 nodes are available: 1 Insufficient cpu. {NO_CLAIMS}, "
+        "preemption: not eligible due to preemptionPolicy=Never."
+    )
+
+
+def test_nothing_is_known_of_claims_where_an_earlier_prefilter_gave_up() -> None:
+    fields = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in ("a", "b")]
+    term = {"nodeSelectorTerms": [{"matchFields": fields}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": term}}
+    said = condition(scheduler(node("a")), affinity=affinity)
+    assert said == "0/1 nodes are available: pod affinity terms conflict. not found"
+
+
+def test_where_room_can_be_made_nothing_is_added() -> None:
+    engine = scheduler(node("a"), node("b", unschedulable=True), placed("x", "a", "3"))
+    incoming = Pod.read(pod("p", requests={"cpu": "2"}, priority=100))
+    placement = engine.schedule_one(incoming, post_filter=True)
+    assert placement.condition == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
+    assert (placement.node, placement.nominated, placement.victims) == ("", "a", ("default/x",))
+    assert "default/x" in engine.snapshot.pods.slots
+
+
+def waiting(nominated: str, **status: Any) -> Pod:
+    raw = pod("p", requests={"cpu": "2"}, priority=100)
+    return Pod.read({**raw, "status": {"nominatedNodeName": nominated, **status}})
+
+
+def test_a_pod_waits_for_its_victims_to_leave() -> None:
+    leaving = placed("x", "a", "4")
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    by_us = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    leaving["status"] = {"conditions": [by_us]}
+    result = scheduler(node("a"), leaving).schedule_one(waiting("a"), post_filter=True)
+    assert (
+        result.post_filter == f"{NO_CLAIMS}, preemption: not eligible due to a terminating pod on the nominated node."
+    )
+    assert result.nominated is None
+
+    leaving["status"] = {"conditions": [by_us | {"reason": "EvictionByEvictionAPI"}]}
+    result = scheduler(node("a"), leaving).schedule_one(waiting("a"), post_filter=True)
+    assert (result.nominated, result.victims) == ("a", ("default/x",))
+
+
+def test_a_nomination_that_came_to_nothing_is_taken_away() -> None:
+    engine = scheduler(node("a"), placed("x", "a", "4", priority=1000))
+    assert engine.schedule_one(waiting("a"), post_filter=True).nominated == ""
+
+
+def test_room_made_for_another_is_left_to_it() -> None:
+    nominator = Nominator()
+    nominator.add(Pod.read(pod("first", requests={"cpu": "3"}, priority=50)), "a")
+    engine = scheduler(node("a"), node("b"))
+    engine.nominator = nominator
+    explained = engine.explain(Pod.read(pod("p", requests={"cpu": "2"})))
+    assert [explained.nodes[row] for row in explained.feasible] == ["b"]
+    verdict = explained.verdict("a")
+    assert verdict is not None
+    assert (verdict.plugin, verdict.reasons) == ("NodeResourcesFit", ("Insufficient cpu",))
+    assert engine.schedule_one(Pod.read(pod("p", requests={"cpu": "2"}))).node == "b"
+    assert engine.schedule_one(Pod.read(pod("q", requests={"cpu": "2"}, priority=51))).node == "a"
+    assert "default/first" not in engine.snapshot.pods.slots
+
+
+def test_a_nominated_pod_keeps_away_whom_it_does_not_want() -> None:
+    apart = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "p"}}}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
+    nominator = Nominator()
+    nominator.add(Pod.read(pod("first", priority=50, affinity=affinity)), "a")
+    like_it = pod("bound", on="b", affinity=affinity)  # without any such pod bound, InterPodAffinity does not look
+    engine = scheduler(node("a", labels={"zone": "1"}), node("b", labels={"zone": "2"}), like_it)
+    engine.nominator = nominator
+    said = engine.schedule_one(Pod.read(pod("p", labels={"app": "p"}))).message
+    assert said == "0/2 nodes are available: 2 node(s) didn't satisfy existing pods anti-affinity rules."
+
+
+def test_a_pod_that_needs_a_nominated_neighbour_does_not_count_on_it() -> None:
+    near = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "first"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}
+    nominator = Nominator()
+    nominator.add(Pod.read(pod("first", labels={"app": "first"}, priority=50)), "a")
+    engine = scheduler(node("a", labels={"zone": "1"}))
+    engine.nominator = nominator
+    said = engine.schedule_one(Pod.read(pod("p", affinity=affinity))).message
+    assert said == "0/1 nodes are available: 1 node(s) didn't match pod affinity rules."
+
+
+class Helper:
+    """A PostFilter plugin that nobody here knows."""
+
+    def __init__(self, name: str, result: PostFilterResult) -> None:
+        self.name, self._result, self.asked = name, result, 0
+
+    def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
+        assert diagnosis.at("a").code is Code.UNSCHEDULABLE
+        assert diagnosis.at("unknown").code is Code.UNRESOLVABLE
+        self.asked += 1
+        return self._result
+
+
+def with_helpers(*results: PostFilterResult) -> tuple[Scheduler, list[Helper]]:
+    helpers = [Helper(f"Helper{number}", result) for number, result in enumerate(results)]
+    specs = [PluginSpec(helper.name, frozenset({"postFilter"}), "Helps.") for helper in helpers]
+    points = {"disabled": [{"name": "*"}], "enabled": [{"name": helper.name} for helper in helpers]}
+    profile = {"schedulerName": "default-scheduler", "plugins": {"postFilter": points}}
+    loaded = load({**CONFIGURATION, "profiles": [profile]}, registry=IN_TREE_REGISTRY.extended(*specs))
+    assert loaded.configuration is not None, loaded.errors
+    factories = {helper.name: (lambda args, it=helper: it) for helper in helpers}
+    snapshot = Snapshot.from_objects([node("a"), placed("x", "a", "4")])
+    return Scheduler(snapshot, loaded.configuration, {**registry(), **factories}), helpers
+
+
+def test_a_plugin_of_ones_own_makes_room() -> None:
+    victim = Pod.read(placed("x", "a", "4"))
+    engine, helpers = with_helpers(PostFilterResult(SUCCESS, "a", (victim,)), PostFilterResult(error("never asked")))
+    placement = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "2"})), preempt=True)
+    assert (placement.node, placement.victims) == ("a", ("default/x",))
+    assert [helper.asked for helper in helpers] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("results", "said", "nominated"),
+    [
+        ([PostFilterResult(unschedulable("no")), PostFilterResult(unschedulable("neither", "nor"))],
+         "no, neither, nor", None),
+        ([PostFilterResult(unschedulable("no"), ""), PostFilterResult(unschedulable("neither"))], "no, neither", ""),
+        ([PostFilterResult(unresolvable("never"), ""), PostFilterResult(SUCCESS, "a")], "never", ""),
+        ([PostFilterResult(unschedulable("no"), ""), PostFilterResult(error("broken"), "a")], "broken", None),
+        ([PostFilterResult(unschedulable("no")), PostFilterResult(Status(), "a")], "", "a"),
+    ],
+)  # fmt: skip
+def test_answers_are_joined(results: list[PostFilterResult], said: str, nominated: str | None) -> None:
+    engine, _ = with_helpers(*results)
+    placement = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "2"})), post_filter=True)
+    assert (placement.post_filter, placement.nominated) == (said, nominated)
