@@ -14,6 +14,7 @@ import numpy as np
 
 from kschedweb.engine.columns import Codes, Ints, Mask, Rows
 from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.events import EventHint
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.snapshot import Snapshot
@@ -227,6 +228,15 @@ class PostBindPlugin(Protocol):
     name: str
 
     def post_bind(self, cycle: Cycle, node: str) -> None: ...
+
+
+@runtime_checkable
+class EnqueueExtensions(Protocol):
+    """Which events may let a pod be scheduled that the plugin rejected; without this, every event is taken to."""
+
+    name: str
+
+    def events(self) -> Sequence[EventHint]: ...
 
 
 POINTS: dict[str, type] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kschedweb.engine.objects.access import Json, objects, text, texts
-from kschedweb.engine.objects.labels import Requirement, SelectorError, requirement
+from kschedweb.engine.objects.labels import Labels, Requirement, SelectorError, requirement
 
 FIELD_NAME = "metadata.name"
 
@@ -24,6 +24,16 @@ class NodeSelectorTerm:
     @property
     def empty(self) -> bool:
         return not self.labels and not self.fields and self.valid
+
+    def matches(self, name: str, labels: Labels) -> bool:
+        """Whether a node of that name and labels meets every condition; a term without any matches none."""
+        if self.empty or not self.valid:
+            return False
+        # metadata.name is the only field that a node has here; any other one reads as "".
+        found = {field: name if field.key == FIELD_NAME else "" for field in self.fields}
+        return all(condition.matches(labels) for condition in self.labels) and all(
+            (value == field.values[0]) == (field.operator == "In") for field, value in found.items()
+        )
 
     def names(self) -> frozenset[str] | None:
         """The node names that ``metadata.name In […]`` allows, ``None`` where the term does not name nodes."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint, has_place
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
@@ -48,6 +49,12 @@ class InterPodAffinity:
         weight = args.get("hardPodAffinityWeight")
         self.hard_weight = 1 if weight is None else int(weight)
         self.ignore_preferred = bool(args.get("ignorePreferredTermsOfExistingPods"))
+
+    def events(self) -> list[EventHint]:
+        return [
+            EventHint(ClusterEvent(POD, Action.ADD | Action.POD_LABEL | Action.DELETE), _after_pod),
+            EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_LABEL), _after_node),
+        ]
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
@@ -198,3 +205,38 @@ def _matching(snapshot: Snapshot, term: PodTerm) -> Mask:
         return _matches_group(term, group.namespace, group.labels)
 
     return snapshot.pods.matching(key, test)
+
+
+def _after_pod(pod: Pod, change: Change) -> bool:
+    """A pod is there now that this one wants near, or gone that kept it away."""
+    old, new, own = change.old, change.new, pod.pod_affinity
+    if old is not None and new is not None and new.uid == pod.uid:
+        return True
+    if any(one is not None and not has_place(one) for one in (old, new)):
+        return False
+    if new is not None and old is not None:
+        comes = not _matches_all(own.required, old) and _matches_all(own.required, new)
+        return comes or (_matches_all(own.anti_required, old) and not _matches_all(own.anti_required, new))
+    if new is not None:
+        return _matches_all(own.required, new)
+    return _matches_all(own.anti_required, old) or _matches_all(old.pod_affinity.anti_required, pod)
+
+
+def _matches_all(terms: tuple[PodTerm, ...], pod: Pod) -> bool:
+    return bool(terms) and all(_matches_group(term, pod.namespace, pod.labels) for term in terms)
+
+
+def _after_node(pod: Pod, change: Change) -> bool:
+    """A node came to a place that the pod's terms tell apart, or moved to another one."""
+    own, new = pod.pod_affinity, change.new.labels
+    if change.old is None:
+        return bool(own.anti_required) or any(term.topology_key in new for term in own.required)
+    old = change.old.labels
+
+    def differs(term: PodTerm) -> bool:
+        return bool(new.get(term.topology_key) != old.get(term.topology_key))
+
+    # To get the label helps who wants others near, to lose it who wants none.
+    return any(differs(term) and term.topology_key in new for term in own.required) or any(
+        differs(term) and term.topology_key in old for term in own.anti_required
+    )

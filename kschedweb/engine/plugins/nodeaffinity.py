@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.framework.events import NODE, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from kschedweb.engine.nodematching import matches_any, matches_required, matches_term
 from kschedweb.engine.objects import affinity
-from kschedweb.engine.objects.nodeselector import PreferredTerm
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, PreferredTerm
+from kschedweb.engine.objects.pod import Pod
 
 POD, ENFORCED = (
     unresolvable("node(s) didn't match Pod's node affinity/selector"),
@@ -29,6 +32,15 @@ class NodeAffinity:
 
     def __init__(self, args: dict[str, Any]) -> None:
         self.added = affinity.NodeAffinity.read(args.get("addedAffinity") or {}, "addedAffinity.")
+
+    def events(self) -> list[EventHint]:
+        return [EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_LABEL), self._after_node)]
+
+    def _after_node(self, pod: Pod, change: Change) -> bool:
+        """The node matches now, and did not before."""
+        if self.added.required is not None and not _any_matches(self.added.required, change.new):
+            return False
+        return _wanted(pod, change.new) and (change.old is None or not _wanted(pod, change.old))
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         required = cycle.pod.node_affinity.required
@@ -73,3 +85,19 @@ class NodeAffinity:
 
 def _counts(item: PreferredTerm) -> bool:
     return item.weight != 0 and not item.term.empty
+
+
+def _wanted(pod: Pod, node: Node) -> bool:
+    """Whether the pod's own selector and required affinity match; raises ValueError where a term cannot be read."""
+    if any(node.labels.get(key) != value for key, value in (pod.node_selector or {}).items()):
+        return False
+    required = pod.node_affinity.required
+    if required is None or _any_matches(required, node):
+        return True
+    if not all(term.valid for term in required):
+        raise ValueError("a required node affinity term cannot be parsed")
+    return False
+
+
+def _any_matches(terms: tuple[NodeSelectorTerm, ...], node: Node) -> bool:
+    return any(term.matches(node.name, node.labels) for term in terms)

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.columns import Rows
+from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import SKIP, unresolvable
 from kschedweb.engine.objects.access import Json, mapping, objects
+from kschedweb.engine.objects.pod import Pod
 
 REJECTED = unresolvable("node(s) didn't match Pod's required features")
 RESTART_ALL, HOST_USERS = "RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"
@@ -20,6 +22,12 @@ class NodeDeclaredFeatures:
 
     def __init__(self, args: dict[str, Any]) -> None:
         pass
+
+    def events(self) -> list[EventHint]:
+        return [
+            EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_DECLARED_FEATURE), _after_node),
+            EventHint(ClusterEvent(POD, Action.UPDATE), _after_own_update),
+        ]
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = needed = needed_features(mapping(cycle.pod.raw, "spec"))
@@ -40,3 +48,15 @@ def needed_features(spec: Json) -> frozenset[str]:
     if spec.get("hostNetwork") is True and spec.get("hostUsers") is False:
         needed.add(HOST_USERS)
     return frozenset(needed)
+
+
+def _after_node(pod: Pod, change: Change) -> bool:
+    return change.old is None or bool(change.old.declared_features != change.new.declared_features)
+
+
+def _after_own_update(pod: Pod, change: Change) -> bool:
+    """The pod needs other features now."""
+    if change.new.uid != pod.uid:
+        return False
+    before, after = (needed_features(mapping(one.raw, "spec")) for one in (change.old, change.new))
+    return before != after

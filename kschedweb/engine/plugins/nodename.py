@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.columns import Rows
+from kschedweb.engine.framework.events import NODE_ADD, EventHint
 from kschedweb.engine.framework.interface import Cycle, Verdicts
 from kschedweb.engine.framework.status import unresolvable
 
@@ -18,6 +19,9 @@ class NodeName:
 
     def __init__(self, args: dict[str, Any]) -> None:
         pass
+
+    def events(self) -> list[EventHint]:
+        return [EventHint(NODE_ADD)]
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         if not cycle.pod.node_name:

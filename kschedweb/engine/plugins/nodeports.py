@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.columns import Mask, Rows
+from kschedweb.engine.framework.events import NODE_ADD, POD, Action, Change, ClusterEvent, EventHint, has_place
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import SKIP, error, unschedulable
+from kschedweb.engine.objects.pod import Pod, Port
 
 REJECTED = unschedulable("node(s) didn't have free ports for the requested pod ports")
 MISSING = error('reading "PreFilterNodePorts" from cycleState: not found')
@@ -21,6 +23,9 @@ class NodePorts:
     def __init__(self, args: dict[str, Any]) -> None:
         pass
 
+    def events(self) -> list[EventHint]:
+        return [EventHint(ClusterEvent(POD, Action.DELETE), _after_deletion), EventHint(NODE_ADD)]
+
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = cycle.pod.host_ports
         return PreFilterResult() if cycle.pod.host_ports else PreFilterResult(SKIP)
@@ -31,6 +36,21 @@ class NodePorts:
         taken: Mask = np.zeros(len(cycle.snapshot), dtype=np.bool_)
         for ip, protocol, port in cycle.state[self.name]:
             for used, counts in cycle.snapshot.ports.get((protocol, port), {}).items():
-                if ANY in (ip, used) or ip == used:
+                if _same_address(ip, used):
                     taken |= counts > 0
         return Verdicts.where(taken[rows], REJECTED)
+
+
+def _same_address(ip: str, other: str) -> bool:
+    return ANY in (ip, other) or ip == other
+
+
+def _after_deletion(pod: Pod, change: Change) -> bool:
+    """A pod left that had a port which this one asks for."""
+
+    def conflicts(mine: Port, theirs: Port) -> bool:
+        return mine[1:] == theirs[1:] and _same_address(mine[0], theirs[0])
+
+    return has_place(change.old) and any(
+        conflicts(mine, theirs) for mine in pod.host_ports for theirs in change.old.host_ports
+    )

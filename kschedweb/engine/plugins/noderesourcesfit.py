@@ -9,10 +9,24 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.framework.events import (
+    DEVICE_CLASS,
+    NODE,
+    POD,
+    Action,
+    Change,
+    ClusterEvent,
+    EventHint,
+    has_place,
+)
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error
+from kschedweb.engine.objects.access import mapping
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY, is_extended, is_scalar
 from kschedweb.engine.snapshot import BASIC, Snapshot
 
@@ -34,6 +48,13 @@ class NodeResourcesFit:
         resources = strategy.get("resources") or [{"name": CPU, "weight": 1}, {"name": MEMORY, "weight": 1}]
         self.resources = [(item["name"], int(item.get("weight") or 1)) for item in resources]
         self.curve = broken_line((strategy.get("requestedToCapacityRatio") or {}).get("shape") or [])
+
+    def events(self) -> list[EventHint]:
+        return [
+            EventHint(ClusterEvent(POD, Action.DELETE | Action.POD_SCALE_DOWN), _after_pod),
+            EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_ALLOCATABLE), _after_node),
+            EventHint(ClusterEvent(DEVICE_CLASS, Action.ADD | Action.UPDATE), _after_device_class),
+        ]
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = cycle.pod.requests
@@ -148,3 +169,59 @@ def _status(failures: list[Failure], kind: int) -> Status:
     reasons = tuple(reason for position, (reason, _, _) in enumerate(failures) if kind >> (2 * position) & 1)
     never = any(kind >> (2 * position + 1) & 1 for position in range(len(failures)))
     return Status(Code.UNRESOLVABLE if never else Code.UNSCHEDULABLE, reasons)
+
+
+def _after_pod(pod: Pod, change: Change) -> bool:
+    """A pod left its node, or asks for less of something that this pod asks for too."""
+    if change.new is None:
+        return has_place(change.old)
+    if change.new.uid == pod.uid:
+        return True
+    if not change.new.node_name:
+        return False
+    before, after = change.old.occupied, change.new.occupied
+    return any(
+        before.get(name, 0) > max(after.get(name, 0), 0)
+        for name, amount in pod.occupied.items()
+        if amount and (name in BASIC or is_scalar(name))
+    )
+
+
+def _after_node(pod: Pod, change: Change) -> bool:
+    """The node, were it empty, has room for the pod; a node there was has more than before of what it asks for."""
+    wanted = {
+        name: amount
+        for name, amount in pod.requests.items()
+        if (amount > 0 if name in BASIC else amount != 0 and is_scalar(name))
+    }
+    new: Node = change.new
+    delegated = {name for name in wanted if _delegated(change.cluster, name, new)}
+    room = all(amount <= new.allocatable.get(name, 0) for name, amount in wanted.items() if name not in delegated)
+    if not room or new.allocatable.get("pods", 0) < 1:
+        return False
+    if change.old is None or delegated:
+        return True
+    return any(new.allocatable.get(name, 0) > change.old.allocatable.get(name, 0) for name in ("pods", *wanted))
+
+
+def _delegated(cluster: ClusterObjects, name: str, node: Node) -> bool:
+    """Whether devices of a class stand for the extended resource, because the node itself has none."""
+    return (
+        is_extended(name)
+        and node.allocatable.get(name, 0) <= 0
+        and any(name in _resource_names(raw) for raw in cluster.all("DeviceClass"))
+    )
+
+
+def _resource_names(device_class: dict[str, Any]) -> tuple[str, Any]:
+    """The extended resources that a DeviceClass stands for: the implicit one and the one it names."""
+    name = mapping(device_class, "metadata").get("name")
+    return f"deviceclass.resource.kubernetes.io/{name}", mapping(device_class, "spec").get("extendedResourceName")
+
+
+def _after_device_class(pod: Pod, change: Change) -> bool:
+    """A class of devices stands now for an extended resource that the pod asks for."""
+    implicit, named = _resource_names(change.new)
+    if change.old is not None and (named or "") == (_resource_names(change.old)[1] or ""):
+        return False
+    return named in pod.requests or (change.old is None and implicit in pod.requests)

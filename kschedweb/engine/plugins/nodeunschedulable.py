@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.columns import Rows
+from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, Verdicts
 from kschedweb.engine.framework.status import unresolvable
+from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import NO_SCHEDULE, Taint, tolerated
 
 CORDONED = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
@@ -19,7 +21,23 @@ class NodeUnschedulable:
     def __init__(self, args: dict[str, Any]) -> None:
         pass
 
+    def events(self) -> list[EventHint]:
+        return [
+            EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_TAINT), _after_node),
+            EventHint(ClusterEvent(POD, Action.POD_TOLERATION), _after_toleration),
+        ]
+
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         if tolerated(CORDONED, cycle.pod.tolerations):
             return Verdicts.uniform(cycle.size(rows))
         return Verdicts.where(cycle.snapshot.unschedulable[rows], REJECTED)
+
+
+def _after_node(pod: Pod, change: Change) -> bool:
+    """A node came that is not cordoned, or is no longer."""
+    return not change.new.unschedulable and (change.old is None or change.old.unschedulable)
+
+
+def _after_toleration(pod: Pod, change: Change) -> bool:
+    """The pod tolerates the cordon now."""
+    return change.new.uid == pod.uid and tolerated(CORDONED, change.new.tolerations)

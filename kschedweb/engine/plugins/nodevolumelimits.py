@@ -7,9 +7,21 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.columns import Codes, Ints, Mask, Rows
+from kschedweb.engine.framework.events import (
+    ATTACHMENT,
+    CSI_NODE,
+    POD,
+    VOLUME_CLAIM,
+    Action,
+    Change,
+    ClusterEvent,
+    EventHint,
+    has_place,
+)
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.storage import Claim, CSINode, VolumeAttachment
 from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.storage import Handle, MissingClaim, VolumeError
 
@@ -22,6 +34,15 @@ class NodeVolumeLimits:
 
     def __init__(self, args: dict[str, Any]) -> None:
         pass
+
+    def events(self) -> list[EventHint]:
+        return [
+            EventHint(ClusterEvent(CSI_NODE, Action.ADD)),
+            EventHint(ClusterEvent(CSI_NODE, Action.UPDATE), _after_csi_node),
+            EventHint(ClusterEvent(POD, Action.DELETE), _after_deletion),
+            EventHint(ClusterEvent(VOLUME_CLAIM, Action.ADD), _after_claim),
+            EventHint(ClusterEvent(ATTACHMENT, Action.DELETE), _after_detachment),
+        ]
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         counted = any(volume.claim is not None or volume.in_tree is not None for volume in cycle.pod.volumes)
@@ -104,3 +125,34 @@ def _limits(snapshot: Snapshot, driver: str) -> Ints:
         return limits
 
     return snapshot.memo(("volume limits", driver), compute)
+
+
+def _after_csi_node(pod: Pod, change: Change) -> bool:
+    """A driver can attach more volumes to a node."""
+    old, new = CSINode.read(change.old), CSINode.read(change.new)
+    return any(limit > old.limits.get(driver, 0) for driver, limit in new.limits.items())
+
+
+def _after_deletion(pod: Pod, change: Change) -> bool:
+    """A pod left that had volumes which count."""
+    return has_place(change.old) and any(
+        volume.claim is not None or volume.in_tree is not None for volume in change.old.volumes
+    )
+
+
+def _after_claim(pod: Pod, change: Change) -> bool:
+    """A claim came that the pod uses."""
+    claim = Claim.read(change.new)
+    return claim.namespace == pod.namespace and any(volume.claim == claim.name for volume in pod.volumes)
+
+
+def _after_detachment(pod: Pod, change: Change) -> bool:
+    """A volume was detached, and the pod has one that may be of the same driver."""
+    driver = VolumeAttachment.read(change.old).attacher
+    return any(
+        volume.claim is not None
+        if volume.in_tree is None
+        else bool(volume.in_tree.error) or volume.in_tree.migration.driver == driver
+        for volume in pod.volumes
+        if not volume.ephemeral
+    )

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import Ints, LabelColumn, Mask, Rows
+from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint, has_place
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
@@ -73,6 +75,36 @@ class PodTopologySpread:
                 SpreadConstraint(int(item["maxSkew"]), item["topologyKey"], item["whenUnsatisfiable"])
                 for item in args.get("defaultConstraints") or ()
             )
+
+    def events(self) -> list[EventHint]:
+        pods = Action.ADD | Action.POD_LABEL | Action.POD_TOLERATION | Action.DELETE
+        nodes = Action.ADD | Action.DELETE | Action.NODE_LABEL | Action.NODE_TAINT
+        return [
+            EventHint(ClusterEvent(POD, pods), self._after_pod),
+            EventHint(ClusterEvent(NODE, nodes), self._after_node),
+        ]
+
+    def _after_pod(self, pod: Pod, change: Change) -> bool:
+        """A pod came, went or changed its labels that a hard constraint of this one counts."""
+        old, new = change.old, change.new
+        if any(one is not None and not _involved(one, pod) for one in (old, new)):
+            return False
+        rules = self._rules(change.cluster, pod, hard=True)
+        if old is None or new is None:
+            return any(selector.matches((new or old).labels) for _, selector in rules)
+        tolerates_more = new.uid == pod.uid and new.tolerations != old.tolerations
+        if tolerates_more and any(rule.honor_taints for rule, _ in rules):
+            return True
+        return any(selector.matches(old.labels) != selector.matches(new.labels) for _, selector in rules)
+
+    def _after_node(self, pod: Pod, change: Change) -> bool:
+        """The domains of the hard constraints are others now, or one of their nodes has other taints."""
+        keys = [rule.topology_key for rule, _ in self._rules(change.cluster, pod, hard=True)]
+        old, new = change.old, change.new
+        counted_before, counts_now = (one is not None and all(key in one.labels for key in keys) for one in (old, new))
+        if old is None or new is None or counted_before != counts_now:
+            return counted_before or counts_now
+        return counts_now and (any(old.labels[key] != new.labels[key] for key in keys) or old.taints != new.taints)
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         try:
@@ -179,7 +211,15 @@ class PodTopologySpread:
 
     def _constraints(self, cycle: Cycle, *, hard: bool) -> list[Constraint]:
         """The pod's own constraints, or the defaults where it has none at all. Raises CycleError."""
-        pod, snapshot = cycle.pod, cycle.snapshot
+        snapshot = cycle.snapshot
+        return [
+            Constraint(rule, selector, column, *_zeros(column), np.zeros(len(snapshot), dtype=np.bool_))
+            for rule, selector in self._rules(snapshot.objects, cycle.pod, hard=hard)
+            for column in [snapshot.label(rule.topology_key)]
+        ]
+
+    def _rules(self, cluster: ClusterObjects, pod: Pod, *, hard: bool) -> list[tuple[SpreadConstraint, Selector]]:
+        """The constraints with what they count."""
         own = pod.spread_constraints
         rules = [rule for rule in own or self.defaults if rule.hard == hard]
         selectors = []
@@ -189,15 +229,16 @@ class PodTopologySpread:
                     raise CycleError(rule.error)
                 selectors.append(rule.effective_selector(pod.labels))
         elif rules:
-            selector = default_selector(snapshot.objects, pod)
+            selector = default_selector(cluster, pod)
             if selector.empty:
                 return []
             selectors = [selector] * len(rules)
-        return [
-            Constraint(rule, selector, column, *_zeros(column), np.zeros(len(snapshot), dtype=np.bool_))
-            for rule, selector in zip(rules, selectors, strict=True)
-            for column in [snapshot.label(rule.topology_key)]
-        ]
+        return list(zip(rules, selectors, strict=True))
+
+
+def _involved(other: Pod, pod: Pod) -> bool:
+    """Whether a pod can count for the constraints of ``pod``."""
+    return other.uid == pod.uid or (has_place(other) and other.namespace == pod.namespace)
 
 
 def _zeros(column: LabelColumn) -> tuple[Ints, Mask]:

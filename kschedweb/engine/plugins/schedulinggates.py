@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kschedweb.engine.framework.events import POD, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.status import SUCCESS, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
 
@@ -18,3 +19,10 @@ class SchedulingGates:
         if not pod.gates:
             return SUCCESS
         return unresolvable(f"waiting for scheduling gates: [{' '.join(pod.gates)}]")
+
+    def events(self) -> list[EventHint]:
+        return [EventHint(ClusterEvent(POD, Action.POD_GATES_GONE), _after_own_update)]
+
+
+def _after_own_update(pod: Pod, change: Change) -> bool:
+    return bool(change.new.uid == pod.uid)

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.columns import Ints, Rows
+from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unresolvable
 from kschedweb.engine.nodematching import tolerates
-from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, tolerated
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated
 
 REJECTED = unresolvable("node(s) had untolerated taint(s)")
 
@@ -21,6 +24,12 @@ class TaintToleration:
 
     def __init__(self, args: dict[str, Any]) -> None:
         pass
+
+    def events(self) -> list[EventHint]:
+        return [
+            EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_TAINT), _after_node),
+            EventHint(ClusterEvent(POD, Action.POD_TOLERATION), _after_toleration),
+        ]
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         return Verdicts.where(~tolerates(cycle.snapshot, cycle.pod)[rows], REJECTED)
@@ -48,3 +57,18 @@ class TaintToleration:
 
     def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
         return default_normalize(scores, reverse=True)
+
+
+def _after_node(pod: Pod, change: Change) -> bool:
+    """The node has no taint any more, or from the start, that keeps the pod away."""
+    return (change.old is None or not _welcome(change.old, pod)) and _welcome(change.new, pod)
+
+
+def _welcome(node: Node, pod: Pod) -> bool:
+    return all(
+        taint.effect not in (NO_SCHEDULE, NO_EXECUTE) or tolerated(taint, pod.tolerations) for taint in node.taints
+    )
+
+
+def _after_toleration(pod: Pod, change: Change) -> bool:
+    return bool(change.new.uid == pod.uid)

@@ -11,10 +11,31 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.framework.events import (
+    CSI_DRIVER,
+    CSI_NODE,
+    NODE,
+    STORAGE_CAPACITY,
+    STORAGE_CLASS,
+    VOLUME,
+    VOLUME_CLAIM,
+    Action,
+    Change,
+    ClusterEvent,
+    EventHint,
+)
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable
+from kschedweb.engine.objects.access import mapping, objects
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.storage import WAIT_FOR_FIRST_CONSUMER, Claim
+from kschedweb.engine.objects.quantity import NANO
+from kschedweb.engine.objects.storage import (
+    WAIT_FOR_FIRST_CONSUMER,
+    Claim,
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+)
 from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.storage import MissingClaim, Storage, VolumeError, check_owner
 from kschedweb.engine.volumematching import migrated, reaches_bound
@@ -42,6 +63,18 @@ class VolumeBinding:
 
     def __init__(self, args: dict[str, Any]) -> None:
         pass
+
+    def events(self) -> list[EventHint]:
+        changed = Action.ADD | Action.UPDATE
+        return [
+            EventHint(ClusterEvent(STORAGE_CLASS, changed), _after_class),
+            EventHint(ClusterEvent(VOLUME_CLAIM, changed), _after_claim),
+            EventHint(ClusterEvent(VOLUME, changed)),
+            EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_LABEL)),
+            EventHint(ClusterEvent(CSI_NODE, changed), _after_csi_node),
+            EventHint(ClusterEvent(CSI_DRIVER, Action.UPDATE), _after_csi_driver),
+            EventHint(ClusterEvent(STORAGE_CAPACITY, changed), _after_capacity),
+        ]
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         storage = cycle.snapshot.objects.storage
@@ -172,3 +205,37 @@ class _Answer:
             return error(self._errors[pattern - (1 << len(self._reasons))])
         reasons = [reason for bit, reason in enumerate(self._reasons) if pattern >> bit & 1]
         return unresolvable(*reasons) if reasons else SUCCESS
+
+
+def _after_class(pod: Pod, change: Change) -> bool:
+    """A class came, or allows other places."""
+    if change.old is None:
+        return True
+    return objects(change.old, "allowedTopologies") != objects(change.new, "allowedTopologies")
+
+
+def _after_claim(pod: Pod, change: Change) -> bool:
+    """A claim came or changed that the pod uses."""
+    claim = Claim.read(change.new)
+    return claim.namespace == pod.namespace and any(volume.claim == claim.name for volume in pod.volumes)
+
+
+def _after_csi_node(pod: Pod, change: Change) -> bool:
+    """A node's drivers became known, or stand in for other in-tree plugins."""
+    return change.old is None or CSINode.read(change.old).migrated != CSINode.read(change.new).migrated
+
+
+def _after_csi_driver(pod: Pod, change: Change) -> bool:
+    """A driver whose volume the pod brings along does not say any more how much room it has."""
+    old, new = CSIDriver.read(change.old), CSIDriver.read(change.new)
+    volumes = objects(mapping(pod.raw, "spec"), "volumes", "spec.")
+    used = any(mapping(volume, "csi", "spec.volumes.").get("driver") == new.name for volume in volumes)
+    return used and old.storage_capacity and not new.storage_capacity
+
+
+def _after_capacity(pod: Pod, change: Change) -> bool:
+    """There is room for larger volumes."""
+    if change.old is None:
+        return True
+    old, new = CSIStorageCapacity.read(change.old).largest, CSIStorageCapacity.read(change.new).largest
+    return new is not None and (old is None or -(-new // NANO) > -(-old // NANO))

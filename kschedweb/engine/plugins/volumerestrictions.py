@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.columns import Mask, Rows
+from kschedweb.engine.framework.events import NODE_ADD, POD, VOLUME_CLAIM, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import SKIP, SUCCESS, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.storage import READ_WRITE_ONCE_POD
+from kschedweb.engine.objects.storage import READ_WRITE_ONCE_POD, Claim
 from kschedweb.engine.storage import MissingClaim
 
 DISK = unschedulable("node(s) had no available disk")
@@ -37,6 +38,13 @@ class VolumeRestrictions:
 
     def __init__(self, args: dict[str, Any]) -> None:
         pass
+
+    def events(self) -> list[EventHint]:
+        return [
+            EventHint(ClusterEvent(POD, Action.DELETE), _after_deletion),
+            EventHint(NODE_ADD),
+            EventHint(ClusterEvent(VOLUME_CLAIM, Action.ADD), _after_claim),
+        ]
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         pod, snapshot = cycle.pod, cycle.snapshot
@@ -82,3 +90,20 @@ def _disk_conflicts(cycle: Cycle) -> Mask:
         if volume.disk is not None:
             mask |= cycle.snapshot.volume_use.disk_conflicts(volume.disk)
     return mask
+
+
+def _after_deletion(pod: Pod, change: Change) -> bool:
+    """A pod left that had a disk this one cannot share, or a claim this one uses too."""
+    old: Pod = change.old
+    if old.namespace != pod.namespace:
+        return False
+    mine, theirs = ([volume.disk for volume in one.volumes if volume.disk is not None] for one in (pod, old))
+    return any(disk.identity == other.identity and disk.conflicts(other) for disk in mine for other in theirs) or bool(
+        set(_claims(pod)) & set(_claims(old))
+    )
+
+
+def _after_claim(pod: Pod, change: Change) -> bool:
+    """A claim came that the pod uses."""
+    claim = Claim.read(change.new)
+    return claim.namespace == pod.namespace and claim.name in _claims(pod)

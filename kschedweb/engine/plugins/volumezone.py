@@ -7,11 +7,22 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.columns import Mask, Rows
+from kschedweb.engine.framework.events import (
+    NODE,
+    STORAGE_CLASS,
+    VOLUME,
+    VOLUME_CLAIM,
+    Action,
+    Change,
+    ClusterEvent,
+    EventHint,
+)
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import SKIP, Status, unresolvable
 from kschedweb.engine.objects.migration import ZONE_DELIMITER
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
-from kschedweb.engine.objects.storage import WAIT_FOR_FIRST_CONSUMER, Claim, PersistentVolume
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.storage import WAIT_FOR_FIRST_CONSUMER, Claim, PersistentVolume, StorageClass
 from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.storage import MissingClaim, Storage
 
@@ -32,6 +43,14 @@ class VolumeZone:
 
     def __init__(self, args: dict[str, Any]) -> None:
         pass
+
+    def events(self) -> list[EventHint]:
+        return [
+            EventHint(ClusterEvent(STORAGE_CLASS, Action.ADD), _after_class),
+            EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_LABEL)),
+            EventHint(ClusterEvent(VOLUME_CLAIM, Action.ADD | Action.UPDATE), _after_claim),
+            EventHint(ClusterEvent(VOLUME, Action.ADD | Action.UPDATE), _after_volume),
+        ]
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         try:
@@ -121,3 +140,22 @@ def _placed(snapshot: Snapshot) -> Mask:
     for key in KEYS:
         present = present | snapshot.label(key).present
     return present
+
+
+def _after_class(pod: Pod, change: Change) -> bool:
+    return StorageClass.read(change.new).binding_mode == WAIT_FOR_FIRST_CONSUMER
+
+
+def _after_claim(pod: Pod, change: Change) -> bool:
+    """A claim came or changed that the pod uses."""
+    claim = Claim.read(change.new)
+    return claim.namespace == pod.namespace and any(
+        volume.claim == claim.name for volume in pod.volumes if not volume.ephemeral
+    )
+
+
+def _after_volume(pod: Pod, change: Change) -> bool:
+    """A volume came, or is in other zones now."""
+    if change.old is None:
+        return True
+    return _labelled(PersistentVolume.read(change.old)) != _labelled(PersistentVolume.read(change.new))

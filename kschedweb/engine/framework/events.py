@@ -1,0 +1,172 @@
+"""What happens in a cluster, as far as it can let a pod be scheduled that was rejected before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntFlag
+from typing import Any
+
+from kschedweb.engine.cluster import ClusterObjects
+from kschedweb.engine.objects.access import Json, mapping, objects
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+
+POD, NODE, ANY = "Pod", "Node", "*"
+ASSIGNED_POD, UNSCHEDULED_POD = "AssignedPod", "UnschedulablePod"
+VOLUME, VOLUME_CLAIM, STORAGE_CLASS = "PersistentVolume", "PersistentVolumeClaim", "storage.k8s.io/StorageClass"
+CSI_NODE, CSI_DRIVER = "storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver"
+STORAGE_CAPACITY, ATTACHMENT = "storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/VolumeAttachment"
+RESOURCE_CLAIM, RESOURCE_SLICE = "resource.k8s.io/ResourceClaim", "resource.k8s.io/ResourceSlice"
+DEVICE_CLASS = "resource.k8s.io/DeviceClass"
+
+
+class Action(IntFlag):
+    """What happened to an object. The order matters: an event is more specific the lower its bits are."""
+
+    ADD = 1 << 0
+    DELETE = 1 << 1
+    NODE_ALLOCATABLE = 1 << 2
+    NODE_LABEL = 1 << 3
+    NODE_TAINT = 1 << 4
+    NODE_CONDITION = 1 << 5
+    NODE_ANNOTATION = 1 << 6
+    NODE_DECLARED_FEATURE = 1 << 7
+    POD_LABEL = 1 << 8
+    POD_SCALE_DOWN = 1 << 9
+    POD_TOLERATION = 1 << 10
+    POD_GATES_GONE = 1 << 11
+    POD_GENERATED_CLAIM = 1 << 12
+    UPDATE = (1 << 13) - (1 << 2)
+    ALL = (1 << 13) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEvent:
+    """``resource`` is Kubernetes' kind, with its group where it has one; ``label`` names a special event."""
+
+    resource: str
+    action: Action
+    label: str = ""
+
+    @property
+    def wildcard(self) -> bool:
+        """Whether the event moves every pod."""
+        return self.resource == ANY and self.action == Action.ALL
+
+    def covers(self, other: ClusterEvent) -> bool:
+        """Whether whoever asked for this event means ``other``, which is the same or more specific."""
+        if self.wildcard:
+            return True
+        same = self.resource in (ANY, other.resource)
+        pods = self.resource == POD and other.resource in (ASSIGNED_POD, UNSCHEDULED_POD)
+        return (same or pods) and bool(self.action & other.action) and other.action <= self.action
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The object of an event before and after: a Pod, a Node, or the raw object of another kind.
+
+    ``old`` is ``None`` where it was added, ``new`` where it was deleted. ``cluster`` holds the other objects.
+    """
+
+    old: Any
+    new: Any
+    cluster: ClusterObjects
+
+
+Hint = Callable[[Pod, Change], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class EventHint:
+    """An event that may let a pod be scheduled which a plugin rejected.
+
+    ``hint`` says whether this change may help this pod; without one it always may.
+    """
+
+    event: ClusterEvent
+    hint: Hint | None = None
+
+
+ASSIGNED_POD_ADD = ClusterEvent(ASSIGNED_POD, Action.ADD)
+ASSIGNED_POD_DELETE = ClusterEvent(ASSIGNED_POD, Action.DELETE)
+UNSCHEDULED_POD_ADD = ClusterEvent(UNSCHEDULED_POD, Action.ADD)
+UNSCHEDULED_POD_UPDATE = ClusterEvent(UNSCHEDULED_POD, Action.UPDATE)
+NODE_ADD = ClusterEvent(NODE, Action.ADD)
+NODE_DELETE = ClusterEvent(NODE, Action.DELETE)
+UNSCHEDULABLE_TIMEOUT = ClusterEvent(ANY, Action.ALL, "UnschedulableTimeout")
+FORCE_ACTIVATE = ClusterEvent(ANY, Action.ALL, "ForceActivate")
+
+# What a plugin is taken to wait for that does not say it itself.
+EVERYTHING = tuple(
+    EventHint(ClusterEvent(resource, Action.ALL))
+    for resource in (
+        POD,
+        NODE,
+        VOLUME,
+        VOLUME_CLAIM,
+        CSI_NODE,
+        CSI_DRIVER,
+        STORAGE_CAPACITY,
+        STORAGE_CLASS,
+        RESOURCE_CLAIM,
+        DEVICE_CLASS,
+    )
+)
+
+
+def has_place(pod: Pod) -> bool:
+    """Whether the pod takes room on a node, or has been promised room there."""
+    return bool(pod.node_name or pod.nominated_node)
+
+
+def pod_changes(old: Pod, new: Pod) -> list[ClusterEvent]:
+    """The events that an update of a pod amounts to; a general update where it is none in particular."""
+    resource = ASSIGNED_POD if new.node_name else UNSCHEDULED_POD
+    changed = {
+        Action.POD_LABEL: old.labels != new.labels,
+        Action.POD_SCALE_DOWN: _scaled_down(old, new),
+        Action.POD_GATES_GONE: bool(old.gates) and not new.gates,
+        # The API server lets tolerations be added only.
+        Action.POD_TOLERATION: len(old.tolerations) != len(new.tolerations),
+        Action.POD_GENERATED_CLAIM: _generated_claims(old) != _generated_claims(new),
+    }
+    actions = [action for action, happened in changed.items() if happened] or [Action.UPDATE]
+    return [ClusterEvent(resource, action) for action in actions]
+
+
+def _scaled_down(old: Pod, new: Pod) -> bool:
+    before, after = old.resources.total(status=True), new.resources.total(status=True)
+    return any(name not in after or amount > after[name] for name, amount in before.items())
+
+
+def _generated_claims(pod: Pod) -> tuple[Any, Any]:
+    status = mapping(pod.raw, "status")
+    return objects(status, "resourceClaimStatuses"), mapping(status, "extendedResourceClaimStatus")
+
+
+def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
+    """The events that an update of a node amounts to; none where nothing changed that the scheduler reads."""
+    changed = {
+        Action.NODE_ALLOCATABLE: old.allocatable != new.allocatable,
+        Action.NODE_LABEL: old.labels != new.labels,
+        Action.NODE_TAINT: old.taints != new.taints,
+        Action.NODE_CONDITION: conditions(old) != conditions(new),
+        Action.NODE_ANNOTATION: _annotations(old.raw) != _annotations(new.raw),
+        Action.NODE_DECLARED_FEATURE: old.declared_features != new.declared_features,
+    }
+    # A node that is no longer cordoned counts as one with other taints, and before everything else.
+    actions = [Action.NODE_TAINT] if old.unschedulable and not new.unschedulable else []
+    actions += [action for action, happened in changed.items() if happened]
+    return [ClusterEvent(NODE, action) for action in actions]
+
+
+def conditions(node: Node) -> dict[str, str]:
+    """Condition type -> status."""
+    listed = objects(mapping(node.raw, "status"), "conditions", "status.")
+    return {str(item.get("type")): str(item.get("status")) for item in listed}
+
+
+def _annotations(raw: Json) -> Json:
+    return mapping(mapping(raw, "metadata"), "annotations", "metadata.")

@@ -1,0 +1,101 @@
+"""Pods that must wait before they are tried again: longer each time, up to a limit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.queue.heap import Heap
+from kschedweb.engine.queue.pods import NEVER, Less, QueuedPod
+
+WINDOW = 1.0  # seconds; pods whose backoff ends in the same window come back together, in the active queue's order
+MAX_DOUBLINGS = 62
+
+
+def window(time: float) -> float:
+    """The start of the window that ``time`` lies in."""
+    return math.floor(time / WINDOW) * WINDOW
+
+
+class BackoffQueue:
+    """``initial`` and ``longest`` are seconds; a ``longest`` of 0 turns backoff off.
+
+    Pods that came back because of an error wait apart: they are not taken early when there is nothing else to do.
+    """
+
+    def __init__(self, initial: float, longest: float, less: Less) -> None:
+        self.initial, self.longest = initial, longest
+        self._active_less = less
+        self._rejected: Heap[QueuedPod] = Heap(self._less)
+        self._failed: Heap[QueuedPod] = Heap(lambda one, other: self.expires(one) < self.expires(other))
+
+    def __len__(self) -> int:
+        return len(self._rejected) + len(self._failed)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._rejected or key in self._failed
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        yield from self._rejected
+        yield from self._failed
+
+    def _less(self, one: QueuedPod, other: QueuedPod) -> bool:
+        mine, theirs = self.expires(one), self.expires(other)
+        return mine < theirs if mine != theirs else self._active_less(one, other)
+
+    def duration(self, count: int) -> float:
+        """How many seconds a pod waits after ``count`` failed attempts."""
+        if not count:
+            return 0.0
+        return min(self.initial * (1 << min(count - 1, MAX_DOUBLINGS)), self.longest)
+
+    def expires(self, queued: QueuedPod) -> float:
+        """The window in which the pod's backoff ends; long past where it need not wait."""
+        count = queued.errors or queued.unschedulable
+        if not self.longest or not count:
+            return NEVER
+        if queued.expires is None:
+            queued.expires = window(queued.queued + self.duration(count))
+        return queued.expires
+
+    def backing_off(self, queued: QueuedPod, now: float) -> bool:
+        """Whether the pod must wait still; it must through the whole window in which its backoff ends."""
+        return self.expires(queued) >= window(now)
+
+    def add(self, queued: QueuedPod) -> None:
+        self.remove(queued.key)
+        (self._rejected if queued.rejectors else self._failed).add(queued.key, queued)
+
+    def update(self, old_key: str, pod: Pod) -> QueuedPod | None:
+        """Replace the pod's object; ``None`` where it is not here."""
+        for heap in (self._rejected, self._failed):
+            if (queued := heap.get(old_key)) is not None:
+                queued.pod = pod
+                heap.add(old_key, queued)
+                return queued
+        return None
+
+    def get(self, key: str) -> QueuedPod | None:
+        return self._rejected.get(key) or self._failed.get(key)
+
+    def remove(self, key: str) -> QueuedPod | None:
+        return self._rejected.remove(key) or self._failed.remove(key)
+
+    def pop_early(self) -> QueuedPod | None:
+        """The rejected pod whose backoff ends first, although it has not ended."""
+        return self._rejected.pop()
+
+    def pop_completed(self, now: float) -> list[QueuedPod]:
+        """All pods that have waited long enough, taken out."""
+        completed = []
+        for heap in (self._rejected, self._failed):
+            while (queued := heap.peek()) is not None and not self.backing_off(queued, now):
+                heap.pop()
+                completed.append(queued)
+        return completed
+
+    def next_completion(self) -> float | None:
+        """When the next pod will have waited long enough; ``None`` where there is none."""
+        first = [queued for heap in (self._rejected, self._failed) if (queued := heap.peek()) is not None]
+        return min(self.expires(queued) + WINDOW for queued in first) if first else None

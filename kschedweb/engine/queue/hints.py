@@ -1,0 +1,111 @@
+"""Which event may help which rejected pod: what the plugins of all profiles say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+
+from kschedweb.engine.framework.events import EVERYTHING, NODE, Action, Change, ClusterEvent, EventHint, Hint
+from kschedweb.engine.framework.interface import EnqueueExtensions
+from kschedweb.engine.framework.runtime import Framework
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.queue.pods import QueuedPod
+
+REJECTING_POINTS = ("preEnqueue", "preFilter", "filter", "reserve", "permit")
+EXTENDER = "Extender"  # the name under which extenders reject pods
+
+
+class Strategy(Enum):
+    """What an event means for a pod that waits."""
+
+    SKIP = "stays"
+    AFTER_BACKOFF = "is tried again after its backoff"
+    IMMEDIATELY = "is tried again at once"
+
+
+Registered = tuple[ClusterEvent, str, Hint | None]  # event, plugin, hint
+
+
+class Hints:
+    """The events that the plugins of each profile (by scheduler name) registered."""
+
+    def __init__(self, frameworks: Mapping[str, Framework], *, extenders: bool = False) -> None:
+        self._registered = {name: _registered(framework, extenders) for name, framework in frameworks.items()}
+        self._matching: dict[tuple[str, ClusterEvent], dict[str, list[Hint | None]]] = {}
+        self._events_of: dict[str, list[ClusterEvent]] = {}
+        for registered in self._registered.values():
+            for event, plugin, _ in registered:
+                self._events_of.setdefault(plugin, []).append(event)
+
+    def concerned(self, scheduler: str, event: ClusterEvent) -> dict[str, list[Hint | None]]:
+        """Plugin -> its hints for ``event``, in the profile of that scheduler name."""
+        key = scheduler, event
+        if key not in self._matching:
+            matching: dict[str, list[Hint | None]] = {}
+            for asked, plugin, hint in self._registered.get(scheduler, ()):
+                if asked.covers(event):
+                    matching.setdefault(plugin, []).append(hint)
+            self._matching[key] = matching
+        return self._matching[key]
+
+    def of_interest(self, event: ClusterEvent) -> bool:
+        """Whether any plugin of any profile wants to know of ``event``."""
+        return event.wildcard or any(self.concerned(name, event) for name in self._registered)
+
+    def opens_gate(self, plugin: str, event: ClusterEvent) -> bool:
+        """Whether ``event`` is one that the PreEnqueue plugin ``plugin`` waits for."""
+        return any(asked.covers(event) for asked in self._events_of.get(plugin, ()))
+
+    def strategy(self, queued: QueuedPod, event: ClusterEvent, change: Change) -> Strategy:
+        """What ``event`` means for ``queued``; a wildcard event may name the one pod that it is for."""
+        rejectors = queued.rejectors
+        if not rejectors:
+            return Strategy.AFTER_BACKOFF
+        if event.wildcard:
+            meant = change.new is None or (isinstance(change.new, Pod) and change.new.uid == queued.pod.uid)
+            return Strategy.AFTER_BACKOFF if meant else Strategy.SKIP
+        if queued.pod.scheduler_name not in self._registered:
+            return Strategy.AFTER_BACKOFF
+        strategy = Strategy.SKIP
+        for plugin, hints in self.concerned(queued.pod.scheduler_name, event).items():
+            if plugin not in rejectors or not any(_may_help(hint, queued.pod, change) for hint in hints):
+                continue
+            if plugin in queued.pending:
+                return Strategy.IMMEDIATELY
+            strategy = Strategy.AFTER_BACKOFF
+            if not queued.pending:
+                break
+        return strategy
+
+
+def _may_help(hint: Hint | None, pod: Pod, change: Change) -> bool:
+    if hint is None:
+        return True
+    try:
+        return hint(pod, change)
+    except (CycleError, ValueError):
+        return True  # Better tried in vain than forgotten.
+
+
+def _registered(framework: Framework, extenders: bool) -> list[Registered]:
+    registered: list[Registered] = []
+    if extenders:
+        registered += [(item.event, EXTENDER, item.hint) for item in EVERYTHING]
+    for plugin in _rejecting(framework):
+        events: Iterable[EventHint] = plugin.events() if isinstance(plugin, EnqueueExtensions) else EVERYTHING
+        listed = list(events)
+        registered += [(item.event, plugin.name, item.hint) for item in listed]
+        about_nodes = [item.event.action for item in listed if item.event.resource == NODE]
+        if any(action & Action.ADD for action in about_nodes) and not any(
+            action & Action.NODE_TAINT for action in about_nodes
+        ):
+            # kube-scheduler lets a changed taint wake whoever waits for new nodes.
+            registered.append((ClusterEvent(NODE, Action.NODE_TAINT), plugin.name, None))
+    return registered
+
+
+def _rejecting(framework: Framework) -> list[EnqueueExtensions]:
+    """The plugins that can reject a pod, each once."""
+    plugins = {plugin.name: plugin for point in REJECTING_POINTS for plugin in framework.plugins(point)}
+    return list(plugins.values())

@@ -1,0 +1,309 @@
+"""The scheduling queue: which pod is tried next, and which must wait for time to pass or for something to happen."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kschedweb.engine.cluster import ClusterObjects
+from kschedweb.engine.framework.events import (
+    FORCE_ACTIVATE,
+    UNSCHEDULABLE_TIMEOUT,
+    UNSCHEDULED_POD_UPDATE,
+    Change,
+    ClusterEvent,
+    pod_changes,
+)
+from kschedweb.engine.framework.runtime import Framework
+from kschedweb.engine.nominator import Nominator
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.queue.backoff import BackoffQueue
+from kschedweb.engine.queue.heap import Heap
+from kschedweb.engine.queue.hints import Hints, Strategy
+from kschedweb.engine.queue.pods import Pool, QueuedPod
+
+FLUSH_PERIOD = 30.0  # seconds between two looks for pods that have waited for long
+FLUSH_AGE = 5 * 60.0  # seconds after which a pod is tried again although nothing happened
+INITIAL_BACKOFF, LONGEST_BACKOFF = 1.0, 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds. ``start`` is when the queue began to run: it looks for old pods each ``FLUSH_PERIOD`` from then."""
+
+    initial_backoff: float = INITIAL_BACKOFF
+    longest_backoff: float = LONGEST_BACKOFF
+    flush_age: float = FLUSH_AGE
+    start: float = 0.0
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any], start: float = 0.0) -> Timing:
+        """As a KubeSchedulerConfiguration says."""
+        return cls(
+            document.get("podInitialBackoffSeconds", INITIAL_BACKOFF),
+            document.get("podMaxBackoffSeconds", LONGEST_BACKOFF),
+            start=start,
+        )
+
+
+class SchedulingQueue:
+    """Pods to be scheduled by the profiles ``frameworks`` (by scheduler name; the first one's QueueSort counts).
+
+    A pod is active (to be tried next), backing off, unschedulable, gated (among the unschedulable) or in flight
+    (taken by ``pop`` and not yet ``done``). Times are seconds on any clock that does not go back. ``cluster`` is
+    what hints read of other objects.
+    """
+
+    def __init__(
+        self,
+        frameworks: Mapping[str, Framework],
+        cluster: ClusterObjects,
+        timing: Timing | None = None,
+        *,
+        extenders: bool = False,
+    ) -> None:
+        self._frameworks = frameworks
+        self._timing = timing or Timing()
+        self._hints = Hints(frameworks, extenders=extenders)
+        self.cluster = cluster
+        self.nominator = Nominator()
+        sort = next(iter(frameworks.values())).plugins("queueSort")[0]
+
+        def less(one: QueuedPod, other: QueuedPod) -> bool:
+            return bool(sort.less(one.pod, one.queued, other.pod, other.queued))
+
+        self.active: Heap[QueuedPod] = Heap(less)
+        self.backoff = BackoffQueue(self._timing.initial_backoff, self._timing.longest_backoff, less)
+        self.unschedulable = Pool()
+        self.in_flight: dict[str, QueuedPod] = {}  # by uid, in the order in which they were taken
+        self._since: dict[str, int] = {}  # uid -> the number of the first event that came after it was taken
+        self._events: deque[tuple[int, ClusterEvent, Change]] = deque()
+        self._counted = 0
+        self._looked = 0  # the last period in which old pods were looked for
+
+    # Pods come, change and go.
+
+    def add(self, pod: Pod, now: float) -> None:
+        """A new pod without a node."""
+        self._to_active(QueuedPod(pod, now), now, nominate=True)
+
+    def update(self, old: Pod, new: Pod, now: float) -> None:
+        """The object of a pod without a node changed: this may open its gates, or let it be tried again."""
+        events = pod_changes(old, new)
+        if (flying := self.in_flight.get(new.uid)) is not None:
+            flying.pod = new
+            for event in events:
+                self._remember(event, old, new)
+            return
+        if (queued := self.active.get(old.key)) is not None:
+            queued.pod = new
+            self.active.add(old.key, queued)
+            self.nominator.update(old, new)
+        elif self.backoff.update(old.key, new) is not None:
+            self.nominator.update(old, new)
+        elif (queued := self.unschedulable.get(old.key)) is not None:
+            queued.pod = new
+            self.nominator.update(old, new)
+            for event in events:
+                strategy = self._hints.strategy(queued, event, Change(old, new, self.cluster))
+                if self._requeue(queued, strategy, now, nominate=event == UNSCHEDULED_POD_UPDATE):
+                    break
+        else:
+            self._to_active(QueuedPod(new, now), now, nominate=True)
+
+    def delete(self, pod: Pod) -> None:
+        """The pod is gone, or has a node: it need not be scheduled any more. One in flight stays until ``done``."""
+        self.nominator.remove(pod.key)
+        for part in (self.active, self.backoff, self.unschedulable):
+            if part.remove(pod.key) is not None:
+                return
+
+    # Pods are tried.
+
+    def pop(self) -> QueuedPod | None:
+        """The pod to be tried next, now in flight; ``None`` where there is none.
+
+        Where no pod is active, one that is backing off (not after an error) is taken early.
+        """
+        while True:
+            queued = self.active.pop()
+            if queued is None:
+                queued = self.backoff.pop_early()
+            if queued is None:
+                return None
+            queued.attempts += 1
+            if queued.pod.uid not in self.in_flight:
+                self.in_flight[queued.pod.uid] = queued
+                self._since[queued.pod.uid] = self._counted
+                return queued
+
+    def done(self, uid: str) -> None:
+        """The pod needs no events any more: it was handled, or is beyond the point where it could be rejected."""
+        if self.in_flight.pop(uid, None) is None:
+            return
+        del self._since[uid]
+        oldest = next(iter(self._since.values()), self._counted)
+        while self._events and self._events[0][0] < oldest:
+            self._events.popleft()
+
+    def put_back(
+        self,
+        queued: QueuedPod,
+        now: float,
+        rejected_by: Iterable[str] = (),
+        pending: Iterable[str] = (),
+    ) -> None:
+        """A pod in flight was not scheduled: ``rejected_by`` (and ``pending``) say by whom, nobody after an error.
+
+        It waits for something that may help it, or only for its backoff where that happened meanwhile.
+        """
+        try:
+            if any(queued.key in part for part in (self.active, self.backoff, self.unschedulable)):
+                return
+            queued.rejected_by, queued.pending = frozenset(rejected_by), frozenset(pending)
+            if queued.rejectors:
+                queued.unschedulable += 1
+                queued.errors = 0
+            else:
+                queued.errors += 1
+            queued.queued, queued.expires, queued.flushed = now, None, False
+            self._requeue(queued, self._meanwhile(queued), now)
+        finally:
+            self.done(queued.pod.uid)
+
+    def _meanwhile(self, queued: QueuedPod) -> Strategy:
+        """What the events mean for the pod that came while it was in flight."""
+        since = self._since.get(queued.pod.uid)
+        if not queued.rejectors or since is None:
+            return Strategy.AFTER_BACKOFF
+        found = Strategy.SKIP
+        for number, event, change in self._events:
+            if number < since:
+                continue
+            strategy = self._hints.strategy(queued, event, change)
+            if strategy is Strategy.IMMEDIATELY or (strategy is not Strategy.SKIP and not queued.pending):
+                return strategy
+            if strategy is not Strategy.SKIP:
+                found = strategy
+        return found
+
+    # Things happen, and time passes.
+
+    def move(
+        self,
+        event: ClusterEvent,
+        old: Any,
+        new: Any,
+        now: float,
+        only: Callable[[Pod], bool] | None = None,
+    ) -> None:
+        """Something happened in the cluster: wake the pods (of those ``only`` says) that it may help."""
+        if not self._hints.of_interest(event):
+            return
+        candidates = []
+        for scheduler, rejectors, members in self.unschedulable.groups():
+            concerned = (
+                event.wildcard or not rejectors or not rejectors.isdisjoint(self._hints.concerned(scheduler, event))
+            )
+            if concerned or scheduler not in self._frameworks:
+                candidates += [queued for queued in members if only is None or only(queued.pod)]
+        self._wake(candidates, event, old, new, now)
+
+    def _wake(self, candidates: Iterable[QueuedPod], event: ClusterEvent, old: Any, new: Any, now: float) -> None:
+        change = Change(old, new, self.cluster)
+        for queued in candidates:
+            if queued.gating and not self._hints.opens_gate(queued.gating, event):
+                continue
+            strategy = self._hints.strategy(queued, event, change)
+            if strategy is not Strategy.SKIP:
+                self.unschedulable.remove(queued.key)
+                self._requeue(queued, strategy, now)
+        if self.in_flight:
+            self._remember(event, old, new)
+
+    def activate(self, pods: Iterable[Pod], now: float) -> None:
+        """Try these pods again at once, whatever they wait for; one in flight, when it comes back."""
+        for pod in pods:
+            if (queued := self.unschedulable.get(pod.key)) is not None:
+                self._to_active(queued, now)
+            elif (queued := self.backoff.remove(pod.key)) is not None:
+                self._to_active(queued, now, checked=True)
+            elif pod.uid in self.in_flight:
+                self._remember(FORCE_ACTIVATE, None, pod)
+
+    def flush(self, now: float) -> None:
+        """What time brings about by itself: backoff ends, and each 30 seconds old pods are tried again."""
+        for queued in self.backoff.pop_completed(now):
+            self._to_active(queued, now, checked=True)
+        if (period := self._period(now)) > self._looked:
+            self._looked = period
+            old = [queued for queued in self.unschedulable if now - queued.queued > self._timing.flush_age]
+            for queued in old:
+                queued.flushed = True
+            if old:
+                self._wake(old, UNSCHEDULABLE_TIMEOUT, None, None, now)
+
+    def next_flush(self, now: float) -> float | None:
+        """When, after ``now``, ``flush`` must be called next; ``None`` while time alone changes nothing."""
+        times = []
+        if (completion := self.backoff.next_completion()) is not None:
+            times.append(completion if completion > now else math.floor(now) + 1.0)
+        if len(self.unschedulable):
+            times.append(self._timing.start + (self._period(now) + 1) * FLUSH_PERIOD)
+        return min(times, default=None)
+
+    def _period(self, now: float) -> int:
+        return math.floor((now - self._timing.start) / FLUSH_PERIOD)
+
+    # Moves between the parts.
+
+    def _requeue(self, queued: QueuedPod, strategy: Strategy, now: float, *, nominate: bool = False) -> bool:
+        """Put a pod that is nowhere, or unschedulable, where ``strategy`` says; whether it is to be tried again."""
+        if strategy is Strategy.SKIP:
+            self.unschedulable.add(queued)
+            return False
+        if strategy is Strategy.AFTER_BACKOFF and self.backoff.backing_off(queued, now):
+            return self._to_backoff(queued)
+        return self._to_active(queued, now, nominate=nominate)
+
+    def _to_active(self, queued: QueuedPod, now: float, *, checked: bool = False, nominate: bool = False) -> bool:
+        """Let the pod be tried, unless a PreEnqueue plugin (not asked again where ``checked``) keeps it out."""
+        if not checked and not self._passes_gates(queued):
+            if queued.key not in self.active and queued.key not in self.backoff:
+                self.unschedulable.add(queued)
+            return False
+        if queued.first_attempt is None:
+            queued.first_attempt = now
+        self.unschedulable.remove(queued.key)
+        self.backoff.remove(queued.key)
+        self.active.add(queued.key, queued)
+        if nominate:
+            self.nominator.add(queued.pod, queued.pod.nominated_node)
+        return True
+
+    def _to_backoff(self, queued: QueuedPod) -> bool:
+        if not self._passes_gates(queued):
+            self.unschedulable.add(queued)
+            return False
+        self.unschedulable.remove(queued.key)
+        self.backoff.add(queued)
+        return True
+
+    def _passes_gates(self, queued: QueuedPod) -> bool:
+        """Ask the PreEnqueue plugins, first of all the one that kept the pod out so far."""
+        framework = self._frameworks.get(queued.pod.scheduler_name)
+        plugins = framework.plugins("preEnqueue") if framework is not None else []
+        for plugin in sorted(plugins, key=lambda one: one.name != queued.gating):
+            if not plugin.pre_enqueue(queued.pod).ok:
+                queued.rejected_by |= {plugin.name}
+                queued.gating = plugin.name
+                return False
+        queued.gating = ""
+        return True
+
+    def _remember(self, event: ClusterEvent, old: Any, new: Any) -> None:
+        self._events.append((self._counted, event, Change(old, new, self.cluster)))
+        self._counted += 1

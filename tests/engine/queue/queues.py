@@ -1,0 +1,48 @@
+"""Short ways to a scheduling queue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine import Pod
+from kschedweb.engine.cluster import ClusterObjects
+from kschedweb.engine.config import load
+from kschedweb.engine.framework.runtime import Factory, Framework
+from kschedweb.engine.plugins import registry
+from kschedweb.engine.queue import QueuedPod, SchedulingQueue, Timing
+from tests.engine.builders import CONFIGURATION, pod
+
+FIT = "NodeResourcesFit"
+
+
+def frameworks(more: dict[str, Factory] | None = None, **profile: Any) -> dict[str, Framework]:
+    """The one profile's framework; ``more`` are plugins beside the in-tree ones."""
+    document = {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", **profile}]}
+    loaded = load(document)
+    assert loaded.configuration is not None, loaded.errors
+    return {one.scheduler_name: Framework(one, {**registry(), **(more or {})}) for one in loaded.configuration.profiles}
+
+
+def queue(timing: Timing | None = None, cluster: ClusterObjects | None = None, **profile: Any) -> SchedulingQueue:
+    return SchedulingQueue(frameworks(**profile), cluster or ClusterObjects(), timing)
+
+
+def waiting(name: str, **fields: Any) -> Pod:
+    return Pod.read(pod(name, **fields))
+
+
+def popped(waiting_in: SchedulingQueue) -> QueuedPod:
+    """The next pod, which must be there."""
+    queued = waiting_in.pop()
+    assert queued is not None
+    return queued
+
+
+def rejected(waiting_in: SchedulingQueue, pod_or_name: Pod | str, now: float = 0.0, by: str = FIT) -> QueuedPod:
+    """A pod that came, was tried and was rejected, all at ``now``."""
+    one = waiting(pod_or_name) if isinstance(pod_or_name, str) else pod_or_name
+    waiting_in.add(one, now)
+    queued = popped(waiting_in)
+    assert queued.key == one.key
+    waiting_in.put_back(queued, now, {by})
+    return queued
