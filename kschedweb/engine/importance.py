@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from kschedweb.engine.gosort import sort_slice
 from kschedweb.engine.objects.access import mapping
 from kschedweb.engine.objects.pod import Pod
 
@@ -11,21 +12,18 @@ NOT_STARTED = float("inf")  # what has not started yet counts as started now
 
 
 def by_importance(pods: list[Pod]) -> list[Pod]:
-    """Higher priority first, then those that have run longer.
-
-    Of pods that have not started the later one comes first: kube-scheduler takes the time anew for each comparison,
-    so that the one it looks at first seems to have started earlier, and its sort of short lists goes by insertion.
-    """
-    ordered: list[Pod] = []
-    for pod in pods:
-        place = len(ordered)
-        while place and more_important(pod, ordered[place - 1]):
-            place -= 1
-        ordered.insert(place, pod)
+    """Higher priority first, then those that have run longer; ties as kube-scheduler's sort leaves them."""
+    ordered = list(pods)
+    sort_slice(ordered, more_important)
     return ordered
 
 
 def more_important(one: Pod, other: Pod) -> bool:
+    """Whether ``one`` is to stay rather than ``other``.
+
+    Of two that have not started it is the first one, whichever that is: kube-scheduler takes the time anew for each,
+    so that the one it looks at first seems to have started earlier.
+    """
     if one.priority != other.priority:
         return one.priority > other.priority
     start, other_start = started(one), started(other)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kschedweb.engine.disruption import budgets, split
@@ -49,15 +49,20 @@ class Preemption:
 
 
 def select(candidates: list[Candidate]) -> Candidate:
-    """The candidate that disturbs least: one rule after the other, until a single one is left."""
-    rules: tuple[Callable[[Candidate], float], ...] = (
-        lambda candidate: candidate.violations,
-        lambda candidate: candidate.victims[0].priority,
-        lambda candidate: sum(victim.priority + 2**31 for victim in candidate.victims),
-        lambda candidate: len(candidate.victims),
-        lambda candidate: -earliest_start(candidate.victims),
+    """The candidate that disturbs least."""
+    return min(candidates, key=disturbance)
+
+
+def disturbance(candidate: Candidate) -> tuple[float, ...]:
+    """How much evicting the victims disturbs: one rule after the other, until a single candidate is left."""
+    victims = candidate.victims
+    return (
+        candidate.violations,
+        victims[0].priority,
+        sum(victim.priority + 2**31 for victim in victims),
+        len(victims),
+        -earliest_start(victims),
     )
-    return min(candidates, key=lambda candidate: tuple(rule(candidate) for rule in rules))
 
 
 class Search:
