@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedweb.engine.objects.access import Json, objects, text
+from kschedweb.engine.objects.access import Json, integer, objects, text
 
+EXISTS = "Exists"
+NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 NO_SCHEDULE = "NoSchedule"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
 NO_EXECUTE = "NoExecute"
@@ -23,10 +25,13 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
+    """``seconds`` is for how long a NoExecute taint is tolerated, ``None`` for ever; the scheduler does not ask."""
+
     key: str = ""
     operator: str = ""
     value: str = ""
     effect: str = ""
+    seconds: int | None = None
 
     def tolerates(self, taint: Taint) -> bool:
         if self.effect and self.effect != taint.effect:
@@ -36,7 +41,7 @@ class Toleration:
         if self.operator in ("", "Equal"):
             return self.value == taint.value
         # Gt and Lt need the feature gate TaintTolerationComparisonOperators, which is off in 1.36.
-        return self.operator == "Exists"
+        return self.operator == EXISTS
 
 
 def tolerated(taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
@@ -52,6 +57,16 @@ def read_taints(raw: Json, key: str, path: str = "") -> tuple[Taint, ...]:
 
 def read_tolerations(raw: Json, key: str, path: str = "") -> tuple[Toleration, ...]:
     return tuple(
-        Toleration(*(text(item, field, path) for field in ("key", "operator", "value", "effect")))
+        Toleration(
+            text(item, "key", path),
+            text(item, "operator", path),
+            text(item, "value", path),
+            text(item, "effect", path),
+            _seconds(item, path),
+        )
         for item in objects(raw, key, path)
     )
+
+
+def _seconds(raw: Json, path: str) -> int | None:
+    return None if raw.get("tolerationSeconds") is None else integer(raw, "tolerationSeconds", path=path)

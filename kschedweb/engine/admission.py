@@ -1,0 +1,167 @@
+"""What the API server's admission makes of a pod before the scheduler sees it.
+
+Priority, overhead, node selector and tolerations come from the pod's classes, and default tolerations for nodes in
+trouble. Pods are raw JSON here: what comes out is what the API server would store.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine.cluster import ClusterObjects
+from kschedweb.engine.objects.access import (
+    Json,
+    ObjectError,
+    boolean,
+    integer,
+    mapping,
+    objects,
+    reference,
+    string_map,
+    text,
+)
+from kschedweb.engine.objects.quantity import read_list
+from kschedweb.engine.objects.taints import EXISTS, NO_EXECUTE, NOT_READY, UNREACHABLE
+
+SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
+TOLERATION_SECONDS = 300
+
+
+class AdmissionError(ObjectError):
+    """A pod that the API server would not take in; the text names the pod and says why."""
+
+
+def admit(raw: Json, cluster: ClusterObjects) -> Json:
+    """The pod ``raw`` as the API server stores it, given the classes in ``cluster``; ``raw`` stays as it is.
+
+    Raises AdmissionError where the pod is refused, ObjectError where it or a class cannot be understood.
+    """
+    spec = dict(mapping(raw, "spec"))
+    try:
+        _set_priority(spec, cluster)
+        _add_default_tolerations(spec)
+        _apply_runtime_class(spec, cluster)
+    except AdmissionError as problem:
+        raise AdmissionError(f"{reference(raw)}: {problem}") from None
+    return {**raw, "spec": spec}
+
+
+def _set_priority(spec: Json, cluster: ClusterObjects) -> None:
+    name, value, policy = _priority_class(text(spec, "priorityClassName", "spec."), cluster)
+    given = spec.get("priority")
+    if given is not None and integer(spec, "priority", path="spec.") != value:
+        raise AdmissionError(
+            f"the integer value of priority ({given}) must not be provided in pod spec; priority admission controller "
+            f"computed {value} from the given PriorityClass name"
+        )
+    given = spec.get("preemptionPolicy")
+    if given is not None and given != policy:
+        raise AdmissionError(
+            f"the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission "
+            f"controller computed {policy} from the given PriorityClass name"
+        )
+    if name:
+        spec["priorityClassName"] = name
+    spec.update(priority=value, preemptionPolicy=policy)
+
+
+def _priority_class(name: str, cluster: ClusterObjects) -> tuple[str, int, str]:
+    """(name, priority, preemption policy) of the class named, else of the default one, else of none."""
+    if not name:
+        defaults = [raw for raw in cluster.all("PriorityClass") if boolean(raw, "globalDefault")]
+        if not defaults:
+            return "", 0, PREEMPT_LOWER_PRIORITY
+        raw = min(defaults, key=lambda one: integer(one, "value"))
+        name = text(mapping(raw, "metadata"), "name", "metadata.")
+    else:
+        found = cluster.get("PriorityClass", "", name)
+        if found is None and name in SYSTEM_CLASSES:
+            return name, SYSTEM_CLASSES[name], PREEMPT_LOWER_PRIORITY
+        if found is None:
+            raise AdmissionError(f"no PriorityClass with name {name} was found")
+        raw = found
+    return name, integer(raw, "value"), text(raw, "preemptionPolicy") or PREEMPT_LOWER_PRIORITY
+
+
+def _add_default_tolerations(spec: Json) -> None:
+    tolerations = list(objects(spec, "tolerations", "spec."))
+    for key in (NOT_READY, UNREACHABLE):
+        if not any(
+            text(one, "key") in ("", key) and text(one, "effect") in ("", NO_EXECUTE)
+            for one in objects(spec, "tolerations", "spec.")
+        ):
+            tolerations.append(
+                {"key": key, "operator": EXISTS, "effect": NO_EXECUTE, "tolerationSeconds": TOLERATION_SECONDS}
+            )
+    spec["tolerations"] = tolerations
+
+
+def _apply_runtime_class(spec: Json, cluster: ClusterObjects) -> None:
+    name = spec.get("runtimeClassName")
+    raw: Json | None = None
+    if name is not None:
+        raw = cluster.get("RuntimeClass", "", text(spec, "runtimeClassName", "spec."))
+        if raw is None:
+            raise AdmissionError(f'pod rejected: RuntimeClass "{name}" not found')
+    _set_overhead(spec, raw)
+    scheduling = None if raw is None else raw.get("scheduling")
+    if raw is None or scheduling is None:
+        return
+    wanted = string_map(mapping(raw, "scheduling"), "nodeSelector", "scheduling.")
+    selector = dict(string_map(spec, "nodeSelector", "spec."))
+    for key, value in sorted(wanted.items()):
+        if selector.get(key, value) != value:
+            raise AdmissionError(
+                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                f"pod.spec.nodeSelector[{key}] = {selector[key]}"
+            )
+        selector[key] = value
+    if selector:
+        spec["nodeSelector"] = selector
+    more = objects(mapping(raw, "scheduling"), "tolerations", "scheduling.")
+    spec["tolerations"] = merge_tolerations([*objects(spec, "tolerations", "spec."), *more])
+
+
+def _set_overhead(spec: Json, runtime_class: Json | None) -> None:
+    given = read_list(spec, "overhead", "spec.")
+    if runtime_class is None or runtime_class.get("overhead") is None:
+        if spec.get("overhead") is not None:
+            raise AdmissionError("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+        return
+    overhead = mapping(runtime_class, "overhead")
+    if given and given != read_list(overhead, "podFixed", "overhead."):
+        raise AdmissionError("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+    spec["overhead"] = mapping(overhead, "podFixed", "overhead.")
+
+
+def merge_tolerations(tolerations: list[Json]) -> list[Json]:
+    """The tolerations without those that another one makes redundant; of equal ones the first stays."""
+    merged: list[Json] = []
+    for position, one in enumerate(tolerations):
+        later = (other for other in tolerations[position + 1 :] if _parts(other) != _parts(one))
+        if not any(_includes(other, one) for other in merged) and not any(_includes(other, one) for other in later):
+            merged.append(one)
+    return merged
+
+
+def _parts(toleration: Json) -> tuple[Any, ...]:
+    fields = (text(toleration, field) for field in ("key", "operator", "value", "effect"))
+    return (*fields, toleration.get("tolerationSeconds"))
+
+
+def _includes(larger: Json, smaller: Json) -> bool:
+    """Whether ``larger`` tolerates all that ``smaller`` does, by the API server's rules."""
+    key, operator, value, effect, seconds = _parts(larger)
+    own_key, own_operator, own_value, own_effect, own_seconds = _parts(smaller)
+    if _parts(larger) == _parts(smaller):
+        return True
+    if own_key != key and (key or operator != EXISTS):
+        return False
+    if effect not in ("", own_effect):
+        return False
+    if effect == NO_EXECUTE and seconds is not None and (own_seconds is None or own_seconds > seconds):
+        return False
+    if operator in ("Equal", ""):
+        return bool(own_operator == "Equal" and own_value == value)
+    return bool(operator == EXISTS)
