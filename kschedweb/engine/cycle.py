@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kschedweb.engine.binding import Binding
 from kschedweb.engine.columns import Ints
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.framework.diagnosis import Diagnosis, first_rejection
@@ -16,7 +17,7 @@ from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanati
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle, PostFilterResult
 from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
-from kschedweb.engine.framework.status import Code, CycleError, Status, fit_error, unschedulable
+from kschedweb.engine.framework.status import Code, CycleError
 from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins import registry as in_tree
@@ -91,6 +92,11 @@ class Scheduler:
         waiting = (pod for pod in snapshot.pending if pod.scheduler_name in self._frameworks)
         self.nominator = Nominator.of(waiting) if nominator is None else nominator
         self._start = 0  # where the search for feasible nodes begins; shared by all profiles
+
+    @property
+    def frameworks(self) -> Mapping[str, Framework]:
+        """The profiles' frameworks by scheduler name, in the order of the configuration."""
+        return self._frameworks
 
     def framework(self, pod: Pod) -> Framework:
         """The framework that schedules ``pod``; raises CycleError where no profile has its scheduler name."""
@@ -168,13 +174,18 @@ class Scheduler:
         Where there is none, ``post_filter`` says what could be done, and ``preempt`` has it done: the victims are
         evicted at once and the pod is tried again.
         """
+        found = self.find(pod, preempt=preempt, post_filter=post_filter)
+        return self._settle(pod, found) if found.node else found
+
+    def find(self, pod: Pod, *, preempt: bool = False, post_filter: bool = False) -> Placement:
+        """As ``schedule_one``, but the pod is not put on the node found: ``binding`` does that."""
         try:
             found = self._place(pod)
             if isinstance(found, Unplaced):
                 found = self._make_room(found, preempt, post_filter)
         except CycleError as error:
             return Placement(pod.key, message=str(error))
-        return self._settle(pod, found) if found.node else found
+        return found
 
     def _make_room(self, failed: Unplaced, preempt: bool, post_filter: bool) -> Placement:
         pod = failed.cycle.pod
@@ -194,32 +205,16 @@ class Scheduler:
         return placement if isinstance(again, Unplaced) else replace(again, victims=victims)
 
     def _settle(self, pod: Pod, placement: Placement) -> Placement:
-        """Assume the pod on its node, then reserve, permit and bind; whoever refuses takes it off again."""
-        framework, node = self.framework(pod), placement.node
-        cycle = Cycle(self.snapshot, pod)
-        self.bind(pod, node)
-        try:
-            refused = framework.reserve(cycle, node)
-            if refused.ok:
-                refused = self._permit(framework, cycle, node)
-            if refused.ok:
-                framework.bind(cycle, node)
-                return placement
-            message = fit_error(1, ((reason, 1) for reason in refused.reasons))
-        except CycleError as error:
-            message = str(error)
-        framework.unreserve(cycle, node)
-        self.snapshot.remove_pod(pod.key)
-        return Placement(pod.key, message=message)
+        """Bind the pod at once, or say who refused; nobody is here to allow what Permit lets wait."""
+        binding = self.binding(pod, placement.node)
+        refusal = binding.begin()
+        if refusal is None:
+            refusal = binding.time_out() if binding.waits else binding.finish()
+        return placement if refusal is None else Placement(pod.key, message=refusal.message)
 
-    @staticmethod
-    def _permit(framework: Framework, cycle: Cycle, node: str) -> Status:
-        status, waits = framework.permit(cycle, node)
-        if not waits:
-            return status
-        # Nobody is here to allow it: the plugin whose time is up first rejects the pod.
-        plugin, seconds = min(waits.items(), key=lambda item: item[1])
-        return unschedulable(f"rejected due to timeout after waiting {duration(seconds)} at plugin {plugin}")
+    def binding(self, pod: Pod, node: str) -> Binding:
+        """The way of ``pod`` to ``node``, to be gone step by step."""
+        return Binding(self.framework(pod), Cycle(self.snapshot, pod), node)
 
     def _place(self, pod: Pod) -> Placement | Unplaced:
         framework, snapshot = self.framework(pod), self.snapshot
@@ -356,15 +351,3 @@ def _heap_root(totals: Ints) -> int:
         left = 2 * node + 1
         node = left if leads_to_best[left] else left + 1
     return node
-
-
-def duration(seconds: float) -> str:
-    """Seconds as Go writes a duration: 500ms, 10s, 1m30s, 15m0s, 1h0m0s."""
-    if 0 < seconds < 1:
-        return f"{seconds * 1000:g}ms"
-    whole = int(seconds)
-    hours, minutes = whole // 3600, whole // 60 % 60
-    text = f"{seconds - whole // 60 * 60:g}s"
-    if hours:
-        return f"{hours}h{minutes}m{text}"
-    return f"{minutes}m{text}" if minutes else text

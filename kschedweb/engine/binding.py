@@ -1,0 +1,103 @@
+"""One pod's way from the node found for it to being bound: Reserve, Permit with its waits, PreBind, Bind, PostBind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.runtime import Framework
+from kschedweb.engine.framework.status import CycleError, Status, fit_error, unschedulable
+
+PREEMPTED = "preempted"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a pod that had found a node is not bound; ``rejected_by`` is empty where something failed."""
+
+    message: str
+    rejected_by: frozenset[str] = frozenset()
+
+    @classmethod
+    def by(cls, status: Status) -> Refusal:
+        """As kube-scheduler words it: for the one node found, the plugin's reasons."""
+        return cls(fit_error(1, ((reason, 1) for reason in status.reasons)), frozenset({status.plugin}))
+
+
+@dataclass(slots=True)
+class Binding:
+    """The pod of ``cycle`` on its way to ``node``. Times are seconds.
+
+    Whoever refuses takes the pod off the node again: what Reserve claimed is given back. ``waits`` holds, for each
+    plugin at whose Permit the pod waits, when its time is up and for how long it was to wait.
+    """
+
+    framework: Framework
+    cycle: Cycle
+    node: str
+    waits: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def begin(self, now: float = 0.0) -> Refusal | None:
+        """Assume the pod on its node, then Reserve and Permit; ``None`` where it may go on, or must wait."""
+        snapshot = self.cycle.snapshot
+        snapshot.add_pod(self.cycle.pod.on(self.node), snapshot.index[self.node])
+        try:
+            status = self.framework.reserve(self.cycle, self.node)
+            seconds: dict[str, float] = {}
+            if status.ok:
+                status, seconds = self.framework.permit(self.cycle, self.node)
+        except CycleError as error:
+            return self._refused(Refusal(str(error)))
+        if seconds:
+            self.waits = {plugin: (now + wait, wait) for plugin, wait in seconds.items()}
+            return None
+        return None if status.ok else self._refused(Refusal.by(status))
+
+    @property
+    def deadline(self) -> float | None:
+        """When the pod's time is up, ``None`` where it need not wait."""
+        return min((due for due, _ in self.waits.values()), default=None)
+
+    def allow(self, plugin: str) -> bool:
+        """``plugin`` lets the pod go on; whether all of them have."""
+        self.waits.pop(plugin, None)
+        return not self.waits
+
+    def reject(self, plugin: str, reason: str) -> Refusal:
+        """``plugin`` does not let the pod go on."""
+        return self._refused(Refusal.by(unschedulable(reason).by(plugin)))
+
+    def preempt(self) -> Refusal:
+        """The pod must give way while it waits: it comes back as after an error."""
+        return self._refused(Refusal(PREEMPTED))
+
+    def time_out(self) -> Refusal:
+        """The plugin whose time is up first rejects the pod."""
+        plugin, (_, seconds) = min(self.waits.items(), key=lambda item: item[1][0])
+        return self.reject(plugin, f"rejected due to timeout after waiting {duration(seconds)} at plugin {plugin}")
+
+    def finish(self) -> Refusal | None:
+        """PreBind, Bind and PostBind; what fails here is an error and no rejection."""
+        try:
+            self.framework.bind(self.cycle, self.node)
+        except CycleError as error:
+            return self._refused(Refusal(str(error)))
+        return None
+
+    def _refused(self, refusal: Refusal) -> Refusal:
+        self.waits = {}
+        self.framework.unreserve(self.cycle, self.node)
+        self.cycle.snapshot.remove_pod(self.cycle.pod.key)
+        return refusal
+
+
+def duration(seconds: float) -> str:
+    """Seconds as Go writes a duration: 500ms, 10s, 1m30s, 15m0s, 1h0m0s."""
+    if 0 < seconds < 1:
+        return f"{seconds * 1000:g}ms"
+    whole = int(seconds)
+    hours, minutes = whole // 3600, whole // 60 % 60
+    text = f"{seconds - whole // 60 * 60:g}s"
+    if hours:
+        return f"{hours}h{minutes}m{text}"
+    return f"{minutes}m{text}" if minutes else text
