@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kschedweb.engine.disruption import budgets, split
+from kschedweb.engine.extender import ExtenderError
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle, Handle
 from kschedweb.engine.framework.status import Code, CycleError, Status, error, fit_error, unresolvable
@@ -150,9 +151,10 @@ class Search:
                 break
             if not extender.preempts or not extender.interested(self._cycle.pod):
                 continue
+            victims = {candidate.node: (candidate.victims, candidate.violations) for candidate in left}
             try:
-                named = extender.preempt(self._cycle, {candidate.node: candidate for candidate in left})
-            except CycleError:
+                named = extender.preempt(self._cycle, victims)
+            except ExtenderError:
                 if extender.ignorable:
                     continue
                 raise

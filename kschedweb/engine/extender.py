@@ -1,0 +1,286 @@
+"""Extenders: HTTP services that have a say in where pods go, asked as kube-scheduler asks them.
+
+The engine opens no connection: whoever builds a scheduler may pass a function in that does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine import extender_json as wire
+from kschedweb.engine.columns import Ints, Mask
+from kschedweb.engine.config.golang import parse_duration, quote
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
+from kschedweb.engine.framework.status import CycleError, Status, unresolvable, unschedulable
+from kschedweb.engine.objects.access import Json, mapping, objects
+from kschedweb.engine.objects.pod import Pod
+
+NAME = "Extender"  # stands for extenders among the plugins that rejected a pod
+MAX_PRIORITY = 10
+OK = 200
+Post = Callable[[str, bytes, float], tuple[int, bytes]]  # (url, body, seconds) to (HTTP status, body)
+Victims = Mapping[str, tuple[Sequence[Pod], int]]  # node to (pods to evict, how many violate a budget)
+
+
+class TransportError(Exception):
+    """Raised by a ``Post`` where no answer came; the text says why."""
+
+
+class ExtenderError(CycleError):
+    """An extender failed: where it is ignorable, the cycle goes on without it."""
+
+
+class NotAskedError(CycleError):
+    """An extender is to be asked, and nothing here may ask it."""
+
+
+@dataclass(slots=True)
+class Passed:
+    """The nodes that extenders left, in their order.
+
+    ``bare`` holds the node objects that an extender sent back, aligned with ``rows``: kube-scheduler scores such nodes
+    as if no pod were on them. ``statuses`` is what was said of nodes, by name.
+    """
+
+    rows: NDArray[np.intp]
+    bare: list[Json] | None = None
+    statuses: dict[str, Status] = field(default_factory=dict)
+
+
+class Extender:
+    """One extender, by its configuration; without ``post`` it is known but cannot be asked."""
+
+    def __init__(self, configuration: Json, post: Post | None) -> None:
+        self.url: str = configuration.get("urlPrefix") or ""
+        self.ignorable = bool(configuration.get("ignorable"))
+        self._post = post
+        self._verbs = {kind: configuration.get(f"{kind}Verb") or "" for kind in VERBS}
+        self._weight = int(configuration.get("weight") or 0)
+        self._by_name = bool(configuration.get("nodeCacheCapable"))
+        self._managed = frozenset(item["name"] for item in configuration.get("managedResources") or ())
+        self._timeout = parse_duration(configuration.get("httpTimeout") or "5s") / 1e9
+
+    def does(self, kind: str) -> bool:
+        """Whether it has a verb of this kind: filter, prioritize, preempt or bind."""
+        return bool(self._verbs[kind])
+
+    @property
+    def preempts(self) -> bool:
+        return self.does("preempt")
+
+    def interested(self, pod: Pod) -> bool:
+        """Whether the pod asks for a resource that the extender manages; all do where it names none."""
+        if not self._managed:
+            return True
+        spec = mapping(pod.raw, "spec")
+        for container in [*objects(spec, "containers"), *objects(spec, "initContainers")]:
+            resources = mapping(container, "resources")
+            if not self._managed.isdisjoint([*mapping(resources, "requests"), *mapping(resources, "limits")]):
+                return True
+        return False
+
+    def filter(self, cycle: Cycle, nodes: Passed) -> Passed:
+        """The nodes that it lets pass. Raises CycleError."""
+        if not self.does("filter"):
+            return Passed(nodes.rows, nodes.bare)
+        result = self._ask("filter", self._arguments(cycle, nodes), wire.FILTER_RESULT)
+        if result["Error"]:
+            raise ExtenderError(result["Error"])
+        passed = self._passed(cycle, nodes, result)
+        for name, reason in (result["FailedNodes"] or {}).items():
+            passed.statuses[name] = unschedulable(reason or "")
+        for name, reason in (result["FailedAndUnresolvableNodes"] or {}).items():
+            passed.statuses[name] = unresolvable(reason or "")
+        return passed
+
+    def _passed(self, cycle: Cycle, nodes: Passed, result: Json) -> Passed:
+        index = cycle.snapshot.index
+        if self._by_name and result["NodeNames"] is not None:
+            places: dict[Any, int] = {cycle.snapshot.names[row]: place for place, row in enumerate(nodes.rows.tolist())}
+            kept: list[int] = []
+            for name in result["NodeNames"]:
+                if (place := places.get(name)) is None:
+                    raise ExtenderError(
+                        f"extender {quote(self.url)} claims a filtered node {quote(name or '')} "
+                        "which is not found in the input node list"
+                    )
+                kept.append(place)
+            bare = None if nodes.bare is None else [nodes.bare[place] for place in kept]
+            return Passed(nodes.rows[kept], bare)
+        sent = [] if result["Nodes"] is None else result["Nodes"]["items"] or []
+        names = [str(mapping(raw or {}, "metadata").get("name")) for raw in sent]
+        for name in names:
+            if name not in index:
+                raise CycleError(f"extender {quote(self.url)} returned a node {quote(name)} that does not exist")
+        return Passed(np.array([index[name] for name in names], dtype=np.intp), sent)
+
+    def prioritize(self, cycle: Cycle, nodes: Passed) -> tuple[dict[str, int], int]:
+        """(score by node name, weight of the scores). Raises CycleError."""
+        if not self.does("prioritize"):
+            return {cycle.snapshot.names[row]: 0 for row in nodes.rows.tolist()}, 0
+        answer = self._ask("prioritize", self._arguments(cycle, nodes), wire.PRIORITIES)
+        scores: dict[str, int] = {}
+        for item in answer or ():
+            host: str = (item or {}).get("Host") or ""
+            scores[host] = scores.get(host, 0) + ((item or {}).get("Score") or 0)
+        return scores, self._weight
+
+    def preempt(self, cycle: Cycle, victims: Victims) -> dict[str, tuple[tuple[Pod, ...], int]]:
+        """The nodes and victims that it agrees with. Raises CycleError."""
+        arguments: Json = {"Pod": cycle.pod.raw, "NodeNameToVictims": None, "NodeNameToMetaVictims": None}
+        if self._by_name:
+            arguments["NodeNameToMetaVictims"] = {
+                node: {"Pods": [{"UID": pod.uid} for pod in pods], "NumPDBViolations": violations}
+                for node, (pods, violations) in victims.items()
+            }
+        else:
+            arguments["NodeNameToVictims"] = {
+                node: {"Pods": [pod.raw for pod in pods], "NumPDBViolations": violations}
+                for node, (pods, violations) in victims.items()
+            }
+        answer = self._ask("preempt", arguments, wire.PREEMPTION_RESULT)
+        return {
+            node: (self._found(cycle, node, named or {}), (named or {}).get("NumPDBViolations") or 0)
+            for node, named in (answer["NodeNameToMetaVictims"] or {}).items()
+        }
+
+    def _found(self, cycle: Cycle, node: str, named: Json) -> tuple[Pod, ...]:
+        row = cycle.snapshot.index.get(node)
+        if row is None:
+            raise ExtenderError(f"nodeinfo not found for node name {quote(node)}")
+        there = {pod.uid: pod for pod in cycle.snapshot.pods.on(row)}
+        found = []
+        for item in named.get("Pods") or ():
+            uid = (item or {}).get("UID") or ""
+            if uid not in there:
+                raise ExtenderError(
+                    f"extender: {self.url} claims to preempt pod (UID: &{{{uid}}}) on node: {node}, "
+                    "but the pod is not found on that node"
+                )
+            found.append(there[uid])
+        return tuple(found)
+
+    def bind(self, pod: Pod, node: str) -> None:
+        """Have it bind the pod. Raises CycleError."""
+        arguments = {"PodName": pod.name, "PodNamespace": pod.namespace, "PodUID": pod.uid, "Node": node}
+        result = self._ask("bind", arguments, wire.BINDING_RESULT)
+        if result["Error"]:
+            raise ExtenderError(result["Error"])
+
+    def _arguments(self, cycle: Cycle, nodes: Passed) -> Json:
+        arguments: Json = {"Pod": cycle.pod.raw, "Nodes": None, "NodeNames": None}
+        rows = nodes.rows.tolist()
+        if self._by_name:
+            arguments["NodeNames"] = [cycle.snapshot.names[row] for row in rows]
+        else:
+            items = [cycle.snapshot.nodes[row].raw for row in rows] if nodes.bare is None else nodes.bare
+            arguments["Nodes"] = {"metadata": {}, "items": items}
+        return arguments
+
+    def _ask(self, kind: str, arguments: Json, answer: wire.Kind) -> Any:
+        verb = self._verbs[kind]
+        url = f"{self.url.rstrip('/')}/{verb}"
+        if self._post is None:
+            raise NotAskedError(f"outside the simulation: extender {url} is to be asked")
+        try:
+            status, body = self._post(url, json.dumps(arguments).encode(), self._timeout)
+            if status != OK:
+                raise ExtenderError(f"failed {verb} with extender at URL {url}, code {status}")
+            result = wire.read(body, answer)
+        except TransportError as error:
+            raise ExtenderError(f"Post {quote(url)}: {error}") from None
+        except wire.UnreadableError as error:
+            raise ExtenderError(str(error)) from None
+        return dict.fromkeys(answer.fields) if result is None and answer.fields else result
+
+
+VERBS = ("filter", "prioritize", "preempt", "bind")
+
+
+class Extenders(Sequence[Extender]):
+    """All extenders of a configuration in the order in which they are asked: those that may be ignored come last."""
+
+    def __init__(self, configurations: Iterable[Json] = (), post: Post | None = None) -> None:
+        known = [Extender(configuration, post) for configuration in configurations]
+        self._all = sorted(known, key=lambda extender: extender.ignorable)
+        self._asked = post is not None
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __getitem__(self, position: Any) -> Any:
+        return self._all[position]
+
+    def any(self, kind: str) -> bool:
+        """Whether one of them has a verb of this kind."""
+        return any(extender.does(kind) for extender in self._all)
+
+    def unasked(self, pod: Pod) -> list[str]:
+        """The addresses of those that would have a say about ``pod``, where nothing here may ask them."""
+        if self._asked:
+            return []
+        wanted = [one for one in self._all if one.does("filter") or one.does("prioritize")]
+        return [one.url for one in wanted if one.interested(pod)]
+
+    def filter(self, cycle: Cycle, rows: NDArray[np.intp]) -> Passed:
+        """The nodes that all of them let pass. Raises CycleError."""
+        passed = Passed(rows)
+        statuses: dict[str, Status] = {}
+        for extender in self._interested(cycle.pod):
+            if not passed.rows.size:
+                break
+            try:
+                passed = extender.filter(cycle, passed)
+            except ExtenderError:
+                if not extender.ignorable:
+                    raise
+                continue
+            statuses.update(passed.statuses)
+        return Passed(passed.rows, passed.bare, statuses)
+
+    def prioritize(self, cycle: Cycle, nodes: Passed) -> tuple[Ints, Mask]:
+        """(what they add to the totals, which nodes they spoke about), aligned with ``nodes``; failures add nothing.
+
+        Of equally good nodes kube-scheduler takes any of those that an extender spoke about. Raises CycleError.
+        """
+        totals: dict[str, int] = {}
+        for extender in self._interested(cycle.pod):
+            try:
+                scores, weight = extender.prioritize(cycle, nodes)
+            except ExtenderError:
+                continue
+            for host, score in scores.items():
+                totals[host] = totals.get(host, 0) + score * weight * (MAX_NODE_SCORE // MAX_PRIORITY)
+        names = [cycle.snapshot.names[row] for row in nodes.rows.tolist()]
+        added = np.array([_wrapped(totals.get(name, 0)) for name in names], dtype=np.int64)
+        return added, np.array([name in totals for name in names], dtype=np.bool_)
+
+    def bind(self, pod: Pod, node: str) -> bool:
+        """Whether one of them bound the pod. Raises CycleError where one that may not be ignored failed."""
+        if not self._asked:
+            return False
+        for extender in self._interested(pod):
+            if extender.does("bind"):
+                try:
+                    extender.bind(pod, node)
+                except ExtenderError:
+                    if not extender.ignorable:
+                        raise
+                    continue
+                return True
+        return False
+
+    def _interested(self, pod: Pod) -> list[Extender]:
+        return [extender for extender in self._all if extender.interested(pod)]
+
+
+def _wrapped(number: int) -> int:
+    """As an int64 holds it after an overflow."""
+    return (number + 2**63) % 2**64 - 2**63
