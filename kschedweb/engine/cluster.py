@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kschedweb.engine.devices import Devices
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, string_map, text
 from kschedweb.engine.storage import Storage
 
@@ -13,6 +14,7 @@ class ClusterObjects:
         self._kinds: dict[str, dict[tuple[str, str], Json]] = {}
         self._by_namespace: dict[tuple[str, str], list[Json]] = {}
         self.storage = Storage()
+        self.devices = Devices()
 
     def add(self, raw: Json) -> None:
         """Keep ``raw``; raises ObjectError where it has no kind or name, or cannot be understood."""
@@ -25,6 +27,7 @@ class ClusterObjects:
             string_map(metadata, "labels", "metadata.")
         namespace = text(metadata, "namespace", "metadata.")
         self.storage.add(kind, raw)
+        self.devices.add(kind, raw)
         self._kinds.setdefault(kind, {})[namespace, name] = raw
         self._by_namespace.setdefault((kind, namespace), []).append(raw)
 

@@ -122,18 +122,19 @@ class Scheduler:
         cycle = Cycle(snapshot, pod)
         outcome = framework.pre_filter(cycle)
         self._explain_filters(explanation, framework, cycle, outcome)
-        if explanation.feasible.size:
+        if (unknown := explanation.unsimulated()) is not None:
+            explanation.feasible = explanation.feasible[:0]
+            explanation.message = unknown.message
+        elif explanation.feasible.size:
             self._explain_scores(explanation, framework, cycle)
         elif outcome.status.code is Code.ERROR:
             explanation.message = outcome.status.message
         else:
-            handle = CycleHandle(framework, outcome.skipped, self.nominator, thorough=thorough)
+            handle = CycleHandle(framework, outcome.skipped, self.nominator, thorough=thorough, explains=True)
             found = Unplaced(cycle, _diagnosis(snapshot, outcome, explanation.filters, explanation.rejected_by), handle)
             explanation.message = found.diagnosis.message()
             if preemption:
-                result = found.post_filter()
-                explanation.post_filter = result.status.message
-                explanation.preemption = result.details
+                self._explain_post_filter(explanation, found)
         return explanation
 
     def _explain_filters(
@@ -150,6 +151,15 @@ class Scheduler:
             explanation.pre_filter_nodes = sorted(outcome.nodes)
             explanation.rejected_by[~_named(cycle.snapshot, outcome.nodes)] = EXCLUDED
         explanation.feasible = np.flatnonzero(explanation.rejected_by == FEASIBLE)
+
+    @staticmethod
+    def _explain_post_filter(explanation: Explanation, found: Unplaced) -> None:
+        try:
+            result = found.post_filter()
+        except CycleError as error:
+            explanation.post_filter = str(error)
+        else:
+            explanation.post_filter, explanation.preemption = result.status.message, result.details
 
     def _explain_scores(self, explanation: Explanation, framework: Framework, cycle: Cycle) -> None:
         rows = explanation.feasible

@@ -9,6 +9,7 @@ import numpy as np
 
 from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import Ints, LabelColumn, Mask, grown
+from kschedweb.engine.devices import ClaimUse
 from kschedweb.engine.objects.access import Json, ObjectError, reference, text
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
@@ -43,6 +44,7 @@ class Snapshot:
         self.pods = PodTable(len(self.nodes))
         self.ports: dict[tuple[str, int], dict[str, Ints]] = {}
         self.volume_use = VolumeUse(self.index, self.objects.storage)
+        self.resource_claims = ClaimUse(self.objects.devices)
         self._memo: dict[Hashable, Any] = {}
         self._fill_columns()
 
@@ -120,6 +122,7 @@ class Snapshot:
         other.pod_count = self.pod_count.copy()
         other.ports = {port: {ip: counts.copy() for ip, counts in ips.items()} for port, ips in self.ports.items()}
         other.volume_use = self.volume_use.copy()
+        other.resource_claims = self.resource_claims.copy()
         return other
 
     def without(self, key: str) -> tuple[Snapshot, Pod]:

@@ -97,6 +97,14 @@ class Explanation:
         """The decisive verdict on ``node``; raises ValueError where there is no such node."""
         return self.verdict_at(self.nodes.index(node))
 
+    def unsimulated(self) -> Status | None:
+        """The verdict on the first node where what decides lies outside the simulation; ``None`` where none does."""
+        for position, column in enumerate(self.filters):
+            for code, status in enumerate(column.verdicts):
+                if not status.simulated and np.any((column.codes == code) & (self.rejected_by == position)):
+                    return status
+        return None
+
     def to_dict(self) -> dict[str, Any]:
         """The form in which the real scheduler's answers are kept in the conformance files."""
         result: dict[str, Any] = {"pod": self.pod}

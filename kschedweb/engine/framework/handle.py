@@ -12,7 +12,7 @@ from kschedweb.engine.columns import Codes
 from kschedweb.engine.framework.explanation import FilterColumn
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.runtime import Framework
-from kschedweb.engine.framework.status import SUCCESS, Status
+from kschedweb.engine.framework.status import SUCCESS, CycleError, Status
 from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.objects.pod import Pod
 
@@ -28,15 +28,22 @@ class CycleHandle:
     nominator: Nominator = field(default_factory=Nominator)
     extenders: Sequence[Any] = ()
     thorough: bool = False
+    explains: bool = False
 
     def fits(self, cycle: Cycle, node: int) -> Status:
-        """Whether the pod fits on the node at a position: with the pods nominated to it, and without them."""
+        """Whether the pod fits on the node at a position: with the pods nominated to it, and without them.
+
+        Raises CycleError where the answer lies outside the simulation.
+        """
+        status = SUCCESS
         yielding = to_yield_to(cycle, self.nominator, node)
         if yielding:
             status = self._fits_beside(cycle, node, yielding)
-            if not status.ok:
-                return status.decisive
-        return self.framework.filter_one(cycle, self.skipped, node).decisive
+        if status.ok:
+            status = self.framework.filter_one(cycle, self.skipped, node)
+        if not status.simulated:
+            raise CycleError(status.message)
+        return status.decisive
 
     def beside_nominated(self, cycle: Cycle) -> FilterColumn | None:
         """What the filters say of nodes when the pods nominated there count; ``None`` where none has to."""

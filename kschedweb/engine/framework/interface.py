@@ -139,6 +139,7 @@ class Handle(Protocol):
 
     extenders: Sequence[Any]  # engine.extender.Extender, in the order in which they are asked
     thorough: bool  # look at all nodes, for an explanation, rather than at as many as a decision needs
+    explains: bool  # say what would be done, and leave it undone
 
     def fits(self, cycle: Cycle, node: int) -> Status:
         """Whether the filters pass on the node at a position, with the pods nominated to it and without."""

@@ -25,11 +25,15 @@ REJECTED = frozenset({Code.UNSCHEDULABLE, Code.UNRESOLVABLE, Code.PENDING})
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A code, the reasons for it in the scheduler's words, and the plugin that gave it."""
+    """A code, the reasons for it in the scheduler's words, and the plugin that gave it.
+
+    Not ``simulated``: kube-scheduler's own answer lies outside the simulation, and the reason says what it hangs on.
+    """
 
     code: Code = Code.SUCCESS
     reasons: tuple[str, ...] = ()
     plugin: str = ""
+    simulated: bool = True
 
     @property
     def ok(self) -> bool:
@@ -46,7 +50,7 @@ class Status:
     @property
     def decisive(self) -> Status:
         """As the runtime passes it on: an error says which filter failed."""
-        if self.code is not Code.ERROR:
+        if self.code is not Code.ERROR or not self.simulated:
             return self
         return replace(self, reasons=(f'running "{self.plugin}" filter plugin: {self.message}',))
 
@@ -75,6 +79,11 @@ def unresolvable(*reasons: str) -> Status:
 
 def error(reason: str) -> Status:
     return Status(Code.ERROR, (reason,))
+
+
+def outside(reason: str) -> Status:
+    """An error that is not kube-scheduler's: its answer hangs on what is not simulated."""
+    return Status(Code.ERROR, (f"outside the simulation: {reason}",), simulated=False)
 
 
 class CycleError(Exception):

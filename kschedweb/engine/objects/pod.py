@@ -17,6 +17,7 @@ from kschedweb.engine.objects.access import (
     text,
 )
 from kschedweb.engine.objects.affinity import NodeAffinity, PodAffinity, read_pod_affinity
+from kschedweb.engine.objects.resourceclaim import PodClaim, read_pod_claims
 from kschedweb.engine.objects.resources import (
     CPU,
     DEFAULT_REQUESTS,
@@ -52,6 +53,7 @@ class Pod:
     spread_constraints: tuple[SpreadConstraint, ...]
     host_ports: tuple[Port, ...]
     volumes: tuple[PodVolume, ...]
+    resource_claims: tuple[PodClaim, ...]
     images: tuple[str, ...]
     container_count: int
     gates: tuple[str, ...]
@@ -124,6 +126,7 @@ class Pod:
             ),
             host_ports=_host_ports(containers, inits, boolean(spec, "hostNetwork", "spec.")),
             volumes=read_volumes(spec, name),
+            resource_claims=read_pod_claims(spec, status),
             images=_images(spec, containers, inits),
             container_count=len(containers) + len(inits),
             gates=tuple(

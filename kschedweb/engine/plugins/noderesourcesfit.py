@@ -68,8 +68,10 @@ class NodeResourcesFit:
         failures: list[Failure] = [(TOO_MANY_PODS, full, None)]
         for name, wanted in self._checked(cycle.state[self.name]):
             allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
-            free = allocatable - snapshot.amounts(snapshot.requested, name)[rows]
-            failures.append((f"Insufficient {name}", wanted > free, wanted > allocatable))
+            short = wanted > allocatable - snapshot.amounts(snapshot.requested, name)[rows]
+            if name in snapshot.objects.devices.extended_resources:
+                short &= allocatable > 0  # elsewhere DynamicResources decides
+            failures.append((f"Insufficient {name}", short, wanted > allocatable))
         return _combined(failures)
 
     def _checked(self, requests: dict[str, int]) -> list[tuple[str, int]]:

@@ -1,0 +1,257 @@
+"""ResourceClaims and DeviceClasses, and the claims that a pod names, as the scheduler reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum
+
+from kschedweb.engine.config.affinity import selector_problems
+from kschedweb.engine.config.fields import aggregate
+from kschedweb.engine.objects.access import Json, boolean, mapping, objects, string_map, text, texts
+from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, terms
+
+EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
+IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
+MAX_ALTERNATIVES = 8  # what an alternative is worth: the first eight, the last one
+
+
+@dataclass(frozen=True, slots=True)
+class PodClaim:
+    """An entry of a pod's ``resourceClaims``.
+
+    ``claim`` names the ResourceClaim, ``None`` where none is needed or none is named. ``generated``: made for the pod
+    from a template, ``created`` is then whether that has happened.
+    """
+
+    name: str
+    claim: str | None
+    generated: bool = False
+    created: bool = True
+
+
+def read_pod_claims(spec: Json, status: Json) -> tuple[PodClaim, ...]:
+    """The pod's claims, in its order."""
+    listed = objects(spec, "resourceClaims", "spec.")
+    return tuple(_pod_claim(item, status) for item in listed) if listed else ()
+
+
+def _pod_claim(raw: Json, status: Json) -> PodClaim:
+    name = text(raw, "name", "spec.resourceClaims.")
+    direct = _optional(raw, "resourceClaimName", "spec.resourceClaims.")
+    if direct is not None or _optional(raw, "resourceClaimTemplateName", "spec.resourceClaims.") is None:
+        return PodClaim(name, direct)
+    path = "status.resourceClaimStatuses."
+    for item in objects(status, "resourceClaimStatuses", "status."):
+        if text(item, "name", path) == name:
+            return PodClaim(name, _optional(item, "resourceClaimName", path), generated=True)
+    return PodClaim(name, None, generated=True, created=False)
+
+
+class Binding(Enum):
+    """Whether the devices of a claim can be used: some have to be made ready on their node first."""
+
+    READY = "ready"
+    WAITING = "waiting"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRequest:
+    """``classes`` holds (name of the request, DeviceClass): one exact request, or alternatives in their order."""
+
+    name: str
+    classes: tuple[tuple[str, str], ...]
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """The devices a claim has.
+
+    ``terms`` say on which nodes they can be used, ``None`` on all; ``problem`` is what kube-scheduler says of them
+    where they cannot be parsed. ``requests`` names the request, or request/alternative, that each device answers.
+    ``dated`` is whether it is known since when: then there is a time limit for ``WAITING``.
+    """
+
+    terms: tuple[NodeSelectorTerm, ...] | None = None
+    problem: str = ""
+    requests: tuple[str, ...] = ()
+    binding: Binding = Binding.READY
+    dated: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResourceClaim:
+    """``owners`` holds (pod's name, uid) of its controllers; ``reserved_for`` the uids of the pods that may use it."""
+
+    namespace: str
+    name: str
+    terminating: bool
+    owners: tuple[tuple[str, str], ...]
+    for_extended_resources: bool
+    requests: tuple[DeviceRequest, ...]
+    reserved_for: tuple[str, ...]
+    allocation: Allocation | None
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def needs_devices(self) -> bool:
+        """Whether somebody has to choose devices for it before a pod can use it."""
+        return self.allocation is None and bool(self.requests)
+
+    def made_for(self, uid: str) -> bool:
+        """Whether the pod ``uid`` is its controller."""
+        return bool(self.owners) and self.owners[0][1] == uid
+
+    def reserved(self, uids: tuple[str, ...]) -> ResourceClaim:
+        """This claim, reserved for exactly these pods; one that asks for no device counts as allocated from then on."""
+        return replace(self, reserved_for=uids, allocation=self.allocation or Allocation())
+
+    def deallocated(self) -> ResourceClaim:
+        """This claim without its devices, reserved for nobody."""
+        return replace(self, reserved_for=(), allocation=None)
+
+    @property
+    def worth(self) -> int:
+        """What the alternatives count that were chosen for it: the earlier in its list, the more."""
+        if self.allocation is None:
+            return 0
+        chosen = {request for request in self.allocation.requests if request.count("/") == 1}
+        return sum(
+            MAX_ALTERNATIVES - place
+            for request in self.requests
+            if not request.exact
+            for place, (name, _) in enumerate(request.classes)
+            if name in chosen
+        )
+
+    @classmethod
+    def read(cls, raw: Json) -> ResourceClaim:
+        metadata, status = mapping(raw, "metadata"), mapping(raw, "status")
+        devices = mapping(mapping(raw, "spec"), "devices", "spec.")
+        annotations = string_map(metadata, "annotations", "metadata.")
+        return cls(
+            namespace=text(metadata, "namespace", "metadata."),
+            name=text(metadata, "name", "metadata."),
+            terminating=metadata.get("deletionTimestamp") is not None,
+            owners=_controllers(metadata),
+            for_extended_resources=annotations.get(EXTENDED_RESOURCE_CLAIM) == "true",
+            requests=tuple(_request(item) for item in objects(devices, "requests", "spec.devices.")),
+            reserved_for=tuple(
+                text(item, "uid", "status.reservedFor.") for item in objects(status, "reservedFor", "status.")
+            ),
+            allocation=None if status.get("allocation") is None else _allocation(status),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceClass:
+    """``extended_resource`` is the resource that pods may ask for in its place, "" where there is none."""
+
+    name: str
+    extended_resource: str
+    created: float  # seconds of the epoch
+
+    @classmethod
+    def read(cls, raw: Json) -> DeviceClass:
+        metadata = mapping(raw, "metadata")
+        return cls(
+            text(metadata, "name", "metadata."),
+            text(mapping(raw, "spec"), "extendedResourceName", "spec."),
+            _seconds(text(metadata, "creationTimestamp", "metadata.")),
+        )
+
+
+def _optional(raw: Json, key: str, path: str) -> str | None:
+    return None if raw.get(key) is None else text(raw, key, path)
+
+
+def _seconds(time: str) -> float:
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except ValueError:
+        return float("-inf")
+
+
+def _controllers(metadata: Json) -> tuple[tuple[str, str], ...]:
+    path = "metadata.ownerReferences."
+    return tuple(
+        (text(owner, "name", path), text(owner, "uid", path))
+        for owner in objects(metadata, "ownerReferences", "metadata.")
+        if boolean(owner, "controller", path)
+    )
+
+
+def _request(raw: Json) -> DeviceRequest:
+    path = "spec.devices.requests."
+    name = text(raw, "name", path)
+    if raw.get("exactly") is not None:
+        exactly = mapping(raw, "exactly", path)
+        return DeviceRequest(name, ((name, text(exactly, "deviceClassName", f"{path}exactly.")),), exact=True)
+    alternatives = objects(raw, "firstAvailable", path)
+    return DeviceRequest(name, tuple(_alternative(name, item) for item in alternatives), exact=False)
+
+
+def _alternative(name: str, raw: Json) -> tuple[str, str]:
+    path = "spec.devices.requests.firstAvailable."
+    return f"{name}/{text(raw, 'name', path)}", text(raw, "deviceClassName", path)
+
+
+def _allocation(status: Json) -> Allocation:
+    path = "status.allocation."
+    raw = mapping(status, "allocation", "status.")
+    results = objects(mapping(raw, "devices", path), "results", f"{path}devices.")
+    selector = None if raw.get("nodeSelector") is None else mapping(raw, "nodeSelector", path)
+    return Allocation(
+        terms=None if selector is None else terms(selector, "nodeSelectorTerms", f"{path}nodeSelector."),
+        problem="" if selector is None else _problem(selector),
+        requests=tuple(text(item, "request", f"{path}devices.results.") for item in results),
+        binding=_binding(results, objects(status, "devices", "status.")),
+        dated=raw.get("allocationTimestamp") is not None,
+    )
+
+
+def _problem(selector: Json) -> str:
+    """What is wrong with a node selector, in kube-scheduler's words; "" where nothing is."""
+    listed = [
+        {kind: [_requirement(item) for item in objects(term, kind)] for kind in ("matchExpressions", "matchFields")}
+        for term in objects(selector, "nodeSelectorTerms")
+    ]
+    found = selector_problems({"nodeSelectorTerms": listed}, "")
+    return aggregate([replace(problem, text=problem.text.removeprefix(".")) for problem in found]) if found else ""
+
+
+def _requirement(raw: Json) -> Json:
+    values = None if raw.get("values") is None else list(texts(raw, "values"))
+    return {"key": text(raw, "key"), "operator": text(raw, "operator"), "values": values}
+
+
+def _binding(results: list[Json], reported: list[Json]) -> Binding:
+    """Every condition that a device asks for must be met, and none of those that mean failure."""
+    for result in results:
+        path = "status.allocation.devices.results."
+        wanted = texts(result, "bindingConditions", path)
+        if not wanted:
+            continue
+        conditions = _conditions(result, reported)
+        if conditions is None:
+            return Binding.WAITING
+        if any(conditions.get(kind) == "True" for kind in texts(result, "bindingFailureConditions", path)):
+            return Binding.FAILED
+        if any(conditions.get(kind) != "True" for kind in wanted):
+            return Binding.WAITING
+    return Binding.READY
+
+
+def _conditions(result: Json, reported: list[Json]) -> dict[str, str] | None:
+    """Condition type -> status of the device in ``result``, ``None`` where its driver has not reported any."""
+    for device in reported:
+        if all(device.get(key) == result.get(key) for key in ("driver", "pool", "device")):
+            conditions = objects(device, "conditions", "status.devices.")
+            # The first condition of a type counts.
+            return {text(item, "type"): text(item, "status") for item in reversed(conditions)}
+    return None

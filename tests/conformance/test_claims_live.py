@@ -1,0 +1,106 @@
+"""Decisions about resource claims that nobody wrote down, answered by the engine and by the real scheduler."""
+
+from __future__ import annotations
+
+import json
+import os
+from random import Random, SystemRandom
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.engine.scenario import Scenario
+from tests.conformance.claim_scenarios import ClaimMaker
+from tests.conformance.test_goldens import comparable
+from tests.conformance.test_volumes_live import ask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))
+COUNT = int(os.environ.get("HUNT_SCENARIOS") or 300)
+OUTSIDE = "outside the simulation: "
+PLUGIN = "DynamicResources"
+# What kube-scheduler says where it searched for devices and found none, or where its clock ran out.
+SEARCHED = (["cannot allocate all claims"], ["resourceclaim not available on the node"])
+
+
+def scenarios() -> list[dict]:
+    maker = ClaimMaker(Random(SEED))
+    return [maker.scenario(f"claims-{SEED}-{number}") for number in range(COUNT)]
+
+
+def agrees(said: dict, expected: dict, *, slices: bool) -> bool:
+    """Whether two explanations of a pod say the same, as far as the engine says anything.
+
+    Where the engine says that devices would be chosen, the real scheduler must have searched for some.
+    """
+    unknown = {node for node, verdict in said["filters"].get(PLUGIN, {}).items() if outside(verdict)}
+    real = expected["filters"].get(PLUGIN, {})
+    if not all(real[node]["reasons"] in SEARCHED if node in real else slices for node in unknown):
+        return False
+    if not said.get("message", "").startswith(OUTSIDE):
+        return known(said, unknown) == known(expected, unknown)
+    open_nodes = {node for node, verdict in said["rejected"].items() if outside(verdict)}
+    elsewhere = set(expected["feasible"] or ()) - open_nodes
+    return (
+        bool(open_nodes)
+        and elsewhere.isdisjoint(said["rejected"])
+        and verdicts(said, unknown, open_nodes) == verdicts(expected, unknown, open_nodes)
+    )
+
+
+def outside(verdict: dict) -> bool:
+    return verdict["reasons"][0].startswith(OUTSIDE)
+
+
+def known(answer: dict, unknown: set[str]) -> Any:
+    """The answer, without what DynamicResources says of ``unknown`` nodes."""
+    filters = {
+        plugin: {node: verdict for node, verdict in column.items() if plugin != PLUGIN or node not in unknown}
+        for plugin, column in answer["filters"].items()
+    }
+    return comparable({**answer, "filters": {plugin: column for plugin, column in filters.items() if column}})
+
+
+def verdicts(answer: dict, unknown: set[str], open_nodes: set[str]) -> Any:
+    """The verdicts alone, without those on nodes where devices would be chosen."""
+    rejected = {node: verdict for node, verdict in answer["rejected"].items() if node not in open_nodes}
+    return known(answer, unknown)["filters"], comparable(rejected)
+
+
+def explained_alike(scenario: dict, expected: dict) -> bool:
+    slices = any(item["kind"] == "ResourceSlice" for item in scenario["objects"])
+    for said, wanted in zip(Scenario.parse(json.dumps(scenario)).explain()["pods"], expected["pods"], strict=True):
+        if not agrees(said, wanted, slices=slices):
+            return False
+        if said.get("message", "").startswith(OUTSIDE) and scenario["mode"] == "sequence":
+            return True  # from here on the two clusters differ
+    return True
+
+
+def test_the_engine_explains_claims_as_the_real_scheduler(oracle: Callable[[str, str], Any]) -> None:
+    asked = scenarios()
+    differing = [
+        scenario["name"]
+        for scenario, expected in zip(asked, ask(oracle, "explain", asked), strict=True)
+        if not explained_alike(scenario, expected)
+    ]
+    assert differing == [], f"HUNT_SEED={SEED}"
+
+
+def placed_alike(said: list[dict], expected: list[dict]) -> bool:
+    for mine, real in zip(said, expected, strict=True):
+        if mine.get("message", "").startswith(OUTSIDE):
+            return True  # from here on the two clusters differ
+        if mine != real:
+            return False
+    return True
+
+
+def test_the_engine_places_pods_with_claims_as_the_real_scheduler(oracle: Callable[[str, str], Any]) -> None:
+    asked = scenarios()
+    differing = [
+        scenario["name"]
+        for scenario, expected in zip(asked, ask(oracle, "schedule", asked), strict=True)
+        if not placed_alike(Scenario.parse(json.dumps(scenario)).schedule()["placements"], expected["placements"])
+    ]
+    assert differing == [], f"HUNT_SEED={SEED}"
