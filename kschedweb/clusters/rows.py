@@ -48,7 +48,7 @@ def pod_key(raw: Json) -> str:
 
 def node_row(snapshot: Snapshot, engine: EngineSnapshot, node: Node, pods: int) -> NodeRow:
     row = engine.index[node.name]
-    requested = {name: int(engine.requested[row, column]) for name, column in engine.resources.items()}
+    requested = {name: int(engine.requested[column, row]) for name, column in engine.resources.items()}
     cpu, memory = node.allocatable.get("cpu", 0), node.allocatable.get("memory", 0)
     labels = node.labels
     return NodeRow(

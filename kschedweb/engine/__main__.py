@@ -10,6 +10,7 @@ Bad input ends it with status 2 and one line on stderr that says where.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -24,6 +25,8 @@ from kschedweb.engine.scenario import Scenario, ScenarioError
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
+    # What a scenario holds lives until it is answered: to look for garbage in it again and again takes time only.
+    gc.set_threshold(100_000, 50, 1000)
     try:
         if options.command == "validate":
             print(json.dumps(cli_validate(sys.stdin.read()), ensure_ascii=False))

@@ -16,6 +16,7 @@ Rows = slice | NDArray[np.intp]
 ALL = slice(None)
 
 Value = TypeVar("Value", bound=Hashable)
+Number = TypeVar("Number", bound=np.generic)
 
 
 class LabelColumn:
@@ -27,10 +28,25 @@ class LabelColumn:
 
     def __init__(self, cells: Iterable[str | None]) -> None:
         known: dict[str, int] = {}
-        self.codes: Codes = np.array(
-            [-1 if cell is None else known.setdefault(cell, len(known)) for cell in cells], dtype=np.int32
+        self.codes: NDArray[np.intp] = np.array(
+            [-1 if cell is None else known.setdefault(cell, len(known)) for cell in cells], dtype=np.intp
         )
         self.values = list(known)
+        self.present: Mask = self.codes >= 0
+        self._known = known
+        self._complete = bool(self.present.all())
+        self._unique = self._complete and len(known) == len(self.codes)
+
+    def at_nodes(self, table: NDArray[Number], missing: Number | int) -> NDArray[Number]:
+        """``table[value]`` at each node, ``missing`` where the node has no such label; not to be written to."""
+        if self._unique:
+            return table
+        return table[self.codes] if self._complete else np.append(table, missing).astype(table.dtype)[self.codes]
+
+    def having(self, values: Iterable[str]) -> Mask:
+        """Which nodes have one of ``values``."""
+        wanted = [self._known[value] for value in values if value in self._known]
+        return self.codes == wanted[0] if len(wanted) == 1 else np.isin(self.codes, wanted)
 
     def table(self, test: Callable[[str | None], bool]) -> Mask:
         return np.array([test(value) for value in [*self.values, None]], dtype=np.bool_)
@@ -39,13 +55,18 @@ class LabelColumn:
         """Which nodes pass ``test`` on their label's value (``None``: no label)."""
         return self.table(test)[self.codes]
 
-    @property
-    def present(self) -> Mask:
-        return self.codes >= 0
+
+def grown(array: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+    """``array`` with rows of zeros appended until it has ``rows`` of them."""
+    taller = np.zeros((rows, array.shape[1]), dtype=np.int64)
+    taller[: array.shape[0]] = array
+    return taller
 
 
-def grown(array: NDArray[np.int64], columns: int) -> NDArray[np.int64]:
-    """``array`` with zero columns appended until it has ``columns`` of them."""
-    wider = np.zeros((array.shape[0], columns), dtype=np.int64)
-    wider[:, : array.shape[1]] = array
-    return wider
+def distinct(values: Ints) -> tuple[Ints, NDArray[np.intp]]:
+    """The distinct ones of non-negative ``values``, in order, and for each value its place among them."""
+    if values.max(initial=0) >= 1 << 16:
+        kinds, places = np.unique(values, return_inverse=True)
+        return kinds, places
+    occurs = np.bincount(values) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[values]

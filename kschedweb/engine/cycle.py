@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.binding import Binding
-from kschedweb.engine.columns import Ints
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.framework.diagnosis import Diagnosis, first_rejection
 from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanation, FilterColumn
@@ -20,7 +19,9 @@ from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutc
 from kschedweb.engine.framework.status import Code, CycleError
 from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.plan import Plans
 from kschedweb.engine.plugins import registry as in_tree
+from kschedweb.engine.search import heap_root, search
 from kschedweb.engine.snapshot import Snapshot
 
 NO_NODES = "no nodes available to schedule pods"
@@ -91,6 +92,7 @@ class Scheduler:
         }
         waiting = (pod for pod in snapshot.pending if pod.scheduler_name in self._frameworks)
         self.nominator = Nominator.of(waiting) if nominator is None else nominator
+        self._plans = Plans(snapshot)
         self._start = 0  # where the search for feasible nodes begins; shared by all profiles
 
     @property
@@ -149,7 +151,9 @@ class Scheduler:
         explanation.rejected_by = first_rejection(explanation.filters, size)
         if outcome.nodes is not None:
             explanation.pre_filter_nodes = sorted(outcome.nodes)
-            explanation.rejected_by[~_named(cycle.snapshot, outcome.nodes)] = EXCLUDED
+            excluded = np.ones(size, dtype=np.bool_)
+            excluded[_positions(cycle.snapshot, outcome.nodes)] = False
+            explanation.rejected_by[excluded] = EXCLUDED
         explanation.feasible = np.flatnonzero(explanation.rejected_by == FEASIBLE)
 
     @staticmethod
@@ -231,36 +235,31 @@ class Scheduler:
         size = len(snapshot)
         if not size:
             return Placement(pod.key, message=NO_NODES)
-        cycle = Cycle(snapshot, pod)
-        outcome = framework.pre_filter(cycle)
+        plan = self._plans.get(framework, pod)
+        cycle = plan.cycle(pod)
+        outcome = plan.pre_filter(cycle)
         handle = CycleHandle(framework, outcome.skipped, self.nominator)
         if outcome.status.code is Code.ERROR:
             return Placement(pod.key, message=outcome.status.message)
         if not outcome.status.ok:
             diagnosis = Diagnosis.of_pre_filter(snapshot.names, snapshot.index, outcome.status)
             return Unplaced(cycle, diagnosis, handle)
-        filters = self._filter(framework, cycle, outcome)
-        rejected_by = first_rejection(filters, size)
-        candidates = np.arange(size)
+        filtered = plan.filter(cycle, outcome).beside(handle.beside_nominated(cycle))
         if outcome.nodes is not None:
-            named = _named(snapshot, outcome.nodes)
-            rejected_by[~named] = EXCLUDED
-            candidates = np.flatnonzero(named)
+            filtered = filtered.within(_positions(snapshot, outcome.nodes))
         nominated = snapshot.index.get(pod.nominated_node, -1)
-        if nominated >= 0 and rejected_by[nominated] == FEASIBLE:
+        if nominated >= 0 and filtered.passes(nominated):
             return Placement(pod.key, snapshot.names[nominated], 1, 1)
-        errors = _errors(filters, rejected_by)
-        feasible, failed, failing = self._search(framework, candidates, rejected_by, errors)
-        if nominated >= 0 and rejected_by[nominated] >= 0 and nominated not in errors:
-            failed = np.union1d(failed, [nominated])
-        evaluated = len(feasible) + len(failed)
-        self._start = (self._start + evaluated) % size
-        if failing is not None:
-            raise CycleError(errors[failing])
-        if not feasible.size:
-            return Unplaced(cycle, _diagnosis(snapshot, outcome, filters, rejected_by), handle)
-        chosen = self._choose(framework, cycle, feasible)
-        return Placement(pod.key, snapshot.names[chosen], evaluated, len(feasible))
+        found = search(filtered, self._start, self._wanted(framework, filtered.looked_at), nominated)
+        self._start = (self._start + found.evaluated) % size
+        if found.error:
+            raise CycleError(found.error)
+        if not found.feasible.size:
+            return Unplaced(cycle, filtered.diagnosis(snapshot, outcome.absent), handle)
+        chosen = int(found.feasible[0])
+        if len(found.feasible) > 1:
+            chosen = int(found.feasible[heap_root(plan.totals(cycle, found.feasible))])
+        return Placement(pod.key, snapshot.names[chosen], found.evaluated, len(found.feasible))
 
     def _filter(self, framework: Framework, cycle: Cycle, outcome: PreFilterOutcome) -> list[FilterColumn]:
         """What the filters say of all nodes; where pods are nominated, first what they say beside those."""
@@ -269,29 +268,6 @@ class Scheduler:
             return filters
         beside = CycleHandle(framework, outcome.skipped, self.nominator).beside_nominated(cycle)
         return [beside, *filters] if beside is not None else filters
-
-    def _search(
-        self,
-        framework: Framework,
-        candidates: NDArray[np.intp],
-        rejected_by: NDArray[np.int32],
-        errors: Mapping[int, str],
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp], int | None]:
-        """(feasible, failed) nodes in the order visited, and the node where a filter failed.
-
-        The search ends at such a node, and at one feasible node more than wanted.
-        """
-        wanted = self._wanted(framework, len(candidates))
-        visited = np.roll(candidates, -(self._start % len(candidates))) if len(candidates) else candidates
-        found = np.flatnonzero(rejected_by[visited] == FEASIBLE)
-        if len(found) > wanted:
-            visited = visited[: found[wanted]]
-        failing = None
-        if errors and (ends := np.flatnonzero(np.isin(visited, list(errors)))).size:
-            failing = int(visited[ends[0]])
-            visited = visited[: ends[0]]
-        passes = rejected_by[visited] == FEASIBLE
-        return visited[passes], visited[~passes], failing
 
     def _wanted(self, framework: Framework, nodes: int) -> int:
         """How many feasible nodes are enough (specification 1.5)."""
@@ -306,21 +282,10 @@ class Scheduler:
             percentage = max(MIN_PERCENTAGE, 50 - nodes // 125)
         return max(MIN_FEASIBLE, nodes * percentage // 100)
 
-    @staticmethod
-    def _choose(framework: Framework, cycle: Cycle, feasible: NDArray[np.intp]) -> int:
-        if len(feasible) == 1:
-            return int(feasible[0])
-        skipped = framework.pre_score(cycle, feasible)
-        total: Ints = np.zeros(len(feasible), dtype=np.int64)
-        for column in framework.score(cycle, feasible, skipped):
-            total += column.weighted
-        return int(feasible[_heap_root(total)])
 
-
-def _named(snapshot: Snapshot, names: frozenset[str]) -> NDArray[np.bool_]:
-    mask = np.zeros(len(snapshot), dtype=np.bool_)
-    mask[[snapshot.index[name] for name in names if name in snapshot.index]] = True
-    return mask
+def _positions(snapshot: Snapshot, names: frozenset[str]) -> NDArray[np.intp]:
+    """The positions of those of the nodes that exist, in node order."""
+    return np.array(sorted(snapshot.index[name] for name in names if name in snapshot.index), dtype=np.intp)
 
 
 def _diagnosis(
@@ -329,35 +294,3 @@ def _diagnosis(
     if not outcome.status.ok:
         return Diagnosis.of_pre_filter(snapshot.names, snapshot.index, outcome.status)
     return Diagnosis(snapshot.names, snapshot.index, filters, rejected_by, outcome.absent)
-
-
-def _errors(filters: list[FilterColumn], rejected_by: NDArray[np.int32]) -> dict[int, str]:
-    """The nodes where a filter fails, rather than rejecting them, and why: to visit one ends the cycle."""
-    errors = {}
-    for position, column in enumerate(filters):
-        if any(status.code is Code.ERROR for status in column.verdicts):
-            for node in np.flatnonzero(rejected_by == position).tolist():
-                status = column.verdicts[int(column.codes[node])]
-                if status.code is Code.ERROR:
-                    errors[node] = status.decisive.message
-    return errors
-
-
-def _heap_root(totals: Ints) -> int:
-    """The position kube-scheduler's heap brings to the root: it decides which of several best nodes is taken.
-
-    Building a max-heap is a tournament up a binary tree: a parent gives way only to a strictly better child, and the
-    left child to a strictly better right one. So the winner is the first best node on a walk that goes from the root
-    down, left before right.
-    """
-    leads_to_best = np.zeros(len(totals), dtype=np.bool_)
-    level = np.flatnonzero(totals == totals.max())
-    best = set(level.tolist())
-    while level.size:
-        leads_to_best[level] = True
-        level = np.unique((level[level > 0] - 1) // 2)
-    node = 0
-    while node not in best:
-        left = 2 * node + 1
-        node = left if leads_to_best[left] else left + 1
-    return node

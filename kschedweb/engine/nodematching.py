@@ -22,7 +22,9 @@ def matches_term(snapshot: Snapshot, term: NodeSelectorTerm) -> Mask:
             return np.zeros(len(snapshot), dtype=np.bool_)
         mask = np.ones(len(snapshot), dtype=np.bool_)
         for condition in term.labels:
-            mask &= snapshot.label(condition.key).mask(_label_test(condition))
+            column = snapshot.label(condition.key)
+            wanted = condition.operator == "In"
+            mask &= column.having(condition.values) if wanted else column.mask(_label_test(condition))
         for field in term.fields:
             mask &= _matches_field(snapshot, field)
         return mask
@@ -42,7 +44,7 @@ def matches_required(snapshot: Snapshot, pod: Pod) -> Mask:
     """Which nodes meet the pod's nodeSelector and required node affinity."""
     mask = np.ones(len(snapshot), dtype=np.bool_)
     for key, value in (pod.node_selector or {}).items():
-        mask &= snapshot.label(key).mask(_label_test(Requirement(key, "In", (value,))))
+        mask &= snapshot.label(key).having([value])
     if pod.node_affinity.required is not None:
         mask &= matches_any(snapshot, pod.node_affinity.required)
     return mask
@@ -51,6 +53,8 @@ def matches_required(snapshot: Snapshot, pod: Pod) -> Mask:
 def tolerates(snapshot: Snapshot, pod: Pod) -> Mask:
     """Which nodes have no NoSchedule or NoExecute taint that the pod does not tolerate."""
     codes, sets = snapshot.taint_sets()
+    if not any(sets):
+        return np.ones(len(snapshot), dtype=np.bool_)
     accepts = [
         all(taint.effect not in (NO_SCHEDULE, NO_EXECUTE) or tolerated(taint, pod.tolerations) for taint in taints)
         for taints in sets

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import Ints, LabelColumn, Mask, grown
@@ -26,8 +27,8 @@ FINISHED = frozenset({"Succeeded", "Failed"})
 class Snapshot:
     """Nodes, bound pods and everything else that decisions read.
 
-    ``allocatable`` and ``requested`` are int64[nodes, resources] in milli-CPU and whole units, ``resources`` names
-    their columns; ``nonzero`` is int64[nodes, 2] (milli-CPU, bytes) with defaults for what is not asked for;
+    ``allocatable`` and ``requested`` are int64[resources, nodes] in milli-CPU and whole units, ``resources`` names
+    their rows; ``nonzero`` is int64[2, nodes] (milli-CPU, bytes) with defaults for what is not asked for;
     ``pod_limit`` and ``pod_count`` are int64[nodes]. Nodes do not change after construction; ``add_pod`` and
     ``remove_pod`` update rows in place, and ``copy`` gives a snapshot that can change on its own.
     """
@@ -50,18 +51,18 @@ class Snapshot:
 
     def _fill_columns(self) -> None:
         scalars = sorted({name for node in self.nodes for name in node.allocatable if is_scalar(name)})
-        self.resources = {name: column for column, name in enumerate([*BASIC, *scalars])}
+        self.resources = {name: row for row, name in enumerate([*BASIC, *scalars])}
         size = len(self.nodes)
-        self.allocatable: Ints = np.zeros((size, len(self.resources)), dtype=np.int64)
+        self.allocatable: Ints = np.zeros((len(self.resources), size), dtype=np.int64)
         self.pod_limit: Ints = np.zeros(size, dtype=np.int64)
-        for row, node in enumerate(self.nodes):
+        for position, node in enumerate(self.nodes):
             for name, amount in node.allocatable.items():
-                if (column := self.resources.get(name)) is not None:
-                    self.allocatable[row, column] = amount
-            self.pod_limit[row] = node.allocatable.get("pods", 0)
+                if (row := self.resources.get(name)) is not None:
+                    self.allocatable[row, position] = amount
+            self.pod_limit[position] = node.allocatable.get("pods", 0)
         self.unschedulable: Mask = np.array([node.unschedulable for node in self.nodes], dtype=np.bool_)
         self.requested: Ints = np.zeros_like(self.allocatable)
-        self.nonzero: Ints = np.zeros((size, 2), dtype=np.int64)
+        self.nonzero: Ints = np.zeros((2, size), dtype=np.int64)
         self.pod_count: Ints = np.zeros(size, dtype=np.int64)
 
     @classmethod
@@ -152,11 +153,11 @@ class Snapshot:
 
     def _account(self, pod: Pod, node: int, sign: int) -> None:
         for name, amount in pod.occupied.items():
-            if (column := self._column(name)) is not None:
-                self.requested[node, column] += sign * amount
+            if (row := self._row(name)) is not None:
+                self.requested[row, node] += sign * amount
         cpu, memory = pod.occupied_nonzero
-        self.nonzero[node, 0] += sign * cpu
-        self.nonzero[node, 1] += sign * memory
+        self.nonzero[0, node] += sign * cpu
+        self.nonzero[1, node] += sign * memory
         self.pod_count[node] += sign
         for ip, protocol, port in pod.host_ports:
             ips = self.ports.setdefault((protocol, port), {})
@@ -166,20 +167,30 @@ class Snapshot:
         if pod.volumes:
             self.volume_use.account(pod, node, sign)
 
-    def _column(self, name: str) -> int | None:
-        column = self.resources.get(name)
-        if column is None and is_scalar(name):
-            # The dictionary may be shared with a copy, whose arrays stay as wide as they were.
+    def _row(self, name: str) -> int | None:
+        row = self.resources.get(name)
+        if row is None and is_scalar(name):
+            # The dictionary may be shared with a copy, whose arrays stay as they were.
             self.resources = {**self.resources, name: len(self.resources)}
-            column = self.resources[name]
+            row = self.resources[name]
             self.allocatable = grown(self.allocatable, len(self.resources))
             self.requested = grown(self.requested, len(self.resources))
-        return column
+        return row
 
     def amounts(self, array: Ints, name: str) -> Ints:
-        """The column of ``array`` for resource ``name``, zeros where no node has it. Shape [nodes]."""
-        column = self.resources.get(name)
-        return array[:, column] if column is not None else np.zeros(len(self.nodes), dtype=np.int64)
+        """The row of ``array`` for resource ``name``, zeros where no node has it. Shape [nodes]."""
+        row = self.resources.get(name)
+        return array[row] if row is not None else np.zeros(len(self.nodes), dtype=np.int64)
+
+    def room(self, node: int) -> Hashable:
+        """Equal for nodes with the same allocatable resources, of which the same is taken, by as many pods."""
+        return (
+            self.allocatable[:, node].tobytes(),
+            self.requested[:, node].tobytes(),
+            self.nonzero[:, node].tobytes(),
+            int(self.pod_limit[node]),
+            int(self.pod_count[node]),
+        )
 
     def memo(self, key: Hashable, compute: Callable[[], Result]) -> Result:
         """``compute()``, kept under ``key``; only for what depends on nodes and other objects, never on pods."""
@@ -193,12 +204,12 @@ class Snapshot:
         """The nodes' values of label ``key``."""
         return self.memo(("label", key), lambda: LabelColumn(node.labels.get(key) for node in self.nodes))
 
-    def taint_sets(self) -> tuple[np.ndarray[Any, np.dtype[np.int32]], list[tuple[Taint, ...]]]:
-        """Codes int32[nodes] and the distinct taint lists they index."""
+    def taint_sets(self) -> tuple[NDArray[np.intp], list[tuple[Taint, ...]]]:
+        """Codes intp[nodes] and the distinct taint lists they index."""
 
-        def compute() -> tuple[np.ndarray[Any, np.dtype[np.int32]], list[tuple[Taint, ...]]]:
+        def compute() -> tuple[NDArray[np.intp], list[tuple[Taint, ...]]]:
             known: dict[tuple[Taint, ...], int] = {}
-            codes = np.array([known.setdefault(node.taints, len(known)) for node in self.nodes], dtype=np.int32)
+            codes = np.array([known.setdefault(node.taints, len(known)) for node in self.nodes], dtype=np.intp)
             return codes, list(known)
 
         return self.memo("taint sets", compute)

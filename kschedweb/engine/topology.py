@@ -2,25 +2,58 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.columns import Ints, Mask
+from kschedweb.engine.pods import Selection
 from kschedweb.engine.snapshot import Snapshot
+
+Weights = Mapping[str, int]  # by topology key
+
+
+class Tally:
+    """How many pods of a selection are at each code of ``codes``; -1 is not counted. Follows the pods as they move."""
+
+    def __init__(self, snapshot: Snapshot, selection: Selection, codes: NDArray[np.intp], size: int) -> None:
+        self._pods, self._selection, self._codes, self._size = snapshot.pods, selection, codes, size
+        self._version = 0
+        self._counts = self._recount()
+
+    def counts(self) -> Ints:
+        """The counts as of now: an array that changes with the next call. Shape [size]."""
+        moves = self._pods.moves(self._version)
+        if moves is None:
+            self._counts = self._recount()
+        elif moves:
+            meant = self._pods.select(self._selection)
+            for group, _, node, sign in moves:
+                if meant[group] and (code := self._codes[node]) >= 0:
+                    self._counts[code] += sign
+            self._version = self._pods.version
+        return self._counts
+
+    def _recount(self) -> Ints:
+        self._version = self._pods.version
+        codes = self._codes[self._pods.nodes_of(self._selection)]
+        return np.bincount(codes[codes >= 0], minlength=self._size)
 
 
 class TopologySums:
-    """Sums keyed by (label, value). ``recorded`` says whether anything was ever added, were it 0."""
+    """Sums keyed by (label, value). ``number`` is how many amounts were added, were they 0."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._sums: dict[str, Ints] = {}
-        self.recorded = False
+        self.number = 0
 
     def clone(self) -> TopologySums:
         other = TopologySums(self._snapshot)
         other._sums = {key: sums.copy() for key, sums in self._sums.items()}
-        other.recorded = self.recorded
+        other.number = self.number
         return other
 
     @property
@@ -28,31 +61,95 @@ class TopologySums:
         """Whether every sum is 0."""
         return not any(sums.any() for sums in self._sums.values())
 
-    def add(self, key: str, nodes: NDArray[np.int32], weight: int = 1) -> None:
-        """Add ``weight`` for each of ``nodes`` (positions, with repetitions) at the node's value of label ``key``."""
+    def add(self, key: str, node: int, amount: int, sign: int = 1) -> None:
+        """Add ``amount`` (with ``sign`` -1: take it back) at the value that the node at a position has of ``key``."""
+        code = self._snapshot.label(key).codes[node]
+        if code >= 0:
+            self.number += sign
+            self._at(key)[code] += sign * amount
+
+    def add_counts(self, key: str, counts: Ints, weight: int = 1) -> None:
+        """Add ``weight`` for each pod counted at the values of ``key``; ``counts`` itself stays as it is."""
+        self.number += int(counts.sum())
+        amounts = counts if weight == 1 else counts * weight
+        # What is there may be somebody's counts: it is replaced, not written to.
+        self._sums[key] = self._sums[key] + amounts if key in self._sums else amounts
+
+    def add_weights(self, key: str, nodes: NDArray[np.int32], weights: Ints) -> None:
+        """Add ``weights[i]`` at the value that ``nodes[i]`` has of ``key``."""
         column = self._snapshot.label(key)
         codes = column.codes[nodes]
-        codes = codes[codes >= 0]
-        if not codes.size:
-            return
-        self.recorded = True
-        sums = self._sums.setdefault(key, np.zeros(len(column.values), dtype=np.int64))
-        sums += np.bincount(codes, minlength=len(column.values)) * weight
+        there = codes >= 0
+        if there.any():
+            self.number += int(np.count_nonzero(there))
+            sums = self._at(key)
+            sums += np.bincount(codes[there], weights[there], len(column.values)).astype(np.int64)
+
+    def _at(self, key: str) -> Ints:
+        if key not in self._sums:
+            self._sums[key] = np.zeros(len(self._snapshot.label(key).values), dtype=np.int64)
+        return self._sums[key]
 
     def at_nodes(self, key: str) -> Ints:
         """The sum at each node's value of ``key``; 0 where the node has no such label. Shape [nodes]."""
         sums = self._sums.get(key)
         if sums is None:
             return np.zeros(len(self._snapshot), dtype=np.int64)
-        return np.append(sums, 0)[self._snapshot.label(key).codes]
+        return self._snapshot.label(key).at_nodes(sums, 0)
 
     def total_at_nodes(self) -> Ints:
         """The sums of all labels a node has. Shape [nodes]."""
-        return sum((self.at_nodes(key) for key in self._sums), np.zeros(len(self._snapshot), dtype=np.int64))
+        if not self._sums:
+            return np.zeros(len(self._snapshot), dtype=np.int64)
+        return functools.reduce(np.add, map(self.at_nodes, self._sums))
 
     def positive_at_nodes(self) -> Mask:
         """Which nodes have a label value whose sum is above 0."""
         mask = np.zeros(len(self._snapshot), dtype=np.bool_)
-        for key in self._sums:
-            mask |= self.at_nodes(key) > 0
+        for key, sums in self._sums.items():
+            mask |= self._snapshot.label(key).at_nodes(sums > 0, False)
         return mask
+
+
+class TermTally:
+    """What the affinity terms of placed pods add up to for one kind of pod. Follows the pods as they move.
+
+    ``weigh(code)`` says what a term set counts for, by topology key; ``about()`` which of them may count at all.
+    """
+
+    def __init__(self, snapshot: Snapshot, about: Callable[[], list[int]], weigh: Callable[[int], Weights]) -> None:
+        self._snapshot, self._pods, self._about = snapshot, snapshot.pods, about
+        self._weigh = functools.cache(weigh)
+        self._version = 0
+        self._sums = self._recount()
+
+    def sums(self) -> TopologySums:
+        """The sums as of now: they change with the next call."""
+        moves = self._pods.moves(self._version)
+        if moves is None:
+            self._sums = self._recount()
+        elif moves:
+            for _, terms, node, sign in moves:
+                if terms >= 0:
+                    for key, weight in self._weigh(terms).items():
+                        self._sums.add(key, node, weight, sign)
+            self._version = self._pods.version
+        return self._sums
+
+    def _recount(self) -> TopologySums:
+        self._version = self._pods.version
+        sums = TopologySums(self._snapshot)
+        by_key: dict[str, dict[int, int]] = {}
+        for code in self._about():
+            for key, weight in self._weigh(code).items():
+                by_key.setdefault(key, {})[code] = weight
+        if by_key:
+            terms, nodes = self._pods.terms, self._pods.node
+            for key, weights in by_key.items():
+                table = np.zeros(len(self._pods.term_sets) + 1, dtype=np.int64)
+                counts = np.zeros(len(table), dtype=np.bool_)
+                codes = list(weights)
+                table[codes], counts[codes] = list(weights.values()), True
+                slots = np.flatnonzero(counts[terms])  # code -1 reaches the last entry, which never counts
+                sums.add_weights(key, nodes[slots], table[terms[slots]])
+        return sums

@@ -109,7 +109,7 @@ def _fit(case: Case, node: int) -> Arithmetic:
             result.steps.append(Step(name, "the node or the pod has none of it", "not counted"))
             continue
         used = (
-            int(case.snapshot.nonzero[node, 0 if name == CPU else 1])
+            int(case.snapshot.nonzero[0 if name == CPU else 1, node])
             if name in (CPU, MEMORY)
             else int(case.snapshot.amounts(case.snapshot.requested, name)[node])
         )

@@ -58,8 +58,8 @@ def shortages(snapshot: EngineSnapshot, pod: Pod, node: int) -> list[Shortage]:
     found = []
     for resource, asked in pod.requests.items():
         column = snapshot.resources.get(resource)
-        allocatable = int(snapshot.allocatable[node, column]) if column is not None else 0
-        used = int(snapshot.requested[node, column]) if column is not None else 0
+        allocatable = int(snapshot.allocatable[column, node]) if column is not None else 0
+        used = int(snapshot.requested[column, node]) if column is not None else 0
         if asked > 0 and asked > allocatable - used:
             found.append(Shortage(resource, asked, allocatable - used, allocatable))
     return sorted(found, key=lambda item: -item.missing / item.asked)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
-from kschedweb.engine.cycle import _heap_root
+from kschedweb.engine.search import heap_root
 from kschedweb.engine.framework.status import CycleError, fit_error
 from tests.engine.builders import explain, node, pod, scheduler
 
@@ -28,7 +28,7 @@ def heap_by_the_book(totals: list[int]) -> int:
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60))
 def test_ties_go_where_the_schedulers_heap_puts_them(totals: list[int]) -> None:
-    assert _heap_root(np.array(totals)) == heap_by_the_book(totals)
+    assert heap_root(np.array(totals)) == heap_by_the_book(totals)
 
 
 def test_equal_pods_on_equal_nodes_take_the_recorded_places() -> None:

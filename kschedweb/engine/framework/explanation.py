@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,13 @@ from kschedweb.engine.columns import Codes, Ints
 from kschedweb.engine.framework.status import SUCCESS, Status
 
 FEASIBLE, EXCLUDED = -1, -2  # in Explanation.rejected_by
+
+
+@lru_cache(maxsize=16)
+def _zeros(size: int) -> Codes:
+    zeros: Codes = np.zeros(size, dtype=np.int32)
+    zeros.flags.writeable = False
+    return zeros
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +33,8 @@ class FilterColumn:
 
     @classmethod
     def passing(cls, plugin: str, size: int) -> FilterColumn:
-        """The column of a filter that its PreFilter skipped."""
-        return cls(plugin, True, np.zeros(size, dtype=np.int32), [SUCCESS])
+        """The column of a filter that its PreFilter skipped; its codes are not to be written to."""
+        return cls(plugin, True, _zeros(size), [SUCCESS])
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ into the cycle's state under the plugin's own key.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from enum import IntEnum
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -19,14 +20,36 @@ from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.snapshot import Snapshot
 
+Kept = TypeVar("Kept")
+
+
+class Scope(IntEnum):
+    """How far a plugin looks, beside the pod itself, for its answers about a node."""
+
+    NODE = 0  # the node object, and other objects that are not pods
+    ROOM = 1  # also what the node has and what of it is taken: its column of resources
+    PODS = 2  # also the pods on that very node
+    CLUSTER = 3  # anything
+
 
 @dataclass(slots=True)
 class Cycle:
-    """One pod's way through the plugins: what it reads, and the scratchpad it writes."""
+    """One pod's way through the plugins: what it reads, and the scratchpad it writes.
+
+    ``state`` lives as long as the cycle; ``kept`` from one pod to the next that is alike.
+    """
 
     snapshot: Snapshot
     pod: Pod
     state: dict[str, Any] = field(default_factory=dict)
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    def keep(self, key: str, compute: Callable[[], Kept]) -> Kept:
+        """``compute()``, kept under ``key``: it must stay true, for all pods alike, or follow the pods as they move."""
+        if key not in self.kept:
+            self.kept[key] = compute()
+        kept: Kept = self.kept[key]
+        return kept
 
     def on(self, snapshot: Snapshot) -> Cycle:
         """The same cycle over another snapshot, with a scratchpad that can change without this one changing."""
@@ -58,18 +81,27 @@ class Verdicts:
     codes: Codes
     statuses: Sequence[Status]
 
-    @property
-    def passes(self) -> Mask:
-        passes: Mask = self.codes == 0
-        return passes
-
     @classmethod
     def where(cls, rejected: Mask, status: Status) -> Verdicts:
         return cls(rejected.astype(np.int32), (SUCCESS, status))
 
     @classmethod
     def uniform(cls, size: int, status: Status = SUCCESS) -> Verdicts:
-        return cls(np.full(size, 0 if status.ok else 1, dtype=np.int32), (SUCCESS, status))
+        if status.ok:
+            return cls(np.zeros(size, dtype=np.int32), (SUCCESS,))
+        return cls(np.ones(size, dtype=np.int32), (SUCCESS, status))
+
+
+class Scoped(Protocol):
+    """How far the plugin looks for its filter and score of pods like ``pod``; without this it is ``Scope.CLUSTER``.
+
+    Below ``CLUSTER`` what it says about a node is asked once for all pods alike and again only when the node's
+    pods change. It may then be asked about any node, and normalised scores must depend on raw scores only.
+    """
+
+    name: str
+
+    def scope(self, pod: Pod) -> Scope: ...
 
 
 @runtime_checkable

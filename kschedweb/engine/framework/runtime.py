@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from kschedweb.engine.framework.interface import (
     NormalizeScorePlugin,
     PostFilterResult,
     PreFilterExtensions,
+    PreFilterResult,
 )
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unresolvable
@@ -27,6 +28,9 @@ from kschedweb.engine.objects.pod import Pod
 MAX_PERMIT_WAIT = 15 * 60.0
 WAITING = "one or more plugins asked to wait and no plugin rejected pod"
 Factory = Callable[[dict[str, Any]], Any]
+Answer = TypeVar("Answer")
+Known = Mapping[str, tuple[Answer, dict[str, Any]]]  # plugin -> what it says, what it writes into the cycle's state
+NOTHING_KNOWN: Known[Any] = {}
 
 
 @dataclass(slots=True)
@@ -53,12 +57,18 @@ class Framework:
         self.profile = profile
         self.weights = {ref.name: ref.weight for ref in profile.points.get("score", ())}
         self._instances: dict[str, Any] = {}
+        self.normalizing: set[str] = set()  # plugins that normalise their scores
+        self._extended: list[Any] = []  # PreFilter plugins that follow pods as they come and go
         self._points: dict[str, list[Any]] = {point: [] for point in POINTS}
         for point, refs in profile.points.items():
             for ref in refs:
                 plugin = self._instance(ref.name, registry)
                 if point in POINTS and isinstance(plugin, POINTS[point]):
                     self._points[point].append(plugin)
+        for plugin in self._instances.values():
+            if isinstance(plugin, NormalizeScorePlugin):
+                self.normalizing.add(plugin.name)
+        self._extended = [plugin for plugin in self._points["preFilter"] if isinstance(plugin, PreFilterExtensions)]
 
     def _instance(self, name: str, registry: Mapping[str, Factory]) -> Any:
         if name not in self._instances and name in registry:
@@ -77,11 +87,23 @@ class Framework:
                 return status.by(plugin.name)
         return SUCCESS
 
-    def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
-        """Run PreFilter; a plugin that fails ends it with an error status."""
+    @property
+    def instances(self) -> list[Any]:
+        """Every plugin of the profile, once."""
+        return list(self._instances.values())
+
+    def pre_filter(self, cycle: Cycle, known: Known[PreFilterResult] = NOTHING_KNOWN) -> PreFilterOutcome:
+        """Run PreFilter; a plugin that fails ends it with an error status.
+
+        ``known`` holds what some plugins would say and write into the cycle's state: they are not asked.
+        """
         outcome = PreFilterOutcome()
         for plugin in self._points["preFilter"]:
-            result = plugin.pre_filter(cycle)
+            if plugin.name in known:
+                result, state = known[plugin.name]
+                cycle.state.update(state)
+            else:
+                result = plugin.pre_filter(cycle)
             status: Status = result.status
             if status.code is Code.SKIP:
                 outcome.skipped.add(plugin.name)
@@ -103,20 +125,24 @@ class Framework:
 
     def filter(self, cycle: Cycle, skipped: set[str], rows: Rows = ALL) -> list[FilterColumn]:
         """Ask every filter about every node of ``rows``."""
-        columns = []
-        for plugin in self._points["filter"]:
-            if plugin.name in skipped:
-                columns.append(FilterColumn.passing(plugin.name, cycle.size(rows)))
-            else:
-                verdicts = plugin.filter(cycle, rows)
-                statuses = [status.by(plugin.name) for status in verdicts.statuses]
-                columns.append(FilterColumn(plugin.name, False, verdicts.codes, statuses))
-        return columns
+        return [
+            FilterColumn.passing(plugin.name, cycle.size(rows))
+            if plugin.name in skipped
+            else self.ask_filter(plugin, cycle, rows)
+            for plugin in self._points["filter"]
+        ]
+
+    @staticmethod
+    def ask_filter(plugin: Any, cycle: Cycle, rows: Rows) -> FilterColumn:
+        """What one filter says about ``rows``."""
+        verdicts = plugin.filter(cycle, rows)
+        statuses = [status.by(plugin.name) for status in verdicts.statuses]
+        return FilterColumn(plugin.name, False, verdicts.codes, statuses)
 
     def move_pod(self, cycle: Cycle, skipped: set[str], pod: Pod, node: int, *, add: bool) -> None:
         """Tell the plugins that ``pod`` came to the node at position ``node``, or left it."""
-        for plugin in self._points["preFilter"]:
-            if plugin.name not in skipped and isinstance(plugin, PreFilterExtensions):
+        for plugin in self._extended:
+            if plugin.name not in skipped:
                 (plugin.add_pod if add else plugin.remove_pod)(cycle, pod, node)
 
     def filter_one(self, cycle: Cycle, skipped: set[str], node: int) -> Status:
@@ -150,11 +176,15 @@ class Framework:
             )
         return last
 
-    def pre_score(self, cycle: Cycle, rows: Rows) -> set[str]:
-        """Run PreScore; returns the plugins whose score is skipped. Raises CycleError."""
+    def pre_score(self, cycle: Cycle, rows: Rows, known: Known[Status] = NOTHING_KNOWN) -> set[str]:
+        """Run PreScore; returns the plugins whose score is skipped. Raises CycleError. ``known`` as in PreFilter."""
         skipped = set()
         for plugin in self._points["preScore"]:
-            status: Status = plugin.pre_score(cycle, rows)
+            if plugin.name in known:
+                status, state = known[plugin.name]
+                cycle.state.update(state)
+            else:
+                status = plugin.pre_score(cycle, rows)
             if status.code is Code.SKIP:
                 skipped.add(plugin.name)
             elif not status.ok:
@@ -163,22 +193,24 @@ class Framework:
 
     def score(self, cycle: Cycle, rows: Rows, skipped: set[str]) -> list[ScoreColumn]:
         """Raw and normalised scores of the feasible nodes ``rows``. Raises CycleError."""
-        columns = []
-        for plugin in self._points["score"]:
-            if plugin.name in skipped:
-                continue
-            raw: Ints = plugin.score(cycle, rows)
-            normalized = raw
-            if isinstance(plugin, NormalizeScorePlugin):
-                normalized = plugin.normalize_score(cycle, rows, raw)
-            outside = np.flatnonzero((normalized < 0) | (normalized > MAX_NODE_SCORE))
-            if outside.size:
-                raise CycleError(
-                    f'applying score defaultWeights on Score plugins: plugin "{plugin.name}" returns an invalid score '
-                    f"{normalized[outside[0]]}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
-                )
-            columns.append(ScoreColumn(plugin.name, self.weights[plugin.name], raw, normalized))
-        return columns
+        return [self.ask_score(plugin, cycle, rows) for plugin in self._points["score"] if plugin.name not in skipped]
+
+    def ask_score(self, plugin: Any, cycle: Cycle, rows: Rows) -> ScoreColumn:
+        """The scores that one plugin gives to ``rows``. Raises CycleError."""
+        return self.normalized(plugin, cycle, rows, plugin.score(cycle, rows))
+
+    def normalized(self, plugin: Any, cycle: Cycle, rows: Rows, raw: Ints) -> ScoreColumn:
+        """The raw scores with what they are after normalising. Raises CycleError."""
+        scores = raw
+        if plugin.name in self.normalizing:
+            scores = plugin.normalize_score(cycle, rows, raw)
+        if out_of_range(scores):
+            first = scores[(scores < 0) | (scores > MAX_NODE_SCORE)][0]
+            raise CycleError(
+                f'applying score defaultWeights on Score plugins: plugin "{plugin.name}" returns an invalid score '
+                f"{first}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
+            )
+        return ScoreColumn(plugin.name, self.weights[plugin.name], raw, scores)
 
     def reserve(self, cycle: Cycle, node: str) -> Status:
         """Run Reserve; where a plugin refuses or fails, all of them must ``unreserve``. Raises CycleError."""
@@ -219,6 +251,11 @@ class Framework:
             break
         for plugin in self._points["postBind"]:
             plugin.post_bind(cycle, node)
+
+
+def out_of_range(scores: Ints) -> bool:
+    """Whether a score is below 0 or above 100."""
+    return bool(scores.size) and (scores.min() < 0 or scores.max() > MAX_NODE_SCORE)
 
 
 def _rejection(point: str, plugin: str, status: Status) -> Status:

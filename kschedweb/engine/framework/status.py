@@ -55,7 +55,7 @@ class Status:
         return replace(self, reasons=(f'running "{self.plugin}" filter plugin: {self.message}',))
 
     def by(self, plugin: str) -> Status:
-        return replace(self, plugin=plugin)
+        return self if self.plugin == plugin else Status(self.code, self.reasons, plugin, self.simulated)
 
     def to_dict(self, *, plugin: bool = True) -> dict[str, Any]:
         result: dict[str, Any] = {"plugin": self.plugin} if plugin and self.plugin else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from kschedweb.engine.objects.access import Json, integer, mapping, objects, text, texts
 from kschedweb.engine.objects.labels import Labels, Selector, SelectorError, label_selector
@@ -51,7 +52,7 @@ class PodTerm:
         return self.selector.matches(labels)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PodAffinity:
     """All terms of a pod. ``error`` is what the scheduler says where a selector cannot be parsed."""
 
@@ -61,6 +62,12 @@ class PodAffinity:
     anti_preferred: tuple[PodTerm, ...] = ()
     present: bool = False  # podAffinity or podAntiAffinity is written down, even if empty
     error: str = ""
+
+    @cached_property
+    def wishes(self) -> tuple[tuple[PodTerm, int], ...]:
+        """The preferred terms with their weights: those of anti-affinity are negative."""
+        wanted = [(term, term.weight) for term in self.preferred]
+        return (*wanted, *((term, -term.weight) for term in self.anti_preferred))
 
 
 NONE = PodAffinity()

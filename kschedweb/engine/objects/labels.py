@@ -80,8 +80,23 @@ class Selector:
         """Whether it matches everything."""
         return not self.requirements and not self.nothing
 
+    @property
+    def anchors(self) -> tuple[tuple[str, str], ...] | None:
+        """Labels one of which whatever matches must have; ``None`` where no such list can be told."""
+        if self.nothing:
+            return ()
+        for requirement in self.requirements:
+            if requirement.operator == "In":
+                return tuple((requirement.key, value) for value in requirement.values)
+        return None
+
     def matches(self, labels: Labels) -> bool:
-        return not self.nothing and all(requirement.matches(labels) for requirement in self.requirements)
+        if self.nothing:
+            return False
+        for requirement in self.requirements:  # noqa: SIM110 - much faster than a generator
+            if not requirement.matches(labels):
+                return False
+        return True
 
     def narrowed(self, more: tuple[Requirement, ...]) -> Selector:
         """This selector with further requirements; nothing stays nothing."""

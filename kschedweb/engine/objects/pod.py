@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import itertools
+import marshal
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from kschedweb.engine.objects.access import (
     Json,
@@ -19,31 +23,44 @@ from kschedweb.engine.objects.access import (
 from kschedweb.engine.objects.affinity import NodeAffinity, PodAffinity, read_pod_affinity
 from kschedweb.engine.objects.resourceclaim import PodClaim, read_pod_claims
 from kschedweb.engine.objects.resources import (
-    CPU,
-    DEFAULT_REQUESTS,
-    MEMORY,
     Amounts,
     PodResources,
     read_resources,
-    units,
 )
 from kschedweb.engine.objects.spread import SpreadConstraint, read_constraint
 from kschedweb.engine.objects.taints import Toleration, read_tolerations
 from kschedweb.engine.objects.volume import PodVolume, read_volumes
 
 DEFAULT_SCHEDULER = "default-scheduler"
+MAX_TEMPLATES = 65536
+SHARED_FIELDS = (
+    *("schedulerName", "priority", "preemptionPolicy", "nodeSelector", "affinity", "tolerations"),
+    *("topologySpreadConstraints", "hostNetwork", "hostUsers", "schedulingGates", "overhead", "resources"),
+    *("resourceClaims", "runtimeClassName", "restartPolicy"),
+)
+CONTAINER_FIELDS = ("name", "image", "resources", "ports", "restartPolicy", "restartPolicyRules")
 Port = tuple[str, str, int]  # host ip, protocol, port
 
 
 @dataclass(frozen=True, eq=False)
 class Pod:
-    """One pod; two pods are the same when they are the same object. Amounts are milli-CPU and whole units."""
+    """One pod; two pods are the same when they are the same object. Amounts are milli-CPU and whole units.
+
+    ``template`` is one number for pods that share everything in the lines below it, as those of a Deployment do.
+    """
 
     namespace: str
     name: str
     uid: str
     labels: dict[str, str]
     node_name: str
+    volumes: tuple[PodVolume, ...]
+    resource_claims: tuple[PodClaim, ...]
+    terminating: bool
+    nominated_node: str
+    controller: tuple[str, str, str] | None  # apiVersion, kind, name
+    raw: Json = field(repr=False)
+    template: int
     scheduler_name: str
     priority: int
     node_selector: dict[str, str] | None
@@ -52,49 +69,58 @@ class Pod:
     tolerations: tuple[Toleration, ...]
     spread_constraints: tuple[SpreadConstraint, ...]
     host_ports: tuple[Port, ...]
-    volumes: tuple[PodVolume, ...]
-    resource_claims: tuple[PodClaim, ...]
     images: tuple[str, ...]
     container_count: int
     gates: tuple[str, ...]
-    terminating: bool
-    nominated_node: str
-    controller: tuple[str, str, str] | None  # apiVersion, kind, name
     resources: PodResources
-    raw: Json = field(repr=False)
 
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
 
-    @cached_property
+    @property
     def requests(self) -> Amounts:
         """What the pod asks for when it comes in."""
-        return units(self.resources.total())
+        return self.resources.requests
 
-    @cached_property
+    @property
     def occupied(self) -> Amounts:
         """What the pod takes from the node it is on."""
-        return units(self.resources.total(status=True))
+        return self.resources.occupied
 
-    @cached_property
+    @property
     def occupied_nonzero(self) -> tuple[int, int]:
         """(milli-CPU, bytes) taken from its node, with defaults for what is not asked for."""
-        defaults = DEFAULT_REQUESTS
-        if self.resources.pod_level_set:
-            asked = self.resources.total(status=True)
-            defaults = {name: amount for name, amount in DEFAULT_REQUESTS.items() if name not in asked}
-        total = units(self.resources.total(status=True, defaults=defaults))
-        return total.get(CPU, 0), total.get(MEMORY, 0)
+        return self.resources.occupied_nonzero
 
-    @cached_property
+    @property
     def scoring_requests(self) -> Amounts:
         """What NodeResourcesFit scores with: container defaults in, pod-level resources left out."""
-        return units(self.resources.total(at_pod_level=False, defaults=DEFAULT_REQUESTS))
+        return self.resources.scoring_requests
+
+    @cached_property
+    def seen_by_selectors(self) -> Hashable:
+        """Equal for pods that no selector can tell apart."""
+        return self.namespace, frozenset(self.labels.items()), self.terminating
+
+    @cached_property
+    def alike(self) -> Hashable:
+        """Equal for pods that differ at most in name, uid, status and annotations: plugins treat them the same."""
+        return (
+            self.template,
+            self.seen_by_selectors,
+            self.node_name,
+            self.volumes,
+            self.resource_claims,
+            self.controller,
+        )
 
     def on(self, node_name: str) -> Pod:
         """This pod, bound to ``node_name``."""
-        return replace(self, node_name=node_name)
+        bound = object.__new__(Pod)
+        bound.__dict__.update(self.__dict__, node_name=node_name)
+        bound.__dict__.pop("alike", None)
+        return bound
 
     @classmethod
     def read(cls, raw: Json) -> Pod:
@@ -104,40 +130,84 @@ class Pod:
         if not name:
             raise ObjectError("metadata.name: is missing")
         namespace = text(metadata, "namespace", "metadata.") or "default"
-        affinity = mapping(spec, "affinity", "spec.")
-        containers = objects(spec, "containers", "spec.")
-        inits = objects(spec, "initContainers", "spec.")
-        return cls(
+        pod = object.__new__(cls)
+        pod.__dict__.update(
+            _shared(namespace, spec, status),
             namespace=namespace,
             name=name,
             uid=text(metadata, "uid", "metadata.") or f"{namespace}/{name}",
             labels=string_map(metadata, "labels", "metadata."),
             node_name=text(spec, "nodeName", "spec."),
-            scheduler_name=text(spec, "schedulerName", "spec.") or DEFAULT_SCHEDULER,
-            priority=integer(spec, "priority", path="spec."),
-            node_selector=None if spec.get("nodeSelector") is None else string_map(spec, "nodeSelector", "spec."),
-            node_affinity=NodeAffinity.read(
-                mapping(affinity, "nodeAffinity", "spec.affinity."), "spec.affinity.nodeAffinity."
-            ),
-            pod_affinity=read_pod_affinity(affinity, namespace),
-            tolerations=read_tolerations(spec, "tolerations", "spec."),
-            spread_constraints=tuple(
-                read_constraint(item) for item in objects(spec, "topologySpreadConstraints", "spec.")
-            ),
-            host_ports=_host_ports(containers, inits, boolean(spec, "hostNetwork", "spec.")),
             volumes=read_volumes(spec, name),
             resource_claims=read_pod_claims(spec, status),
-            images=_images(spec, containers, inits),
-            container_count=len(containers) + len(inits),
-            gates=tuple(
-                text(gate, "name", "spec.schedulingGates.") for gate in objects(spec, "schedulingGates", "spec.")
-            ),
             terminating=metadata.get("deletionTimestamp") is not None,
             nominated_node=text(status, "nominatedNodeName", "status."),
             controller=_controller(metadata),
-            resources=read_resources(spec, status),
             raw=raw,
         )
+        return pod
+
+
+_TEMPLATES: dict[bytes, dict[str, Any]] = {}
+_NUMBERS = itertools.count()
+
+
+def _shared(namespace: str, spec: Json, status: Json) -> dict[str, Any]:
+    """The fields that pods of one template share, read once for all of them."""
+    try:
+        content = marshal.dumps(_content(namespace, spec, status), 2)
+    except (ValueError, TypeError, AttributeError):  # not JSON: reading it says what is wrong
+        return _read_shared(namespace, spec, status)
+    if content not in _TEMPLATES:
+        if len(_TEMPLATES) >= MAX_TEMPLATES:
+            _TEMPLATES.clear()
+        _TEMPLATES[content] = _read_shared(namespace, spec, status)
+    return _TEMPLATES[content]
+
+
+def _content(namespace: str, spec: Json, status: Json) -> tuple[Any, ...]:
+    """Everything that ``_read_shared``, and plugins that look at the pod's JSON, read."""
+    return (
+        namespace,
+        [spec.get(field) for field in SHARED_FIELDS],
+        [[raw.get(field) for field in CONTAINER_FIELDS] for raw in spec.get("containers") or ()],
+        [[raw.get(field) for field in CONTAINER_FIELDS] for raw in spec.get("initContainers") or ()],
+        [raw["image"] for raw in spec.get("volumes") or () if raw.get("image") is not None],
+        status.get("resources"),
+        [
+            [raw.get(field) for field in ("name", "resources", "allocatedResources")]
+            for key in ("containerStatuses", "initContainerStatuses")
+            for raw in status.get(key) or ()
+        ],
+        [raw.get("reason") for raw in status.get("conditions") or () if raw.get("type") == "PodResizePending"],
+    )
+
+
+def _read_shared(namespace: str, spec: Json, status: Json) -> dict[str, Any]:
+    affinity = mapping(spec, "affinity", "spec.")
+    containers = objects(spec, "containers", "spec.")
+    inits = objects(spec, "initContainers", "spec.")
+    return {
+        "template": next(_NUMBERS),
+        "scheduler_name": text(spec, "schedulerName", "spec.") or DEFAULT_SCHEDULER,
+        "priority": integer(spec, "priority", path="spec."),
+        "node_selector": None if spec.get("nodeSelector") is None else string_map(spec, "nodeSelector", "spec."),
+        "node_affinity": NodeAffinity.read(
+            mapping(affinity, "nodeAffinity", "spec.affinity."), "spec.affinity.nodeAffinity."
+        ),
+        "pod_affinity": read_pod_affinity(affinity, namespace),
+        "tolerations": read_tolerations(spec, "tolerations", "spec."),
+        "spread_constraints": tuple(
+            read_constraint(item) for item in objects(spec, "topologySpreadConstraints", "spec.")
+        ),
+        "host_ports": _host_ports(containers, inits, boolean(spec, "hostNetwork", "spec.")),
+        "images": _images(spec, containers, inits),
+        "container_count": len(containers) + len(inits),
+        "gates": tuple(
+            text(gate, "name", "spec.schedulingGates.") for gate in objects(spec, "schedulingGates", "spec.")
+        ),
+        "resources": read_resources(spec, status),
+    }
 
 
 def _host_ports(containers: list[Json], inits: list[Json], host_network: bool) -> tuple[Port, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from kschedweb.engine.columns import Codes, Ints, Mask, Rows
 from kschedweb.engine.framework.diagnosis import Diagnosis
-from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Verdicts
+from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import (
     SKIP,
@@ -80,6 +80,10 @@ class DynamicResources:
 
     def __init__(self, args: dict[str, Any]) -> None:
         pass
+
+    def scope(self, pod: Pod) -> Scope:
+        from_devices = pod.resource_claims or any(_is_extended(name) for name in pod.requests)
+        return Scope.CLUSTER if from_devices else Scope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = State()

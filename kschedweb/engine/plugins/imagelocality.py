@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.columns import Ints, Rows
-from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.interface import Cycle, Scope
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
+from kschedweb.engine.objects.pod import Pod
 
 MIB = 1024 * 1024
 LEAST = 23 * MIB
@@ -21,12 +22,17 @@ class ImageLocality:
     def __init__(self, args: dict[str, Any]) -> None:
         pass
 
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.NODE
+
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """Bytes of the pod's images on the node, each scaled by the share of nodes that have it, within bounds."""
         snapshot, pod = cycle.snapshot, cycle.pod
+        known = [snapshot.images[name] for image in pod.images if (name := normalized(image)) in snapshot.images]
+        if not known:
+            return np.zeros(cycle.size(rows), dtype=np.int64)
         sums = np.zeros(len(snapshot), dtype=np.int64)
-        for image in pod.images:
-            size, holders = snapshot.images.get(normalized(image), (0, []))
+        for size, holders in known:
             if holders:
                 sums[holders] += int(float(size) * (float(len(holders)) / float(len(snapshot))))
         most = MOST_A_CONTAINER * pod.container_count

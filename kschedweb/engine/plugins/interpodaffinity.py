@@ -5,22 +5,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kschedweb.engine.columns import Ints, Mask, Rows
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint, has_place
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
-from kschedweb.engine.objects.affinity import PodAffinity, PodTerm
+from kschedweb.engine.objects.affinity import PodTerm
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.pods import Group
+from kschedweb.engine.pods import Group, Selection
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.topology import TopologySums
+from kschedweb.engine.topology import Tally, TermTally, TopologySums
 
 AFFINITY = unresolvable("node(s) didn't match pod affinity rules")
 ANTI_AFFINITY = unschedulable("node(s) didn't match pod anti-affinity rules")
@@ -42,6 +42,27 @@ class Required:
         return Required(self.existing.clone(), self.affinity.clone(), self.anti.clone(), self.matches_itself)
 
 
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """The counts for one class of pods: those of its own terms by topology key, and what placed pods' terms add."""
+
+    own: list[tuple[str, int, Tally]]  # topology key, weight, pods that match
+    placed: TermTally
+
+    def sums(self) -> TopologySums:
+        """Everything added up; not to be changed."""
+        placed = self.placed.sums()
+        return self._added(placed.clone()) if self.own else placed
+
+    def own_sums(self, snapshot: Snapshot) -> TopologySums:
+        return self._added(TopologySums(snapshot))
+
+    def _added(self, sums: TopologySums) -> TopologySums:
+        for key, weight, tally in self.own:
+            sums.add_counts(key, tally.counts(), weight)
+        return sums
+
+
 class InterPodAffinity:
     name = "InterPodAffinity"
 
@@ -60,24 +81,32 @@ class InterPodAffinity:
         snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
         if own.error:
             return PreFilterResult(unresolvable(f"parsing pod: {own.error}"))
-        state = Required(TopologySums(snapshot), TopologySums(snapshot), TopologySums(snapshot), False)
-        for nodes, terms in _placed_terms(snapshot):
-            for term in terms.anti_required:
-                if _means_incoming(term, cycle):
-                    state.existing.add(term.topology_key, nodes)
-        affinity = [_merged(term, snapshot) for term in own.required]
-        if affinity:
-            nodes = snapshot.pods.node[np.logical_and.reduce([_matching(snapshot, term) for term in affinity])]
-            for term in affinity:
-                state.affinity.add(term.topology_key, nodes)
-            state.matches_itself = all(_matches_group(term, cycle.pod.namespace, cycle.pod.labels) for term in affinity)
-        for term in own.anti_required:
-            merged = _merged(term, snapshot)
-            state.anti.add(term.topology_key, snapshot.pods.node[_matching(snapshot, merged)])
-        if state.existing.empty and not own.required and not own.anti_required:
+        anti, affinity, matches_itself = cycle.keep(self.name, lambda: self._required(cycle))
+        existing = anti.placed.sums()
+        if not existing.number and not own.required and not own.anti_required:
             return PreFilterResult(SKIP)
-        cycle.state[self.name] = state
+        cycle.state[self.name] = Required(
+            existing, affinity.own_sums(snapshot), anti.own_sums(snapshot), matches_itself
+        )
         return PreFilterResult()
+
+    def _required(self, cycle: Cycle) -> tuple[Watch, Watch, bool]:
+        """(anti-affinity, affinity, whether the pod matches all its required affinity terms itself)"""
+        snapshot, pod = cycle.snapshot, cycle.pod
+        pods, means_incoming = snapshot.pods, _incoming(cycle)
+
+        def weigh(code: int) -> dict[str, int]:
+            return {
+                term.topology_key: 1 for term in pods.term_sets[code].affinity.anti_required if means_incoming(term)
+            }
+
+        existing = TermTally(snapshot, lambda: pods.guards_about(pod.labels), weigh)
+        nothing = TermTally(snapshot, list, lambda code: {})
+        required = [_merged(term, snapshot) for term in pod.pod_affinity.required]
+        anti = [_tally(snapshot, [_merged(term, snapshot)], term, 1) for term in pod.pod_affinity.anti_required]
+        affinity = [_tally(snapshot, required, term, 1) for term in required]
+        itself = bool(required) and all(_matches_group(term, pod.namespace, pod.labels) for term in required)
+        return Watch(anti, existing), Watch(affinity, nothing), itself
 
     def add_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
         self._count(cycle, pod, node, 1)
@@ -89,17 +118,18 @@ class InterPodAffinity:
         state: Required | None = cycle.state.get(self.name)
         if state is None:
             return
-        own, nodes = cycle.pod.pod_affinity, np.array([node], dtype=np.int32)
+        own = cycle.pod.pod_affinity
+        means_incoming = _incoming(cycle)
         for term in pod.pod_affinity.anti_required:
-            if _means_incoming(term, cycle):
-                state.existing.add(term.topology_key, nodes, sign)
+            if means_incoming(term):
+                state.existing.add(term.topology_key, node, 1, sign)
         affinity = [_merged(term, cycle.snapshot) for term in own.required]
         if affinity and all(_matches_group(term, pod.namespace, pod.labels) for term in affinity):
             for term in affinity:
-                state.affinity.add(term.topology_key, nodes, sign)
+                state.affinity.add(term.topology_key, node, 1, sign)
         for term in own.anti_required:
             if _matches_group(_merged(term, cycle.snapshot), pod.namespace, pod.labels):
-                state.anti.add(term.topology_key, nodes, sign)
+                state.anti.add(term.topology_key, node, 1, sign)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         state: Required | None = cycle.state.get(self.name)
@@ -107,10 +137,12 @@ class InterPodAffinity:
             return Verdicts.uniform(cycle.size(rows), MISSING)
         snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
         codes = np.zeros(len(snapshot), dtype=np.int32)
-        codes[state.existing.positive_at_nodes()] = 3
-        for term in own.anti_required:
-            codes[state.anti.at_nodes(term.topology_key) > 0] = 2
-        codes[~self._affinity_holds(snapshot, own.required, state)] = 1
+        if state.existing.number:
+            codes[state.existing.positive_at_nodes()] = 3
+        for key in dict.fromkeys(term.topology_key for term in own.anti_required):
+            codes[state.anti.at_nodes(key) > 0] = 2
+        if own.required:
+            codes[~self._affinity_holds(snapshot, own.required, state)] = 1
         return Verdicts(codes[rows], (SUCCESS, AFFINITY, ANTI_AFFINITY, EXISTING))
 
     @staticmethod
@@ -125,26 +157,32 @@ class InterPodAffinity:
         return labelled if first_of_its_kind else labelled & found
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
-        snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
+        own = cycle.pod.pod_affinity
         if self.ignore_preferred and not (own.preferred or own.anti_preferred):
             return SKIP
-        sums = TopologySums(snapshot)
-        wishes = [(term, term.weight) for term in own.preferred] + [(term, -term.weight) for term in own.anti_preferred]
-        for term, weight in wishes:
-            matching = _matching(snapshot, _merged(term, snapshot))
-            sums.add(term.topology_key, snapshot.pods.node[matching], weight)
-        for nodes, placed in _placed_terms(snapshot):
-            hard = placed.required if self.hard_weight > 0 else ()
-            weighted = [(term, self.hard_weight) for term in hard]
-            weighted += [(term, term.weight) for term in placed.preferred]
-            weighted += [(term, -term.weight) for term in placed.anti_preferred]
-            for term, weight in weighted:
-                if _means_incoming(term, cycle):
-                    sums.add(term.topology_key, nodes, weight)
-        if not sums.recorded:
+        sums = cycle.keep(SCORE, lambda: self._preferred(cycle)).sums()
+        if not sums.number:
             return SKIP
         cycle.state[SCORE] = sums
         return SUCCESS
+
+    def _preferred(self, cycle: Cycle) -> Watch:
+        snapshot, own, labels = cycle.snapshot, cycle.pod.pod_affinity, cycle.pod.labels
+        pods, means_incoming = snapshot.pods, _incoming(cycle)
+
+        def weigh(code: int) -> dict[str, int]:
+            placed = pods.term_sets[code].affinity
+            weights: dict[str, int] = {}
+            for term, weight in placed.wishes:
+                if means_incoming(term):
+                    weights[term.topology_key] = weights.get(term.topology_key, 0) + weight
+            for term in placed.required if self.hard_weight > 0 else ():
+                if means_incoming(term):
+                    weights[term.topology_key] = weights.get(term.topology_key, 0) + self.hard_weight
+            return weights
+
+        tallies = [_tally(snapshot, [_merged(term, snapshot)], term, weight) for term, weight in own.wishes]
+        return Watch(tallies, TermTally(snapshot, lambda: pods.wishes_about(labels), weigh))
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """The weights of all terms, of the pod and about the pod, that hold at the node's topology values."""
@@ -164,22 +202,11 @@ class InterPodAffinity:
         return (float(MAX_NODE_SCORE) * share).astype(np.int64)
 
 
-def _placed_terms(snapshot: Snapshot) -> list[tuple[NDArray[np.int32], PodAffinity]]:
-    """(positions of the nodes, with repetitions, and the terms) of placed pods with the same pod affinity."""
-    pods = snapshot.pods
-    slots = np.flatnonzero(pods.terms >= 0)
-    if not slots.size:
-        return []
-    codes = pods.terms[slots]
-    order = np.argsort(codes, kind="stable")
-    kinds, starts = np.unique(codes[order], return_index=True)
-    parts = np.split(pods.node[slots[order]], starts[1:])
-    return [(nodes, pods.term_sets[kind].affinity) for kind, nodes in zip(kinds.tolist(), parts, strict=True)]
-
-
-def _means_incoming(term: PodTerm, cycle: Cycle) -> bool:
-    pod = cycle.pod
-    return term.matches(pod.namespace, pod.labels, cycle.snapshot.objects.namespace_labels(pod.namespace))
+def _incoming(cycle: Cycle) -> Callable[[PodTerm], bool]:
+    """Tells whether a term means the incoming pod."""
+    namespace, labels = cycle.pod.namespace, cycle.pod.labels
+    of_namespace = cycle.snapshot.objects.namespace_labels(namespace)
+    return lambda term: term.matches(namespace, labels, of_namespace)
 
 
 def _merged(term: PodTerm, snapshot: Snapshot) -> PodTerm:
@@ -197,14 +224,16 @@ def _matches_group(term: PodTerm, namespace: str, labels: dict[str, str]) -> boo
     return term.matches(namespace, labels, {})
 
 
-def _matching(snapshot: Snapshot, term: PodTerm) -> Mask:
-    """Which pod slots hold a pod that ``term`` (of the incoming pod) means."""
-    key = (term.namespaces, term.namespace_selector, term.selector)
+def _tally(snapshot: Snapshot, meant: list[PodTerm], term: PodTerm, weight: int) -> tuple[str, int, Tally]:
+    """Follows the placed pods that all terms in ``meant`` mean, by the topology of ``term``, and what each counts."""
+    column = snapshot.label(term.topology_key)
+    key = tuple((one.namespaces, one.namespace_selector, one.selector) for one in meant)
 
     def test(group: Group) -> bool:
-        return _matches_group(term, group.namespace, group.labels)
+        return all([one.matches(group.namespace, group.labels, {}) for one in meant])
 
-    return snapshot.pods.matching(key, test)
+    selection = Selection(key, meant[0].selector, test)
+    return term.topology_key, weight, Tally(snapshot, selection, column.codes, len(column.values))
 
 
 def _after_pod(pod: Pod, change: Change) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from kschedweb.engine.columns import Ints, Mask, Rows
 from kschedweb.engine.framework.events import NODE, Action, Change, ClusterEvent, EventHint
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from kschedweb.engine.nodematching import matches_any, matches_required, matches_term
@@ -42,6 +42,9 @@ class NodeAffinity:
             return False
         return _wanted(pod, change.new) and (change.old is None or not _wanted(pod, change.old))
 
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.NODE
+
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         required = cycle.pod.node_affinity.required
         if required is None and self.added.required is None and cycle.pod.node_selector is None:
@@ -57,7 +60,7 @@ class NodeAffinity:
         return PreFilterResult(nodes=names) if names else PreFilterResult(CONFLICT)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        codes = np.where(matches_required(cycle.snapshot, cycle.pod), 0, 1).astype(np.int32)
+        codes = (~matches_required(cycle.snapshot, cycle.pod)).astype(np.int32)
         if self.added.required is not None:
             codes[~matches_any(cycle.snapshot, self.added.required)] = 2
         return Verdicts(codes[rows], (SUCCESS, POD, ENFORCED))

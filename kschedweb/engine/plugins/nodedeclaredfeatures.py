@@ -8,7 +8,7 @@ import numpy as np
 
 from kschedweb.engine.columns import Rows
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, unresolvable
 from kschedweb.engine.objects.access import Json, mapping, objects
 from kschedweb.engine.objects.pod import Pod
@@ -28,6 +28,9 @@ class NodeDeclaredFeatures:
             EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_DECLARED_FEATURE), _after_node),
             EventHint(ClusterEvent(POD, Action.UPDATE), _after_own_update),
         ]
+
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = needed = needed_features(mapping(cycle.pod.raw, "spec"))

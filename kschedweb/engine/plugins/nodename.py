@@ -8,8 +8,9 @@ import numpy as np
 
 from kschedweb.engine.columns import Rows
 from kschedweb.engine.framework.events import NODE_ADD, EventHint
-from kschedweb.engine.framework.interface import Cycle, Verdicts
+from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
 from kschedweb.engine.framework.status import unresolvable
+from kschedweb.engine.objects.pod import Pod
 
 REJECTED = unresolvable("node(s) didn't match the requested node name")
 
@@ -22,6 +23,9 @@ class NodeName:
 
     def events(self) -> list[EventHint]:
         return [EventHint(NODE_ADD)]
+
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.NODE
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         if not cycle.pod.node_name:

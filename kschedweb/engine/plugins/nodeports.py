@@ -8,7 +8,7 @@ import numpy as np
 
 from kschedweb.engine.columns import Mask, Rows
 from kschedweb.engine.framework.events import NODE_ADD, POD, Action, Change, ClusterEvent, EventHint, has_place
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, error, unschedulable
 from kschedweb.engine.objects.pod import Pod, Port
 
@@ -25,6 +25,9 @@ class NodePorts:
 
     def events(self) -> list[EventHint]:
         return [EventHint(ClusterEvent(POD, Action.DELETE), _after_deletion), EventHint(NODE_ADD)]
+
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.PODS if pod.host_ports else Scope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = cycle.pod.host_ports

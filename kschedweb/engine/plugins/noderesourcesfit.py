@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.columns import Ints, Mask, Rows, distinct
 from kschedweb.engine.framework.events import (
     DEVICE_CLASS,
     NODE,
@@ -21,7 +21,7 @@ from kschedweb.engine.framework.events import (
     EventHint,
     has_place,
 )
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error
 from kschedweb.engine.objects.access import mapping
@@ -56,6 +56,9 @@ class NodeResourcesFit:
             EventHint(ClusterEvent(DEVICE_CLASS, Action.ADD | Action.UPDATE), _after_device_class),
         ]
 
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.ROOM
+
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = cycle.pod.requests
         return PreFilterResult()
@@ -64,15 +67,15 @@ class NodeResourcesFit:
         if self.name not in cycle.state:
             return Verdicts.uniform(cycle.size(rows), MISSING)
         snapshot = cycle.snapshot
-        full = (snapshot.pod_count + 1 > snapshot.pod_limit)[rows]
-        failures: list[Failure] = [(TOO_MANY_PODS, full, None)]
+        failures: list[Failure] = [(TOO_MANY_PODS, snapshot.pod_count[rows] >= snapshot.pod_limit[rows], None)]
         for name, wanted in self._checked(cycle.state[self.name]):
             allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
             short = wanted > allocatable - snapshot.amounts(snapshot.requested, name)[rows]
             if name in snapshot.objects.devices.extended_resources:
                 short &= allocatable > 0  # elsewhere DynamicResources decides
             failures.append((f"Insufficient {name}", short, wanted > allocatable))
-        return _combined(failures)
+        failures = [failure for failure in failures if failure[1].any()]
+        return _combined(failures) if failures else Verdicts.uniform(cycle.size(rows))
 
     def _checked(self, requests: dict[str, int]) -> list[tuple[str, int]]:
         basic = [(name, requests[name]) for name in BASIC if requests.get(name, 0) > 0]
@@ -91,39 +94,42 @@ class NodeResourcesFit:
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """From 0 to 100, the weighted mean over the configured resources that the node has."""
         totals = np.zeros(cycle.size(rows), dtype=np.int64)
-        weights = np.zeros_like(totals)
+        weights: Ints | int = 0
         for name, weight in self.resources:
             requested, allocatable = requested_after(cycle, rows, name)
+            if allocatable.all() and self.strategy != RATIO:
+                totals += self._one(requested, allocatable) * weight
+                weights = weights + weight
+                continue
             counts = allocatable != 0
-            one = self._one(requested, np.where(counts, allocatable, 1))
+            one = self._one(requested, np.maximum(allocatable, 1))
             if self.strategy == RATIO:
                 counts &= one > 0
-            totals += np.where(counts, one * weight, 0)
-            weights += np.where(counts, weight, 0)
-        if self.strategy == RATIO:
-            return rounded(totals / np.maximum(weights, 1))
-        return totals // np.maximum(weights, 1)
+            totals += one * counts * weight
+            weights = weights + counts * weight
+        weights = np.maximum(weights, 1)
+        return rounded(totals / weights) if self.strategy == RATIO else totals // weights
 
     def _one(self, requested: Ints, allocatable: Ints) -> Ints:
-        over = requested > allocatable
         if self.strategy == LEAST:
-            return np.where(over, 0, (allocatable - requested) * MAX_NODE_SCORE // allocatable)
-        share = np.where(over, MAX_NODE_SCORE, requested * MAX_NODE_SCORE // allocatable)
+            free: Ints = np.maximum(allocatable - requested, 0) * MAX_NODE_SCORE // allocatable
+            return free
+        share: Ints = np.minimum(requested, allocatable) * MAX_NODE_SCORE // allocatable
         return share if self.strategy == MOST else self.curve[share]
 
 
 def requested_after(cycle: Cycle, rows: Rows, name: str) -> tuple[Ints, Ints]:
-    """(requested with the pod, allocatable) of one resource; both 0 where the node does not count for it."""
+    """(requested with the pod, allocatable) of one resource; the latter is 0 where the node does not count for it."""
     snapshot: Snapshot = cycle.snapshot
     wanted = cycle.pod.scoring_requests.get(name, 0)
     allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
     if wanted == 0 and is_scalar(name):
         allocatable = np.zeros_like(allocatable)
     if name in (CPU, MEMORY):
-        used = snapshot.nonzero[:, 0 if name == CPU else 1][rows]
+        used = snapshot.nonzero[0 if name == CPU else 1][rows]
     else:
         used = snapshot.amounts(snapshot.requested, name)[rows]
-    return np.where(allocatable != 0, used + wanted, 0), allocatable
+    return used + wanted, allocatable
 
 
 def broken_line(shape: list[dict[str, int]]) -> Ints:
@@ -157,7 +163,7 @@ def _combined(failures: list[Failure]) -> Verdicts:
         bits |= short.astype(np.int64) << (2 * position)
         if never is not None:
             bits |= (short & never).astype(np.int64) << (2 * position + 1)
-    kinds, codes = np.unique(bits, return_inverse=True)
+    kinds, codes = distinct(bits)
     statuses = [SUCCESS]
     table = np.zeros(len(kinds), dtype=np.int32)
     for position, kind in enumerate(kinds.tolist()):

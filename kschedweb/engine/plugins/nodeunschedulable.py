@@ -6,7 +6,7 @@ from typing import Any
 
 from kschedweb.engine.columns import Rows
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint
-from kschedweb.engine.framework.interface import Cycle, Verdicts
+from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
 from kschedweb.engine.framework.status import unresolvable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import NO_SCHEDULE, Taint, tolerated
@@ -26,6 +26,9 @@ class NodeUnschedulable:
             EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_TAINT), _after_node),
             EventHint(ClusterEvent(POD, Action.POD_TOLERATION), _after_toleration),
         ]
+
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.NODE
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         if tolerated(CORDONED, cycle.pod.tolerations):

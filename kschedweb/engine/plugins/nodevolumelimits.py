@@ -18,7 +18,7 @@ from kschedweb.engine.framework.events import (
     EventHint,
     has_place,
 )
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import Claim, CSINode, VolumeAttachment
@@ -43,6 +43,9 @@ class NodeVolumeLimits:
             EventHint(ClusterEvent(VOLUME_CLAIM, Action.ADD), _after_claim),
             EventHint(ClusterEvent(ATTACHMENT, Action.DELETE), _after_detachment),
         ]
+
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.CLUSTER if pod.volumes else Scope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         counted = any(volume.claim is not None or volume.in_tree is not None for volume in cycle.pod.volumes)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import Ints, LabelColumn, Mask, Rows
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint, has_place
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.nodematching import matches_required, tolerates
@@ -25,8 +25,9 @@ from kschedweb.engine.objects.node import HOSTNAME, ZONE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.spread import SCHEDULE_ANYWAY, SpreadConstraint
 from kschedweb.engine.owners import default_selector
-from kschedweb.engine.pods import Group
+from kschedweb.engine.pods import Group, Selection
 from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.topology import Tally
 
 SKEWED = unschedulable("node(s) didn't match pod topology spread constraints")
 UNLABELLED = unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
@@ -40,14 +41,16 @@ SYSTEM_DEFAULTS = (
 
 @dataclass(slots=True)
 class Constraint:
-    """A constraint made ready for one pod."""
+    """A constraint made ready for a class of pods."""
 
     rule: SpreadConstraint
     selector: Selector
     column: LabelColumn
-    counts: Ints  # matching pods by topology value; by node where the topology is the host and it is soft
-    domains: Mask  # which topology values take part
+    complete: Mask  # which nodes have all labels that they must have to take part
     counted: Mask  # on which nodes pods count
+    domains: Mask  # which topology values take part
+    tally: Tally  # matching pods by topology value; by node where the topology is the host and it is soft
+    counts: Ints  # of the tally, as of this cycle
     weight: float = 0.0
 
     def clone(self) -> Constraint:
@@ -106,18 +109,18 @@ class PodTopologySpread:
             return counted_before or counts_now
         return counts_now and (any(old.labels[key] != new.labels[key] for key in keys) or old.taints != new.taints)
 
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.CLUSTER if pod.spread_constraints or self.defaults else Scope.NODE
+
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         try:
-            constraints = self._constraints(cycle, hard=True)
+            constraints = cycle.keep(self.name, lambda: self._constraints(cycle, hard=True))
         except CycleError as problem:
             return PreFilterResult(error(f"obtaining pod's hard topology spread constraints: {problem}"))
         if not constraints:
             return PreFilterResult(SKIP)
-        complete = _have_all_labels(cycle.snapshot, constraints)
         for constraint in constraints:
-            constraint.counted = complete & _included(cycle, constraint.rule)
-            _count(cycle, constraint)
-            constraint.domains = _values(constraint.column, constraint.counted)
+            constraint.counts = constraint.tally.counts()
         cycle.state[self.name] = constraints
         return PreFilterResult()
 
@@ -147,7 +150,7 @@ class PodTopologySpread:
         codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
         for constraint in reversed(constraints):
             skewed = self._skew(cycle.pod, constraint) > constraint.rule.max_skew
-            codes[np.append(skewed, False)[constraint.column.codes]] = 2
+            codes[constraint.column.at_nodes(skewed, False)] = 2
             codes[~constraint.column.present] = 1
         return Verdicts(codes[rows], (SUCCESS, UNLABELLED, SKEWED))
 
@@ -161,28 +164,23 @@ class PodTopologySpread:
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
         try:
-            constraints = self._constraints(cycle, hard=False)
+            constraints = cycle.keep(SCORE, lambda: self._constraints(cycle, hard=False))
         except CycleError as problem:
             return error(f"calculating preScoreState: obtaining pod's soft topology spread constraints: {problem}")
         if not constraints:
             return SKIP
-        snapshot = cycle.snapshot
-        complete = np.ones(len(snapshot), dtype=np.bool_)
-        if cycle.pod.spread_constraints or not self.system:
-            complete = _have_all_labels(snapshot, constraints)
-        scored = np.zeros(len(snapshot), dtype=np.bool_)
+        complete = constraints[0].complete
+        scored = np.zeros(len(cycle.snapshot), dtype=np.bool_)
         scored[rows] = complete[rows]
         for constraint in constraints:
+            constraint.counts = constraint.tally.counts()
             if constraint.by_host:
                 constraint.weight = math.log(int(scored.sum()) + 2)
-                constraint.counts = snapshot.pods.count(_selected(snapshot, cycle.pod.namespace, constraint.selector))
                 continue
             constraint.domains = _values(constraint.column, scored)
             # Nodes without the label form one more domain where labels are not required.
             unlabelled = bool((scored & ~constraint.column.present).any())
             constraint.weight = math.log(int(constraint.domains.sum()) + unlabelled + 2)
-            constraint.counted = complete & _included(cycle, constraint.rule)
-            _count(cycle, constraint)
         cycle.state[SCORE] = Soft(constraints, ~complete)
         return SUCCESS
 
@@ -191,12 +189,11 @@ class PodTopologySpread:
         soft = _soft_state(cycle)
         sums: NDArray[np.float64] = np.zeros(len(cycle.snapshot), dtype=np.float64)
         for constraint in soft.constraints:
+            added = constraint.counts.astype(np.float64) * constraint.weight + float(constraint.rule.max_skew - 1)
             if constraint.by_host:
-                counts = constraint.counts
+                sums = np.where(constraint.column.present, sums + added, sums)
             else:
-                counts = np.append(constraint.counts, 0)[constraint.column.codes]
-            added = counts.astype(np.float64) * constraint.weight + float(constraint.rule.max_skew - 1)
-            sums = np.where(constraint.column.present, sums + added, sums)
+                sums = sums + constraint.column.at_nodes(added, 0)
         sums[soft.ignored] = 0.0
         return rounded(sums)[rows]
 
@@ -211,11 +208,14 @@ class PodTopologySpread:
 
     def _constraints(self, cycle: Cycle, *, hard: bool) -> list[Constraint]:
         """The pod's own constraints, or the defaults where it has none at all. Raises CycleError."""
-        snapshot = cycle.snapshot
+        snapshot, pod = cycle.snapshot, cycle.pod
+        rules = self._rules(snapshot.objects, pod, hard=hard)
+        columns = [snapshot.label(rule.topology_key) for rule, _ in rules]
+        labels_required = hard or bool(pod.spread_constraints) or not self.system
+        complete = _have_all_labels(snapshot, columns if labels_required else [])
         return [
-            Constraint(rule, selector, column, *_zeros(column), np.zeros(len(snapshot), dtype=np.bool_))
-            for rule, selector in self._rules(snapshot.objects, cycle.pod, hard=hard)
-            for column in [snapshot.label(rule.topology_key)]
+            _ready(cycle, rule, selector, column, complete)
+            for (rule, selector), column in zip(rules, columns, strict=True)
         ]
 
     def _rules(self, cluster: ClusterObjects, pod: Pod, *, hard: bool) -> list[tuple[SpreadConstraint, Selector]]:
@@ -241,8 +241,15 @@ def _involved(other: Pod, pod: Pod) -> bool:
     return other.uid == pod.uid or (has_place(other) and other.namespace == pod.namespace)
 
 
-def _zeros(column: LabelColumn) -> tuple[Ints, Mask]:
-    return np.zeros(len(column.values), dtype=np.int64), np.zeros(len(column.values), dtype=np.bool_)
+def _ready(cycle: Cycle, rule: SpreadConstraint, selector: Selector, column: LabelColumn, complete: Mask) -> Constraint:
+    snapshot, pod = cycle.snapshot, cycle.pod
+    counted = complete & _included(cycle, rule)
+    if rule.topology_key == HOSTNAME and not rule.hard:
+        codes, size = np.arange(len(snapshot)), len(snapshot)
+    else:
+        codes, size = np.where(counted, column.codes, -1), len(column.values)
+    tally = Tally(snapshot, _selection(pod.namespace, selector), codes, size)
+    return Constraint(rule, selector, column, complete, counted, _values(column, counted), tally, tally.counts())
 
 
 def _soft_state(cycle: Cycle) -> Soft:
@@ -255,10 +262,10 @@ def _soft_state(cycle: Cycle) -> Soft:
     return soft
 
 
-def _have_all_labels(snapshot: Snapshot, constraints: list[Constraint]) -> Mask:
+def _have_all_labels(snapshot: Snapshot, columns: list[LabelColumn]) -> Mask:
     mask = np.ones(len(snapshot), dtype=np.bool_)
-    for constraint in constraints:
-        mask &= constraint.column.present
+    for column in columns:
+        mask &= column.present
     return mask
 
 
@@ -279,8 +286,8 @@ def _values(column: LabelColumn, nodes: Mask) -> Mask:
     return occurs[:-1]
 
 
-def _selected(snapshot: Snapshot, namespace: str, selector: Selector) -> Mask:
-    """Which pod slots a constraint counts: not the terminating, and none where the selector is empty."""
+def _selection(namespace: str, selector: Selector) -> Selection:
+    """Which pods a constraint counts: not the terminating, and none where the selector is empty."""
 
     def test(group: Group) -> bool:
         return (
@@ -290,12 +297,4 @@ def _selected(snapshot: Snapshot, namespace: str, selector: Selector) -> Mask:
             and selector.matches(group.labels)
         )
 
-    return snapshot.pods.matching(("spread", namespace, selector), test)
-
-
-def _count(cycle: Cycle, constraint: Constraint) -> None:
-    """Fill ``constraint.counts`` with the matching pods on the nodes that count."""
-    on_nodes = cycle.snapshot.pods.count(_selected(cycle.snapshot, cycle.pod.namespace, constraint.selector))
-    kept = constraint.counted & constraint.column.present
-    counts = np.bincount(constraint.column.codes[kept], weights=on_nodes[kept], minlength=len(constraint.column.values))
-    constraint.counts = counts.astype(np.int64)
+    return Selection(("spread", namespace, selector), selector, test)

@@ -8,7 +8,7 @@ import numpy as np
 
 from kschedweb.engine.columns import Ints, Rows
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint
-from kschedweb.engine.framework.interface import Cycle, Verdicts
+from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unresolvable
 from kschedweb.engine.nodematching import tolerates
@@ -31,6 +31,9 @@ class TaintToleration:
             EventHint(ClusterEvent(POD, Action.POD_TOLERATION), _after_toleration),
         ]
 
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.NODE
+
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         return Verdicts.where(~tolerates(cycle.snapshot, cycle.pod)[rows], REJECTED)
 
@@ -48,6 +51,8 @@ class TaintToleration:
                 'error reading "PreScoreTaintToleration" from cycleState: not found'
             )
         codes, sets = cycle.snapshot.taint_sets()
+        if not any(sets):
+            return np.zeros(cycle.size(rows), dtype=np.int64)
         tolerations = cycle.state[self.name]
         counts = [
             sum(taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, tolerations) for taint in taints)

@@ -24,7 +24,7 @@ from kschedweb.engine.framework.events import (
     ClusterEvent,
     EventHint,
 )
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from kschedweb.engine.objects.access import mapping, objects
 from kschedweb.engine.objects.pod import Pod
@@ -75,6 +75,9 @@ class VolumeBinding:
             EventHint(ClusterEvent(CSI_DRIVER, Action.UPDATE), _after_csi_driver),
             EventHint(ClusterEvent(STORAGE_CAPACITY, changed), _after_capacity),
         ]
+
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.CLUSTER if pod.volumes else Scope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         storage = cycle.snapshot.objects.storage

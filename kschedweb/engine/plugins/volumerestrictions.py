@@ -9,7 +9,7 @@ import numpy as np
 
 from kschedweb.engine.columns import Mask, Rows
 from kschedweb.engine.framework.events import NODE_ADD, POD, VOLUME_CLAIM, Action, Change, ClusterEvent, EventHint
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, SUCCESS, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import READ_WRITE_ONCE_POD, Claim
@@ -45,6 +45,9 @@ class VolumeRestrictions:
             EventHint(NODE_ADD),
             EventHint(ClusterEvent(VOLUME_CLAIM, Action.ADD), _after_claim),
         ]
+
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.CLUSTER if pod.volumes else Scope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         pod, snapshot = cycle.pod, cycle.snapshot

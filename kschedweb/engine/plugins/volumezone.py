@@ -17,7 +17,7 @@ from kschedweb.engine.framework.events import (
     ClusterEvent,
     EventHint,
 )
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, Status, unresolvable
 from kschedweb.engine.objects.migration import ZONE_DELIMITER
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
@@ -51,6 +51,9 @@ class VolumeZone:
             EventHint(ClusterEvent(VOLUME_CLAIM, Action.ADD | Action.UPDATE), _after_claim),
             EventHint(ClusterEvent(VOLUME, Action.ADD | Action.UPDATE), _after_volume),
         ]
+
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.CLUSTER if pod.volumes else Scope.NODE
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         try:

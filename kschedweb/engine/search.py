@@ -1,0 +1,157 @@
+"""The walk over the nodes: where it begins, when enough feasible nodes are found, and which of the best is taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.columns import Codes, Ints
+from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, FilterColumn
+from kschedweb.engine.framework.status import Code, Status
+from kschedweb.engine.snapshot import Snapshot
+
+NOWHERE: int = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """What the filters say of each node.
+
+    ``first`` int32[nodes] is the position of the first of ``columns`` that rejects the node, NOWHERE where none does;
+    ``feasible`` are the positions of the nodes that pass, and ``named`` those that are looked at at all, both in node
+    order; ``None`` for all of them.
+    """
+
+    columns: list[FilterColumn]
+    first: Codes
+    feasible: NDArray[np.intp]
+    named: NDArray[np.intp] | None = None
+
+    @classmethod
+    def of(cls, columns: list[FilterColumn], size: int) -> Filtered:
+        """Of ``size`` nodes, all of which are looked at."""
+        first: Codes = np.full(size, NOWHERE, dtype=np.int32)
+        for position, column in enumerate(columns):
+            first = earlier(first, column, position)
+        return cls(columns, first, np.flatnonzero(first == NOWHERE))
+
+    @property
+    def looked_at(self) -> int:
+        return len(self.first) if self.named is None else len(self.named)
+
+    def beside(self, nominated: FilterColumn | None) -> Filtered:
+        """With a column that comes before all others: what the filters say when nominated pods count."""
+        if nominated is None:
+            return self
+        later = np.where(self.first == NOWHERE, self.first, self.first + 1)
+        first = np.where(nominated.codes != 0, np.int32(0), later)
+        return Filtered([nominated, *self.columns], first, np.flatnonzero(first == NOWHERE))
+
+    def within(self, named: NDArray[np.intp]) -> Filtered:
+        """Looking at the nodes ``named`` only."""
+        return replace(self, feasible=named[self.first[named] == NOWHERE], named=named)
+
+    def passes(self, node: int) -> bool:
+        return bool(self.first[node] == NOWHERE) and (self.named is None or node in self.named)
+
+    def rejects(self, node: int) -> bool:
+        """Whether a filter rejected the node, rather than failed."""
+        looked_at = self.named is None or node in self.named
+        return looked_at and self.first[node] != NOWHERE and self._status(node).code is not Code.ERROR
+
+    def _status(self, node: int) -> Status:
+        column = self.columns[int(self.first[node])]
+        return column.verdicts[int(column.codes[node])]
+
+    def errors(self) -> NDArray[np.intp]:
+        """The nodes where a filter fails, rather than rejecting them: to visit one ends the cycle."""
+        failing = [np.zeros(0, dtype=np.intp)]
+        for position, column in enumerate(self.columns):
+            if len(column.verdicts) == 1:
+                continue
+            if codes := [code for code, status in enumerate(column.verdicts) if status.code is Code.ERROR]:
+                failing.append(np.flatnonzero((self.first == position) & np.isin(column.codes, codes)))
+        nodes = np.sort(np.concatenate(failing)) if len(failing) > 1 else failing[0]
+        return nodes if self.named is None else nodes[np.isin(nodes, self.named)]
+
+    def error(self, node: int) -> str:
+        return self._status(node).decisive.message
+
+    def diagnosis(self, snapshot: Snapshot, absent: Status) -> Diagnosis:
+        """The same for PostFilter and for messages."""
+        rejected_by = np.where(self.first == NOWHERE, np.int32(FEASIBLE), self.first)
+        if self.named is not None:
+            excluded = np.ones(len(rejected_by), dtype=np.bool_)
+            excluded[self.named] = False
+            rejected_by[excluded] = EXCLUDED
+        return Diagnosis(snapshot.names, snapshot.index, self.columns, rejected_by, absent)
+
+
+def earlier(first: Codes, column: FilterColumn, position: int) -> Codes:
+    """``first``, with the ``position`` of ``column`` where that rejects a node that no earlier filter does."""
+    if len(column.verdicts) == 1:
+        return first
+    rejects = column.codes != 0
+    return np.where(rejects, np.minimum(first, np.int32(position)), first) if rejects.any() else first
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """``feasible`` nodes in the order of the walk, how many nodes were evaluated, and the error that ended it."""
+
+    feasible: NDArray[np.intp]
+    evaluated: int
+    error: str = ""
+
+
+def search(filtered: Filtered, start: int, wanted: int, nominated: int = -1) -> Found:
+    """Walk over the nodes from ``start`` on, round once, up to a node more than ``wanted`` that is feasible.
+
+    The node ``nominated`` (-1: none) was visited before; where it was rejected, it counts as evaluated in any case.
+    """
+    size = filtered.looked_at
+    start %= max(size, 1)
+
+    def turns(nodes: NDArray[np.intp]) -> NDArray[np.intp]:
+        """When the walk comes to each of ``nodes``."""
+        ranks = nodes if filtered.named is None else np.searchsorted(filtered.named, nodes)
+        turns: NDArray[np.intp] = (ranks - start) % size
+        return turns
+
+    feasible, visited, error = filtered.feasible, size, ""
+    if start and feasible.size:
+        feasible = np.roll(feasible, -int(np.argmin(turns(feasible))))
+    if len(feasible) > wanted:
+        visited = int(turns(feasible[wanted : wanted + 1])[0])
+        feasible = feasible[:wanted]
+    failing = filtered.errors()
+    if failing.size and (ends := turns(failing)).min() < visited:
+        visited, error = int(ends.min()), filtered.error(int(failing[ends.argmin()]))
+        feasible = feasible[turns(feasible) < visited]
+    if nominated >= 0 and filtered.rejects(nominated) and turns(np.array([nominated]))[0] >= visited:
+        visited += 1
+    return Found(feasible, visited, error)
+
+
+def heap_root(totals: Ints) -> int:
+    """The position kube-scheduler's heap brings to the root: it decides which of several best nodes is taken.
+
+    Building a max-heap is a tournament up a binary tree: a parent gives way only to a strictly better child, and the
+    left child to a strictly better right one. So the winner is the best node that comes first when the tree is walked
+    from the root down, left before right.
+    """
+    best = np.flatnonzero(totals == totals.max())
+    return int(best[np.argmin(_walk_of_tree(len(totals).bit_length())[best])]) if len(best) > 1 else int(best[0])
+
+
+@cache
+def _walk_of_tree(depth: int) -> Ints:
+    """Keys that sort the positions of a binary tree of ``depth`` levels as a walk down from its root meets them."""
+    numbers = np.arange(1, 1 << depth, dtype=np.int64)
+    levels = np.frexp(numbers.astype(np.float64))[1].astype(np.int64)
+    # The path from the root, written as bits from the highest on; an ancestor comes before what is below it.
+    return (numbers << (depth - levels)) * (depth + 1) + levels
