@@ -117,7 +117,8 @@ class Scheduler:
         framework, snapshot = self.framework(pod), self.snapshot
         if pod.key in snapshot.pods.slots:
             snapshot, pod = snapshot.without(pod.key)
-        explanation = Explanation(pod.key, pod.scheduler_name, snapshot.names, pre_enqueue=framework.pre_enqueue(pod))
+        held = framework.pre_enqueue(pod, snapshot.objects)
+        explanation = Explanation(pod.key, pod.scheduler_name, snapshot.names, pre_enqueue=held)
         if not len(snapshot):
             explanation.message = NO_NODES
             return explanation

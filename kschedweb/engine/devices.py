@@ -27,6 +27,9 @@ class Devices:
             self.classes[device_class.name] = device_class
             self.__dict__.pop("extended_resources", None)
 
+    def get(self, namespace: str, name: str) -> ResourceClaim | None:
+        return self.claims.get((namespace, name))
+
     @cached_property
     def extended_resources(self) -> dict[str, str]:
         """Resource name -> the DeviceClass that provides it where no device plugin does.
@@ -60,7 +63,7 @@ class ClaimUse:
 
     def get(self, namespace: str, name: str) -> ResourceClaim | None:
         key = namespace, name
-        return self._changed[key] if key in self._changed else self._devices.claims.get(key)
+        return self._changed[key] if key in self._changed else self._devices.get(namespace, name)
 
     def for_extended_resources(self, name: str, uid: str) -> ResourceClaim | None:
         """The claim that stands for the extended resources of a pod since an earlier attempt to bind it."""

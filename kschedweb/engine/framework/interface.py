@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import Codes, Ints, Mask, Rows
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.events import EventHint
@@ -110,7 +111,7 @@ class PreEnqueuePlugin(Protocol):
 
     name: str
 
-    def pre_enqueue(self, pod: Pod) -> Status: ...
+    def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status: ...
 
 
 @runtime_checkable

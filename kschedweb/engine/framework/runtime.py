@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import ALL, Ints, Rows
 from kschedweb.engine.config import Profile
 from kschedweb.engine.framework.diagnosis import NO_REASON, Diagnosis
@@ -79,10 +80,10 @@ class Framework:
         """The plugins at an extension point, in the order in which they run."""
         return self._points[point]
 
-    def pre_enqueue(self, pod: Pod) -> Status:
+    def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:
         """Whether the pod may enter the queue: the first plugin that says no decides."""
         for plugin in self._points["preEnqueue"]:
-            status: Status = plugin.pre_enqueue(pod)
+            status: Status = plugin.pre_enqueue(pod, cluster)
             if not status.ok:
                 return status.by(plugin.name)
         return SUCCESS

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import Codes, Ints, Mask, Rows
+from kschedweb.engine.devices import ClaimUse, Devices
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
@@ -84,6 +86,13 @@ class DynamicResources:
     def scope(self, pod: Pod) -> Scope:
         from_devices = pod.resource_claims or any(_is_extended(name) for name in pod.requests)
         return Scope.CLUSTER if from_devices else Scope.NODE
+
+    def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:
+        try:
+            _claims(cluster.devices, pod)
+        except ClaimError as problem:
+            return unresolvable(str(problem))
+        return SUCCESS
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = State()
@@ -160,26 +169,36 @@ class DynamicResources:
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
         """Reserve the claims for the pod; that devices which have to be made ready will be is taken for granted."""
-        uid = cycle.pod.uid
-        for claim in _current(cycle):
-            if uid in claim.reserved_for:
-                continue
-            if len(claim.reserved_for) >= MAX_RESERVED:
-                return error(_too_many(claim))
-            cycle.snapshot.resource_claims.change(claim.reserved((*claim.reserved_for, uid)))
+        pod, claims = cycle.pod, cycle.snapshot.resource_claims
+        for found in [claim for claim in _current(cycle) if pod.uid not in claim.reserved_for]:
+            claim = claims.get(found.namespace, found.name) or found
+            reserved = (*claim.reserved_for, pod.uid)
+            if refusal := _too_many(reserved):
+                return error(
+                    f'add reservation to claim {claim.key}: ResourceClaim.resource.k8s.io "{claim.name}" is invalid: '
+                    f"status.reservedFor{refusal}"
+                )
+            claims.change(claim.reserved(reserved))
+        if pod.resource_claims and _current(cycle) and _extended(cycle.snapshot, pod):
+            # kube-scheduler makes a claim for the resources that the node's device plugin has, and trips over it.
+            return error(f"nil or empty request mappings, no update of pod {pod.key} ExtendedResourceClaimStatus")
         return SUCCESS
 
 
 def _found(cycle: Cycle) -> State:
     """What the pod asks of devices; raises ClaimError."""
     snapshot, pod = cycle.snapshot, cycle.pod
-    claims = tuple(claim for item in pod.resource_claims if (claim := _claim(snapshot, pod, item)) is not None)
     extended = _extended(snapshot, pod)
     earlier = snapshot.resource_claims.for_extended_resources(pod.name, pod.uid) if extended else None
-    return State(claims, extended, earlier)
+    return State(_claims(snapshot.resource_claims, pod), extended, earlier)
 
 
-def _claim(snapshot: Snapshot, pod: Pod, wanted: PodClaim) -> ResourceClaim | None:
+def _claims(known: Devices | ClaimUse, pod: Pod) -> tuple[ResourceClaim, ...]:
+    """The claims that the pod uses, in its order; raises ClaimError."""
+    return tuple(claim for item in pod.resource_claims if (claim := _claim(known, pod, item)) is not None)
+
+
+def _claim(known: Devices | ClaimUse, pod: Pod, wanted: PodClaim) -> ResourceClaim | None:
     """The claim behind an entry of the pod's ``resourceClaims``, ``None`` where it needs none."""
     if wanted.generated and not wanted.created:
         raise ClaimError(f'pod "{pod.key}": ResourceClaim not created yet')
@@ -187,7 +206,7 @@ def _claim(snapshot: Snapshot, pod: Pod, wanted: PodClaim) -> ResourceClaim | No
         if wanted.generated:
             return None
         raise ClaimError(f'pod "{pod.key}", spec.resourceClaim "{wanted.name}": none of the supported fields are set')
-    claim = snapshot.resource_claims.get(pod.namespace, wanted.claim)
+    claim = known.get(pod.namespace, wanted.claim)
     if claim is None:
         raise ClaimError(f'could not find ResourceClaim "{pod.namespace}/{wanted.claim}"')
     if claim.terminating:
@@ -314,8 +333,10 @@ def _listed(names: list[str]) -> str:
     return " and ".join(names)
 
 
-def _too_many(claim: ResourceClaim) -> str:
-    return (
-        f'add reservation to claim {claim.key}: ResourceClaim.resource.k8s.io "{claim.name}" is invalid: '
-        f"status.reservedFor: Too many: {MAX_RESERVED + 1}: must have at most {MAX_RESERVED} items"
-    )
+def _too_many(reserved: tuple[str, ...]) -> str:
+    """What the API server has against this list, "" where nothing."""
+    if len(reserved) > MAX_RESERVED:
+        return f": Too many: {len(reserved)}: must have at most {MAX_RESERVED} items"
+    if reserved[-1] in reserved[:-1]:
+        return f'[{len(reserved) - 1}]: Duplicate value: "{reserved[-1]}"'
+    return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.framework.events import POD, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.status import SUCCESS, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
@@ -15,7 +16,7 @@ class SchedulingGates:
     def __init__(self, args: dict[str, Any]) -> None:
         pass
 
-    def pre_enqueue(self, pod: Pod) -> Status:
+    def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:
         if not pod.gates:
             return SUCCESS
         return unresolvable(f"waiting for scheduling gates: [{' '.join(pod.gates)}]")

@@ -297,7 +297,7 @@ class SchedulingQueue:
         framework = self._frameworks.get(queued.pod.scheduler_name)
         plugins = framework.plugins("preEnqueue") if framework is not None else []
         for plugin in sorted(plugins, key=lambda one: one.name != queued.gating):
-            if not plugin.pre_enqueue(queued.pod).ok:
+            if not plugin.pre_enqueue(queued.pod, self.cluster).ok:
                 queued.rejected_by |= {plugin.name}
                 queued.gating = plugin.name
                 return False

@@ -369,3 +369,31 @@ def test_unreserve_may_come_at_any_time() -> None:
     plugin.unreserve(cycle, "a")
     plugin.unreserve(cycle, "a")
     assert reserved_for(engine, "c") == ()
+
+
+def test_a_pod_whose_claims_are_not_there_yet_is_kept_out_of_the_queue() -> None:
+    engine = scheduler(*NODES, allocated("c"))
+    held = engine.explain(Pod.read(templated("p"))).pre_enqueue
+    assert (held.plugin, held.reasons) == ("DynamicResources", ('pod "default/p": ResourceClaim not created yet',))
+    assert engine.explain(Pod.read(user("p", "c"))).pre_enqueue.ok
+
+
+def test_a_claim_that_is_named_twice_cannot_be_reserved_twice() -> None:
+    engine = scheduler(*NODES, allocated("c", reserved=("x",)), allocated("own", reserved=("default/q",)))
+    refused = (
+        'running PreBind plugin "DynamicResources": add reservation to claim default/c: ResourceClaim.resource.k8s.io '
+        '"c" is invalid: status.reservedFor[2]: Duplicate value: "default/p"'
+    )
+    assert engine.schedule_one(Pod.read(user("p", "c", "c"))).message == refused
+    assert reserved_for(engine, "c") == ("x",)
+    assert engine.schedule_one(Pod.read(user("q", "own", "own"))).node
+
+
+def test_claims_beside_an_extended_resource_of_a_device_plugin_cannot_be_bound() -> None:
+    engine = scheduler(*extended_nodes()[:1], device_class("gpu", GPU), allocated("c"))
+    assert engine.schedule_one(Pod.read(user("p", "c", requests={GPU: "1"}))).message == (
+        'running PreBind plugin "DynamicResources": nil or empty request mappings, no update of pod default/p '
+        "ExtendedResourceClaimStatus"
+    )
+    assert reserved_for(engine, "c") == ()
+    assert engine.schedule_one(Pod.read(pod("q", requests={GPU: "1"}))).node == "plugin"
