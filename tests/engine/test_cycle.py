@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
-from kschedweb.engine.search import heap_root
 from kschedweb.engine.framework.status import CycleError, fit_error
+from kschedweb.engine.search import heap_root
 from tests.engine.builders import explain, node, pod, scheduler
 
 
