@@ -146,12 +146,19 @@ class NodeLifecycle:
         """The node's kubelet reports again."""
         self._silent.pop(name, None)
 
+    def is_silent(self, name: str) -> bool:
+        return name in self._silent
+
     def next_time(self, now: float) -> float | None:
         """When to look next; ``None`` while every node is well and carries no taint of trouble."""
         if not self._silent and not self._troubled:
             return None
         period = self.timing.monitor_period
         return (now // period + 1) * period
+
+    def due(self, now: float) -> bool:
+        """Whether ``now`` is a time to look."""
+        return bool(self._silent or self._troubled) and now % self.timing.monitor_period == 0
 
     def monitor(self, nodes: Mapping[str, Node], now: float) -> list[Node]:
         """One look at the nodes; returns those that change, as they are then."""

@@ -33,13 +33,13 @@ class Snapshot:
     ``remove_pod`` update rows in place, and ``copy`` gives a snapshot that can change on its own.
     """
 
-    def __init__(self, nodes: Iterable[Node] = ()) -> None:
+    def __init__(self, nodes: Iterable[Node] = (), objects: ClusterObjects | None = None) -> None:
         listed = list(nodes)
         self.nodes = _walk_order(listed)
         self.names = [node.name for node in self.nodes]
         self.index = {name: position for position, name in enumerate(self.names)}
         self.images = _image_states(listed, self.index)
-        self.objects = ClusterObjects()
+        self.objects = ClusterObjects() if objects is None else objects
         self.pending: list[Pod] = []
         self.problems: list[tuple[str, str]] = []
         self.pods = PodTable(len(self.nodes))

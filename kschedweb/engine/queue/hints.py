@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
+from kschedweb.engine.framework.diagnosis import EXTENDER
 from kschedweb.engine.framework.events import EVERYTHING, NODE, Action, Change, ClusterEvent, EventHint, Hint
 from kschedweb.engine.framework.interface import EnqueueExtensions
 from kschedweb.engine.framework.runtime import Framework
@@ -13,7 +14,6 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue.pods import QueuedPod
 
 REJECTING_POINTS = ("preEnqueue", "preFilter", "filter", "reserve", "permit")
-EXTENDER = "Extender"  # the name under which extenders reject pods
 
 
 class Strategy(Enum):

@@ -1,0 +1,44 @@
+"""A cluster and its scheduler over time, on a virtual clock."""
+
+from kschedweb.engine.simulation.events import (
+    Event,
+    NodeChanges,
+    NodeDrains,
+    NodeFallsSilent,
+    NodeJoins,
+    NodeLeaves,
+    NodeReports,
+    PermitAllows,
+    PermitRejects,
+    PodArrives,
+    PodChanges,
+    PodLeaves,
+)
+from kschedweb.engine.simulation.pods import replica
+from kschedweb.engine.simulation.result import Bound, Evicted, Pending, Rejected, Result, Sample
+from kschedweb.engine.simulation.run import Settings, Simulation, SimulationError
+
+__all__ = [
+    "Bound",
+    "Event",
+    "Evicted",
+    "NodeChanges",
+    "NodeDrains",
+    "NodeFallsSilent",
+    "NodeJoins",
+    "NodeLeaves",
+    "NodeReports",
+    "Pending",
+    "PermitAllows",
+    "PermitRejects",
+    "PodArrives",
+    "PodChanges",
+    "PodLeaves",
+    "Rejected",
+    "Result",
+    "Sample",
+    "Settings",
+    "Simulation",
+    "SimulationError",
+    "replica",
+]

@@ -1,0 +1,30 @@
+"""What will happen when."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+Action = Callable[[float], None]
+
+
+class Agenda:
+    """Actions by time (seconds); of the same time, in the order in which they were entered."""
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[float, int, Action]] = []
+        self._entered = 0
+
+    def add(self, time: float, action: Action) -> None:
+        """At ``time``, call ``action`` with it."""
+        heapq.heappush(self._entries, (time, self._entered, action))
+        self._entered += 1
+
+    @property
+    def next_time(self) -> float | None:
+        return self._entries[0][0] if self._entries else None
+
+    def do_due(self, now: float) -> None:
+        """Do all that is due by ``now``, also what is entered meanwhile."""
+        while self._entries and self._entries[0][0] <= now:
+            heapq.heappop(self._entries)[2](now)

@@ -1,0 +1,106 @@
+"""What happens to a cluster from outside while it is simulated. All times are seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.pod import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class PodArrives(Event):
+    """Somebody creates ``pod``: raw, then admission completes it, or a Pod, which is taken as it is.
+
+    It ends ``duration`` seconds after it was bound, by itself never where that is ``None``. Where it is ``replaced``
+    a controller puts another pod in its place when it is evicted, which runs for as long as was left.
+    """
+
+    pod: Json | Pod
+    duration: float | None = None
+    replaced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PodChanges(Event):
+    """Somebody writes ``pod``, which waits for a node: it loses gates, say, or gets other labels."""
+
+    pod: Json
+
+
+@dataclass(frozen=True, slots=True)
+class PodLeaves(Event):
+    """Somebody deletes the pod ``namespace/name``: bound, it leaves after its grace period."""
+
+    pod: str
+
+
+@dataclass(frozen=True, slots=True)
+class PermitAllows(Event):
+    """``plugin`` lets a pod go on that waits at Permit."""
+
+    pod: str
+    plugin: str
+
+
+@dataclass(frozen=True, slots=True)
+class PermitRejects(Event):
+    """``plugin`` does not let a pod go on that waits at Permit."""
+
+    pod: str
+    plugin: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeJoins(Event):
+    node: Json
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLeaves(Event):
+    """The node is gone at once, and its pods with it."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeChanges(Event):
+    """Somebody writes a node. ``None`` leaves things as they are; so do labels that are not named.
+
+    ``labels``: ``None`` as a value takes a label away. ``taints`` (raw) replace all but those of conditions.
+    """
+
+    node: str
+    labels: Mapping[str, str | None] | None = None
+    taints: tuple[Json, ...] | None = None
+    unschedulable: bool | None = None
+    allocatable: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDrains(Event):
+    """Somebody cordons the node and evicts its pods."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReports(Event):
+    """The node's kubelet reports, perhaps again, whether it is ready."""
+
+    node: str
+    ready: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFallsSilent(Event):
+    """The node's kubelet is not heard of any more; its pods run on until they are evicted."""
+
+    node: str

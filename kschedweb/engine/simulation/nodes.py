@@ -1,0 +1,105 @@
+"""The nodes of a simulation: what happens to them, and what the controllers make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kschedweb.engine.framework.events import NODE_ADD, NODE_DELETE, node_changes
+from kschedweb.engine.nodelifecycle import (
+    CONTROLLED,
+    READY,
+    LifecycleTiming,
+    NodeLifecycle,
+    with_condition,
+    with_condition_taints,
+)
+from kschedweb.engine.objects.access import Json, mapping, objects
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.simulation.events import NodeChanges
+from kschedweb.engine.simulation.pods import Pods
+
+TAINTED, TAINT_MANAGER, DRAINED = "a taint", "DeletionByTaintManager", "the node is drained"
+
+
+class Nodes:
+    def __init__(self, pods: Pods, timing: LifecycleTiming) -> None:
+        self.pods, self.world = pods, pods.world
+        self.lifecycle = NodeLifecycle(timing)
+        for node in list(self.world.nodes.values()):
+            self._set(with_condition_taints(node), 0.0)
+
+    def join(self, node: Node, now: float) -> None:
+        node = with_condition_taints(node)
+        self._set(node, now)
+        self.pods.queue.move(NODE_ADD, None, node, now)
+
+    def update(self, node: Node, now: float) -> None:
+        """The node's object changed."""
+        old, node = self.world.nodes[node.name], with_condition_taints(node)
+        self._set(node, now)
+        for event in node_changes(old, node):
+            self.pods.queue.move(event, old, node, now)
+
+    def _set(self, node: Node, now: float) -> None:
+        if self.world.nodes.get(node.name) is not node:
+            self.world.set_node(node)
+        self.lifecycle.watch(node)
+        self.pods.eviction.node_changed(node.name, node.taints, self.world.pods(node.name), now)
+
+    def leave(self, name: str, now: float) -> None:
+        node = self.world.nodes[name]
+        self.lifecycle.forget(name)
+        self.pods.eviction.node_gone(name)
+        lost = self.world.remove_node(name)
+        self.pods.queue.move(NODE_DELETE, node, None, now)
+        self.pods.lost(lost, name, now)
+
+    def change(self, event: NodeChanges, now: float) -> None:
+        """Somebody wrote the node."""
+        raw = self.world.nodes[event.node].raw
+        metadata, spec, status = (dict(mapping(raw, part)) for part in ("metadata", "spec", "status"))
+        if event.labels is not None:
+            metadata["labels"] = _merged(mapping(metadata, "labels", "metadata."), event.labels)
+        if event.taints is not None:
+            kept = [taint for taint in objects(spec, "taints", "spec.") if taint.get("key") in CONTROLLED]
+            spec["taints"] = [*kept, *event.taints]
+        if event.unschedulable is not None:
+            spec["unschedulable"] = event.unschedulable
+        if event.allocatable is not None:
+            status["allocatable"] = {**mapping(status, "allocatable", "status."), **event.allocatable}
+        self.update(Node.read({**raw, "metadata": metadata, "spec": spec, "status": status}), now)
+
+    def drain(self, name: str, now: float) -> None:
+        self.change(NodeChanges(now, name, unschedulable=True), now)
+        for pod in self.world.pods(name):
+            life = self.pods.lives.get(pod.key)
+            if life is not None and life.bound is not None:
+                self.pods.evict(life, DRAINED, now, "EvictionByEvictionAPI")
+
+    def report(self, name: str, ready: bool, now: float) -> None:
+        """The node's kubelet reports."""
+        self.lifecycle.heard(name)
+        self.update(with_condition(self.world.nodes[name], **{READY: "True" if ready else "False"}), now)
+        self.pods.reached(name, now)
+
+    def reachable(self, name: str) -> bool:
+        return not self.lifecycle.is_silent(name)
+
+    def next_time(self, now: float) -> float | None:
+        """When the controllers will do something by themselves; ``None`` for never."""
+        times = [time for time in (self.lifecycle.next_time(now), self.pods.eviction.next_due()) if time is not None]
+        return min(times, default=None)
+
+    def pass_time(self, now: float) -> None:
+        """Let the controllers do what is due by ``now``."""
+        if self.lifecycle.due(now):
+            for node in self.lifecycle.monitor(self.world.nodes, now):
+                self.update(node, now)
+        for key in self.pods.eviction.take_due(now):
+            life = self.pods.lives.get(key)
+            if life is not None:
+                self.pods.evict(life, TAINTED, now, TAINT_MANAGER)
+
+
+def _merged(labels: Json, changes: Mapping[str, str | None]) -> Json:
+    return {key: value for key, value in {**labels, **changes}.items() if value is not None}

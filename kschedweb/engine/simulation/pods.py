@@ -1,0 +1,218 @@
+"""The pods of a simulation, from when they arrive to when they are gone."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from kschedweb.engine.eviction import TaintEviction
+from kschedweb.engine.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, pod_changes
+from kschedweb.engine.objects.access import Json, integer, mapping, objects
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.queue import SchedulingQueue
+from kschedweb.engine.simulation.agenda import Agenda
+from kschedweb.engine.simulation.result import Bound, Evicted, Result
+from kschedweb.engine.simulation.world import World
+
+GRACE_PERIOD = 30  # seconds, unless the pod says otherwise
+
+
+@dataclass(slots=True, eq=False)
+class Life:
+    """``template`` is the pod as it arrived, ``pod`` as it is now. ``leaves`` is set once it is terminating."""
+
+    template: Pod
+    pod: Pod
+    arrived: float
+    duration: float | None = None
+    replaced: bool = False
+    bound: float | None = None
+    leaves: float | None = None
+    attempts: int = 0
+    message: str = ""
+    heirs: int = 0  # how many pods took its place before, one after the other
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that it would still run, at the time it leaves."""
+        if self.duration is None or self.bound is None or self.leaves is None:
+            return self.duration
+        return max(0.0, self.duration - (self.leaves - self.bound))
+
+
+def replica(pod: Pod, name: str) -> Pod:
+    """A pod like ``pod`` under another name, and without a node."""
+    metadata = {key: value for key, value in mapping(pod.raw, "metadata").items() if key != "uid"}
+    twin = copy.copy(pod)
+    # A copy keeps what was worked out of the spec, which is the same.
+    for attribute, value in {
+        "name": name,
+        "uid": f"{pod.namespace}/{name}",
+        "raw": {**pod.raw, "metadata": {**metadata, "name": name}},
+    }.items():
+        object.__setattr__(twin, attribute, value)
+    return twin
+
+
+class Pods:
+    """``schedulers`` are the scheduler names that are simulated; ``dismiss`` takes back a pod that is on its way to a
+    node, and says whether it was; ``reachable`` whether a node's kubelet can end pods.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        queue: SchedulingQueue,
+        agenda: Agenda,
+        result: Result,
+        schedulers: Container[str],
+        reachable: Callable[[str], bool],
+    ) -> None:
+        self.world, self.queue, self.agenda, self.result = world, queue, agenda, result
+        self.eviction = TaintEviction()
+        self.lives: dict[str, Life] = {}
+        self.dismiss: Callable[[str, float], bool] = lambda key, now: False
+        self._schedulers, self._reachable = schedulers, reachable
+        self._stuck: dict[str, list[Life]] = {}
+
+    def arrive(self, life: Life, now: float) -> None:
+        """A pod is there: on its node already, or to be scheduled."""
+        pod = life.pod
+        self.lives[pod.key] = life
+        if pod.node_name:
+            self.world.add(pod)
+            self._settled(life, now)
+        elif pod.scheduler_name in self._schedulers:
+            self.queue.add(pod, now)
+        else:
+            self.result.ignored.append(pod.key)
+
+    def change(self, new: Pod, now: float) -> None:
+        """The object of a pod without a node changed."""
+        life = self.lives[new.key]
+        old, life.pod = life.pod, new
+        self.queue.update(old, new, now)
+        if old.nominated_node and old.nominated_node != new.nominated_node:
+            self._room_given_up(old, now)
+
+    def nominate(self, key: str, node: str, now: float) -> None:
+        """Write down in the pod that it waits for ``node``, "" for none."""
+        pod = self.lives[key].pod
+        if pod.nominated_node != node:
+            self.change(replace(pod, nominated_node=node), now)
+
+    def bound(self, life: Life, pod: Pod, attempts: int, now: float) -> None:
+        """The pod, which the snapshot has on its node, is bound."""
+        life.pod, life.attempts = pod, attempts
+        self.result.bound.append(Bound(now, pod.key, pod.node_name, now - life.arrived, attempts))
+        self._settled(life, now)
+        self.queue.move(ASSIGNED_POD_ADD, None, pod, now)
+
+    def _settled(self, life: Life, now: float) -> None:
+        life.bound = now
+        self.eviction.pod_changed(life.pod, now)
+        if life.duration is not None:
+            self.agenda.add(now + life.duration, lambda time: self._complete(life, time))
+
+    def _complete(self, life: Life, now: float) -> None:
+        if self._alive(life):
+            self.result.completed += 1
+            self.gone(life, now)
+
+    def _alive(self, life: Life) -> bool:
+        return self.lives.get(life.pod.key) is life
+
+    def evict(self, life: Life, reason: str, now: float, condition: str = "") -> None:
+        """The pod must leave its node within its grace period; a controller may put another one in its place."""
+        if life.leaves is None and self._alive(life):
+            self.delete(life, now, condition)
+            leaves = life.leaves if life.leaves is not None else now
+            self.result.evicted.append(Evicted(now, life.pod.key, life.pod.node_name, reason, leaves))
+            self._replace(life, now)
+
+    def delete(self, life: Life, now: float, condition: str = "") -> None:
+        """Somebody deletes the pod: bound, it has its grace period; else it is gone at once."""
+        if life.bound is None:
+            self.gone(life, now)
+        elif life.leaves is None:
+            old = life.pod
+            life.leaves = now + integer(mapping(old.raw, "spec"), "terminationGracePeriodSeconds", GRACE_PERIOD)
+            life.pod = _terminating(old, now, condition)
+            self.world.replace(old, life.pod)
+            for event in pod_changes(old, life.pod):
+                self.queue.move(event, old, life.pod, now)
+            self.agenda.add(life.leaves, lambda time: self._end(life, time))
+
+    def _end(self, life: Life, now: float) -> None:
+        if not self._alive(life):
+            return
+        if self._reachable(life.pod.node_name):
+            self.gone(life, now)
+        else:
+            self._stuck.setdefault(life.pod.node_name, []).append(life)
+
+    def reached(self, node: str, now: float) -> None:
+        """The node's kubelet is heard of again, and ends the pods that should be gone."""
+        for life in self._stuck.pop(node, ()):
+            if self._alive(life):
+                self.gone(life, now)
+
+    def lost(self, pods: list[Pod], node: str, now: float) -> None:
+        """The node is gone with these pods."""
+        self._stuck.pop(node, None)
+        for pod in pods:
+            life = self.lives.get(pod.key)
+            if life is None or life.bound is None:
+                continue
+            self._removed(life, now)
+            if life.leaves is None:
+                life.leaves = now
+                self.result.evicted.append(Evicted(now, pod.key, node, "the node left", now))
+                self._replace(life, now)
+
+    def gone(self, life: Life, now: float) -> None:
+        """The pod does not exist any more."""
+        if life.bound is not None:
+            self.world.remove(life.pod)
+            self._removed(life, now)
+            return
+        del self.lives[life.pod.key]
+        if self.dismiss(life.pod.key, now):
+            return
+        self.queue.delete(life.pod)
+        if life.pod.nominated_node:
+            self._room_given_up(life.pod, now)
+
+    def _removed(self, life: Life, now: float) -> None:
+        del self.lives[life.pod.key]
+        self.eviction.pod_gone(life.pod.key)
+        self.queue.move(ASSIGNED_POD_DELETE, life.pod, None, now)
+
+    def _room_given_up(self, pod: Pod, now: float) -> None:
+        """The room kept for ``pod`` is free for those who had to respect it."""
+        self.queue.move(ASSIGNED_POD_DELETE, pod, None, now, only=lambda other: other.priority <= pod.priority)
+
+    def _replace(self, life: Life, now: float) -> None:
+        if life.replaced:
+            base = life.template.name.rpartition("-again")[0] if life.heirs else life.template.name
+            heir = replica(life.template, f"{base}-again{life.heirs + 1}")
+            self.arrive(Life(heir, heir, now, life.left, True, heirs=life.heirs + 1), now)
+
+
+def started(pod: Pod, now: float) -> Pod:
+    """The pod with its start written down: of victims alike, preemption takes those that run for the shortest time."""
+    time = datetime.fromtimestamp(now, UTC).isoformat()
+    return replace(pod, raw={**pod.raw, "status": {**mapping(pod.raw, "status"), "startTime": time}})
+
+
+def _terminating(pod: Pod, now: float, reason: str) -> Pod:
+    raw: Json = pod.raw
+    deleted = datetime.fromtimestamp(now, UTC).isoformat()
+    status = mapping(raw, "status")
+    if reason:
+        target = {"type": "DisruptionTarget", "status": "True", "reason": reason}
+        status = {**status, "conditions": [*objects(status, "conditions"), target]}
+    metadata = {**mapping(raw, "metadata"), "deletionTimestamp": deleted}
+    return replace(pod, terminating=True, raw={**raw, "metadata": metadata, "status": status})

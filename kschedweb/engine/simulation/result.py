@@ -1,0 +1,90 @@
+"""What came of a simulation: plain data. Times are seconds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A pod got its node after ``waited`` seconds and ``attempts`` tries."""
+
+    time: float
+    pod: str
+    node: str
+    waited: float
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A try to schedule a pod failed; ``by`` is empty where it was an error, ``nominated`` where room is being made."""
+
+    time: float
+    pod: str
+    message: str
+    by: tuple[str, ...] = ()
+    nominated: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """A pod has to leave its node; it does at ``leaves``."""
+
+    time: float
+    pod: str
+    node: str
+    reason: str
+    leaves: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A pod that waits still at the end: since when, how often it was tried, and what was said last."""
+
+    pod: str
+    arrived: float
+    attempts: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How things stand at ``time``.
+
+    ``use`` is the share of all nodes' allocatable that is requested, by resource; ``skew`` the standard deviation
+    of that share over the nodes.
+    """
+
+    time: float
+    nodes: int
+    bound: int
+    active: int
+    backing_off: int
+    unschedulable: int
+    gated: int
+    use: dict[str, float]
+    skew: dict[str, float]
+
+    @property
+    def pending(self) -> int:
+        return self.active + self.backing_off + self.unschedulable + self.gated
+
+
+@dataclass(slots=True)
+class Result:
+    """Everything in the order in which it happened. ``ignored`` pods name a scheduler that is not simulated."""
+
+    bound: list[Bound] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    evicted: list[Evicted] = field(default_factory=list)
+    pending: list[Pending] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    refused: list[tuple[float, str]] = field(default_factory=list)  # what admission said of pods it did not take in
+    ignored: list[str] = field(default_factory=list)
+    completed: int = 0
+    end: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)

@@ -1,0 +1,192 @@
+"""A cluster and its scheduler over time: the same input gives the same result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kschedweb.engine.admission import AdmissionError, admit
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.framework.runtime import Factory
+from kschedweb.engine.nodelifecycle import LifecycleTiming
+from kschedweb.engine.objects.access import Json, ObjectError, reference
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.queue import SchedulingQueue, Timing
+from kschedweb.engine.simulation import events as happen
+from kschedweb.engine.simulation.agenda import Agenda
+from kschedweb.engine.simulation.nodes import Nodes
+from kschedweb.engine.simulation.pods import Life, Pods
+from kschedweb.engine.simulation.result import Pending, Result, Sample
+from kschedweb.engine.simulation.scheduling import SchedulingLoop
+from kschedweb.engine.simulation.world import World
+from kschedweb.engine.snapshot import Snapshot
+
+
+class SimulationError(ValueError):
+    """An event that cannot happen; the text says when, to what, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Seconds. ``cycle`` is what a try to schedule takes, ``sample`` how often is measured how things stand."""
+
+    cycle: float = 0.001
+    sample: float = 60.0
+    lifecycle: LifecycleTiming = field(default_factory=LifecycleTiming)
+
+
+class Simulation:
+    """Raw ``objects`` (nodes, pods, everything else) at time 0, and the ``events`` that follow.
+
+    Pods among the objects that have a node run for ever; those without arrive at time 0.
+    """
+
+    def __init__(
+        self,
+        objects: Iterable[Any],
+        configuration: Configuration,
+        events: Iterable[happen.Event] = (),
+        settings: Settings | None = None,
+        *,
+        registry: Mapping[str, Factory] | None = None,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.now = 0.0
+        self.result = Result()
+        snapshot = Snapshot.from_objects(objects)
+        self.result.refused += [(0.0, f"{what}: {why}") for what, why in snapshot.problems]
+        self.world = World(snapshot)
+        scheduler = Scheduler(self.world.snapshot, configuration, registry)
+        timing = Timing.of(configuration.document)
+        frameworks, extenders = scheduler.frameworks, bool(configuration.extenders)
+        self.queue = SchedulingQueue(frameworks, self.world.cluster, timing, extenders=extenders)
+        scheduler.nominator = self.queue.nominator
+        self._agenda = Agenda()
+        self.pods = Pods(self.world, self.queue, self._agenda, self.result, frameworks, self._reachable)
+        self.loop = SchedulingLoop(scheduler, self.pods, self.settings.cycle)
+        self.nodes = Nodes(self.pods, self.settings.lifecycle)
+        for pod in self.world.all_pods():
+            self.pods.lives[pod.key] = Life(pod, pod, 0.0, bound=0.0)
+        for pod in snapshot.pending:
+            self._agenda.add(0.0, self._arrival(happen.PodArrives(0.0, pod.raw)))
+        self._agenda.add(0.0, self._measure)
+        self._enter(events)
+
+    def _reachable(self, node: str) -> bool:
+        return self.nodes.reachable(node)
+
+    def run(self, until: float) -> Result:
+        """Let time pass to ``until`` (seconds); may be called again with a later time. Raises SimulationError."""
+        while (time := self._next_time()) is not None and time <= until:
+            self.now = time
+            self._agenda.do_due(time)
+            self.nodes.pass_time(time)
+            self.queue.flush(time)
+            self.loop.work(time)
+        self.now = self.result.end = until
+        self.result.pending = [
+            Pending(life.pod.key, life.arrived, life.attempts, life.message)
+            for life in self.pods.lives.values()
+            if life.bound is None and life.pod.key not in self.result.ignored
+        ]
+        return self.result
+
+    def _next_time(self) -> float | None:
+        candidates = (self._agenda.next_time, self.nodes.next_time(self.now), self.queue.next_flush(self.now))
+        return min((time for time in candidates if time is not None), default=None)
+
+    def _measure(self, now: float) -> None:
+        use, skew = self.world.use()
+        gated = sum(bool(queued.gating) for queued in self.queue.unschedulable)
+        active = len(self.queue.active) + len(self.queue.in_flight)
+        unschedulable = len(self.queue.unschedulable) - gated
+        bound = len(self.world.snapshot.pods.slots)
+        backing_off = len(self.queue.backoff)
+        sample = Sample(now, len(self.world.nodes), bound, active, backing_off, unschedulable, gated, use, skew)
+        self.result.samples.append(sample)
+        self._agenda.add(now + self.settings.sample, self._measure)
+
+    # What happens from outside.
+
+    def _enter(self, listed: Iterable[happen.Event]) -> None:
+        handlers: dict[type, Callable[[Any], Callable[[float], None]]] = {
+            happen.PodArrives: self._arrival,
+            happen.PodChanges: lambda event: lambda now: self._change_pod(event, now),
+            happen.PodLeaves: lambda event: lambda now: self.pods.delete(self._life(event.pod), now),
+            happen.PermitAllows: lambda event: lambda now: self.loop.allow(event.pod, event.plugin, now),
+            happen.PermitRejects: lambda event: (
+                lambda now: self.loop.reject(event.pod, event.plugin, event.reason, now)
+            ),
+            happen.NodeJoins: lambda event: lambda now: self._join(event.node, now),
+            happen.NodeLeaves: lambda event: lambda now: self._leave(event.node, now),
+            happen.NodeChanges: lambda event: lambda now: self._change_node(event, now),
+            happen.NodeDrains: lambda event: lambda now: self.nodes.drain(self._node(event.node), now),
+            happen.NodeReports: lambda event: lambda now: self.nodes.report(self._node(event.node), event.ready, now),
+            happen.NodeFallsSilent: lambda event: lambda now: self.nodes.lifecycle.silence(self._node(event.node), now),
+        }
+        for event in sorted(listed, key=lambda one: one.time):
+            if event.time < 0:
+                raise SimulationError(f"{type(event).__name__} at {event.time:g} s: is before the beginning")
+            self._agenda.add(event.time, self._guarded(event, handlers[type(event)](event)))
+
+    @staticmethod
+    def _guarded(event: happen.Event, action: Callable[[float], None]) -> Callable[[float], None]:
+        def guarded(now: float) -> None:
+            try:
+                action(now)
+            except (ObjectError, SimulationError) as problem:
+                raise SimulationError(f"{type(event).__name__} at {event.time:g} s: {problem}") from None
+
+        return guarded
+
+    def _arrival(self, event: happen.PodArrives) -> Callable[[float], None]:
+        def arrive(now: float) -> None:
+            pod = event.pod
+            if not isinstance(pod, Pod):
+                try:
+                    pod = Pod.read(admit(pod, self.world.cluster))
+                except AdmissionError as problem:
+                    self.result.refused.append((now, str(problem)))
+                    return
+                except ObjectError as problem:
+                    raise SimulationError(f"{reference(event.pod)}: {problem}") from None
+            if pod.key in self.pods.lives:
+                raise SimulationError(f"Pod {pod.key}: is there already")
+            if pod.node_name:
+                self._node(pod.node_name)
+            self.pods.arrive(Life(pod, pod, now, event.duration, event.replaced), now)
+
+        return arrive
+
+    def _change_pod(self, event: happen.PodChanges, now: float) -> None:
+        new = Pod.read(admit(event.pod, self.world.cluster))
+        if self._life(new.key).pod.node_name:
+            raise SimulationError(f"Pod {new.key}: has a node already")
+        self.pods.change(new, now)
+
+    def _life(self, key: str) -> Life:
+        if key not in self.pods.lives:
+            raise SimulationError(f"Pod {key}: is not there")
+        return self.pods.lives[key]
+
+    def _node(self, name: str) -> str:
+        if name not in self.world.nodes:
+            raise SimulationError(f"Node {name}: is not there")
+        return name
+
+    def _join(self, raw: Json, now: float) -> None:
+        node = Node.read(raw)
+        if node.name in self.world.nodes:
+            raise SimulationError(f"Node {node.name}: is there already")
+        self.nodes.join(node, now)
+
+    def _change_node(self, event: happen.NodeChanges, now: float) -> None:
+        self._node(event.node)
+        self.nodes.change(event, now)
+
+    def _leave(self, name: str, now: float) -> None:
+        self.loop.leave(self._node(name), now)
+        self.nodes.leave(name, now)

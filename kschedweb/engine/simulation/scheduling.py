@@ -1,0 +1,176 @@
+"""The scheduler at work: pod after pod, each try taking its time."""
+
+from __future__ import annotations
+
+from kschedweb.engine.binding import Binding, Refusal
+from kschedweb.engine.cycle import Placement, Scheduler
+from kschedweb.engine.framework.events import ASSIGNED_POD_DELETE
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.queue import QueuedPod
+from kschedweb.engine.simulation.pods import Life, Pods, started
+from kschedweb.engine.simulation.result import Rejected
+
+PREEMPTED, PREEMPTION = "preempted by {}", "PreemptionByScheduler"
+
+
+class SchedulingLoop:
+    """Takes pods from the queue while it is idle; a cycle takes ``seconds``, and sees the cluster as it began."""
+
+    def __init__(self, scheduler: Scheduler, pods: Pods, seconds: float) -> None:
+        self.scheduler, self.pods, self.seconds = scheduler, pods, seconds
+        self.busy = False
+        self.cycles = 0
+        self._waiting: dict[str, tuple[QueuedPod, Binding]] = {}
+        pods.dismiss = self._dismiss
+
+    def work(self, now: float) -> None:
+        """Begin with the next pod, if there is one and the last is done."""
+        while not self.busy and (queued := self.pods.queue.pop()) is not None:
+            life = self._life(queued)
+            if life is None:
+                self.pods.queue.done(queued.pod.uid)
+                continue
+            self.cycles += 1
+            self.scheduler.snapshot = self.pods.world.snapshot
+            placement = self.scheduler.find(queued.pod, post_filter=True)
+            if self.seconds:
+                self.busy = True
+                self._conclude_later(queued, placement, now + self.seconds)
+            else:
+                self._conclude(queued, placement, now)
+
+    def _conclude_later(self, queued: QueuedPod, placement: Placement, time: float) -> None:
+        self.pods.agenda.add(time, lambda now: self._conclude(queued, placement, now))
+
+    def _life(self, queued: QueuedPod) -> Life | None:
+        """What became of the pod, ``None`` where it is gone."""
+        life = self.pods.lives.get(queued.key)
+        return life if life is not None and life.pod.uid == queued.pod.uid else None
+
+    def _conclude(self, queued: QueuedPod, placement: Placement, now: float) -> None:
+        self.busy = False
+        life = self._life(queued)
+        if life is None:
+            self.pods.queue.done(queued.pod.uid)
+        elif placement.node and placement.node not in self.pods.world.nodes:
+            message = f'node "{placement.node}" not found'
+            self._put_back(queued, Placement(queued.key, message=message, nominated=""), now)
+        elif placement.node:
+            self._assume(queued, life, placement.node, now)
+        else:
+            self._put_back(queued, placement, now)
+
+    # A node was found.
+
+    def _assume(self, queued: QueuedPod, life: Life, node: str, now: float) -> None:
+        snapshot = self.scheduler.snapshot = self.pods.world.snapshot
+        self.pods.queue.nominator.remove(queued.key)
+        binding = self.scheduler.binding(started(life.pod, now), node)
+        refusal = binding.begin(now)
+        if refusal is not None:
+            self._put_back(queued, _refused(queued, refusal), now)
+            return
+        self.pods.world.assumed(snapshot.pod(queued.key))
+        if binding.deadline is None:
+            self._bind(queued, binding, now)
+        else:
+            self._waiting[queued.key] = queued, binding
+            self.pods.agenda.add(binding.deadline, lambda time: self._time_out(queued.key, binding, time))
+
+    def _bind(self, queued: QueuedPod, binding: Binding, now: float) -> None:
+        # From here on the pod cannot be rejected, only fail, so that no event can concern it any more.
+        self.pods.queue.done(queued.pod.uid)
+        binding.cycle.snapshot = self.pods.world.snapshot
+        refusal = binding.finish()
+        if refusal is not None:
+            self._forget(queued, binding, refusal, now)
+            return
+        pod = binding.cycle.snapshot.pod(queued.key)
+        self.pods.bound(self.pods.lives[queued.key], pod, queued.attempts, now)
+
+    def _forget(self, queued: QueuedPod, binding: Binding, refusal: Refusal, now: float) -> None:
+        """The pod is off its node again: this may help others, and itself where it was not rejected."""
+        pod = queued.pod.on(binding.node)
+        self.pods.world.forgotten(pod)
+        if not refusal.rejected_by:
+            self.pods.queue.move(ASSIGNED_POD_DELETE, pod, None, now)
+        if self._life(queued) is None:
+            self.pods.queue.done(queued.pod.uid)
+        else:
+            self._put_back(queued, _refused(queued, refusal), now)
+        if refusal.rejected_by:
+            self.pods.queue.move(ASSIGNED_POD_DELETE, pod, None, now, only=lambda other: other.uid != pod.uid)
+
+    # Waiting at Permit.
+
+    def allow(self, key: str, plugin: str, now: float) -> None:
+        """``plugin`` lets the pod ``namespace/name`` go on, if it waits."""
+        if key in self._waiting and self._waiting[key][1].allow(plugin):
+            self._bind(*self._waiting.pop(key), now)
+
+    def reject(self, key: str, plugin: str, reason: str, now: float) -> None:
+        """``plugin`` does not let the pod go on, if it waits."""
+        if key in self._waiting:
+            queued, binding = self._take_waiting(key)
+            self._forget(queued, binding, binding.reject(plugin, reason), now)
+
+    def _time_out(self, key: str, expected: Binding, now: float) -> None:
+        if key not in self._waiting or self._waiting[key][1] is not expected:
+            return
+        if expected.deadline is not None and expected.deadline > now:  # the plugin with less time allowed it
+            self.pods.agenda.add(expected.deadline, lambda time: self._time_out(key, expected, time))
+            return
+        queued, binding = self._take_waiting(key)
+        self._forget(queued, binding, binding.time_out(), now)
+
+    def _take_waiting(self, key: str) -> tuple[QueuedPod, Binding]:
+        queued, binding = self._waiting.pop(key)
+        binding.cycle.snapshot = self.pods.world.snapshot
+        return queued, binding
+
+    def _dismiss(self, key: str, now: float) -> bool:
+        """A pod without a node is gone: take it back where it waits at Permit."""
+        if key not in self._waiting:
+            return False
+        queued, binding = self._take_waiting(key)
+        self._forget(queued, binding, binding.preempt(), now)
+        return True
+
+    def leave(self, node: str, now: float) -> None:
+        """The node is about to go: pods that wait at Permit to be bound to it fail."""
+        for key in [key for key, (_, binding) in self._waiting.items() if binding.node == node]:
+            queued, binding = self._take_waiting(key)
+            self._forget(queued, binding, binding.preempt(), now)
+
+    # No node was found.
+
+    def _put_back(self, queued: QueuedPod, placement: Placement, now: float) -> None:
+        queue, life = self.pods.queue, self.pods.lives[queued.key]
+        life.attempts, life.message = queued.attempts, placement.condition
+        queued.pod = life.pod
+        by = tuple(sorted(placement.rejected_by))
+        self.pods.result.rejected.append(Rejected(now, queued.key, placement.condition, by, placement.nominated or ""))
+        queue.put_back(queued, now, placement.rejected_by)
+        # An error, too, ends an earlier nomination.
+        node = placement.nominated if placement.rejected_by else ""
+        queue.nominator.add(life.pod, life.pod.nominated_node if node is None else node)
+        if node is not None:
+            self.pods.nominate(queued.key, node, now)
+        if placement.victims:
+            self._make_room(life.pod, node or "", placement.victims, now)
+
+    def _make_room(self, pod: Pod, node: str, victims: tuple[str, ...], now: float) -> None:
+        """Evict the victims; pods of lower priority that wait for the same node must look elsewhere."""
+        for other in self.pods.queue.nominator.on(node):
+            if other.priority < pod.priority and other.nominated_node and other.key in self.pods.lives:
+                self.pods.nominate(other.key, "", now)
+        for key in victims:
+            if key in self._waiting:
+                queued, binding = self._take_waiting(key)
+                self._forget(queued, binding, binding.preempt(), now)
+            elif (life := self.pods.lives.get(key)) is not None and life.bound is not None:
+                self.pods.evict(life, PREEMPTED.format(pod.key), now, PREEMPTION)
+
+
+def _refused(queued: QueuedPod, refusal: Refusal) -> Placement:
+    return Placement(queued.key, message=refusal.message, rejected_by=refusal.rejected_by, nominated="")

@@ -1,0 +1,108 @@
+"""The cluster that a simulation changes: nodes, the pods on them, and the snapshot that the scheduler sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kschedweb.engine.cluster import ClusterObjects
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.snapshot import Snapshot
+
+MEASURED = ("cpu", "memory")
+
+
+class World:
+    """``snapshot`` follows the pods at once, and the nodes when it is next asked for."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.cluster: ClusterObjects = snapshot.objects
+        self.nodes: dict[str, Node] = {}
+        self._zones: dict[str, dict[str, Node]] = {}
+        self._pods: dict[str, dict[str, Pod]] = {}  # node -> key -> pod
+        self._current: Snapshot | None = None
+        for node in snapshot.nodes:
+            self.set_node(node)
+        for slot in snapshot.pods.slots.values():
+            pod = snapshot.pods.pods[slot]
+            if pod is not None:
+                self._pods[pod.node_name][pod.key] = pod
+
+    @property
+    def snapshot(self) -> Snapshot:
+        if self._current is None:
+            # Zone by zone, as the scheduler's node tree has them: a zone keeps its place while it has nodes.
+            made = Snapshot((node for zone in self._zones.values() for node in zone.values()), self.cluster)
+            for name, pods in self._pods.items():
+                position = made.index[name]
+                for pod in pods.values():
+                    made.add_pod(pod, position)
+            self._current = made
+        return self._current
+
+    def set_node(self, node: Node) -> None:
+        """The node came or changed."""
+        known = self.nodes.get(node.name)
+        if known is not None and known.zone != node.zone:
+            self._leave_zone(known)
+        self.nodes[node.name] = node
+        self._zones.setdefault(node.zone, {})[node.name] = node
+        self._pods.setdefault(node.name, {})
+        self._current = None
+
+    def remove_node(self, name: str) -> list[Pod]:
+        """The node is gone; returns the pods that were on it."""
+        self._leave_zone(self.nodes.pop(name))
+        self._current = None
+        return list(self._pods.pop(name).values())
+
+    def _leave_zone(self, node: Node) -> None:
+        members = self._zones[node.zone]
+        del members[node.name]
+        if not members:
+            del self._zones[node.zone]
+
+    def pods(self, node: str) -> list[Pod]:
+        """The pods on a node, in the order in which they came."""
+        return list(self._pods.get(node, {}).values())
+
+    def all_pods(self) -> Iterator[Pod]:
+        return (pod for pods in self._pods.values() for pod in pods.values())
+
+    def assumed(self, pod: Pod) -> None:
+        """The snapshot has ``pod`` on its node already."""
+        self._pods[pod.node_name][pod.key] = pod
+
+    def forgotten(self, pod: Pod) -> None:
+        """The snapshot has ``pod`` on its node no longer."""
+        del self._pods[pod.node_name][pod.key]
+
+    def add(self, pod: Pod) -> None:
+        self._pods[pod.node_name][pod.key] = pod
+        if self._current is not None:
+            self._current.add_pod(pod, self._current.index[pod.node_name])
+
+    def remove(self, pod: Pod) -> None:
+        del self._pods[pod.node_name][pod.key]
+        if self._current is not None:
+            self._current.remove_pod(pod.key)
+
+    def replace(self, old: Pod, new: Pod) -> None:
+        """The object of a pod on its node changed."""
+        self.remove(old)
+        self.add(new)
+
+    def use(self) -> tuple[dict[str, float], dict[str, float]]:
+        """(share of everything that is requested, its standard deviation over the nodes) by resource."""
+        snapshot = self.snapshot
+        shares, deviations = {}, {}
+        for name in MEASURED:
+            requested = snapshot.amounts(snapshot.requested, name).astype(np.float64)
+            allocatable = snapshot.amounts(snapshot.allocatable, name).astype(np.float64)
+            has = allocatable > 0
+            total = float(allocatable[has].sum())
+            shares[name] = float(requested[has].sum()) / total if total else 0.0
+            deviations[name] = float((requested[has] / allocatable[has]).std()) if total else 0.0
+        return shares, deviations
