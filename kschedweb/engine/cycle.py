@@ -34,6 +34,7 @@ class Placement:
 
     Where PostFilter was asked, ``post_filter`` is its part of the message, ``nominated`` the node where room can be
     made ("": an earlier nomination is void, ``None``: it stays), and ``victims`` the pods that have to go from there.
+    ``rejected_by`` names the plugins that made the pod unschedulable, none where the cycle ended in an error.
     """
 
     pod: str
@@ -44,6 +45,12 @@ class Placement:
     victims: tuple[str, ...] = ()  # evicted to make room, or to be evicted
     post_filter: str = ""
     nominated: str | None = None
+    rejected_by: frozenset[str] = frozenset()
+
+    @property
+    def error(self) -> bool:
+        """Whether the cycle ended in an error, rather than finding that no node fits."""
+        return not self.node and not self.rejected_by
 
     @property
     def condition(self) -> str:
@@ -69,6 +76,7 @@ class Unplaced:
     cycle: Cycle
     diagnosis: Diagnosis
     handle: CycleHandle
+    narrowed_by: tuple[str, ...] = ()  # the plugins whose PreFilter left nodes out
 
     def post_filter(self) -> PostFilterResult:
         return self.handle.framework.post_filter(self.cycle, self.diagnosis, self.handle)
@@ -99,6 +107,11 @@ class Scheduler:
     def frameworks(self) -> Mapping[str, Framework]:
         """The profiles' frameworks by scheduler name, in the order of the configuration."""
         return self._frameworks
+
+    def use(self, snapshot: Snapshot) -> None:
+        """Go on with another snapshot of the cluster: its nodes changed."""
+        if snapshot is not self.snapshot:
+            self.snapshot, self._plans = snapshot, self._plans.on(snapshot)
 
     def framework(self, pod: Pod) -> Framework:
         """The framework that schedules ``pod``; raises CycleError where no profile has its scheduler name."""
@@ -204,7 +217,8 @@ class Scheduler:
 
     def _make_room(self, failed: Unplaced, preempt: bool, post_filter: bool) -> Placement:
         pod = failed.cycle.pod
-        placement = Placement(pod.key, message=failed.diagnosis.message())
+        rejected_by = failed.diagnosis.plugins.union(failed.narrowed_by)
+        placement = Placement(pod.key, message=failed.diagnosis.message(), rejected_by=rejected_by)
         if not (preempt or post_filter):
             return placement
         result = failed.post_filter()
@@ -225,7 +239,9 @@ class Scheduler:
         refusal = binding.begin()
         if refusal is None:
             refusal = binding.time_out() if binding.waits else binding.finish()
-        return placement if refusal is None else Placement(pod.key, message=refusal.message)
+        if refusal is None:
+            return placement
+        return Placement(pod.key, message=refusal.message, rejected_by=refusal.rejected_by)
 
     def binding(self, pod: Pod, node: str) -> Binding:
         """The way of ``pod`` to ``node``, to be gone step by step."""
@@ -244,7 +260,7 @@ class Scheduler:
             return Placement(pod.key, message=outcome.status.message)
         if not outcome.status.ok:
             diagnosis = Diagnosis.of_pre_filter(snapshot.names, snapshot.index, outcome.status)
-            return Unplaced(cycle, diagnosis, handle)
+            return Unplaced(cycle, diagnosis, handle, tuple(outcome.narrowed_by))
         filtered = plan.filter(cycle, outcome).beside(handle.beside_nominated(cycle))
         if outcome.nodes is not None:
             filtered = filtered.within(_positions(snapshot, outcome.nodes))
@@ -256,7 +272,8 @@ class Scheduler:
         if found.error:
             raise CycleError(found.error)
         if not found.feasible.size:
-            return Unplaced(cycle, filtered.diagnosis(snapshot, outcome.absent), handle)
+            diagnosis = filtered.diagnosis(snapshot, outcome.absent)
+            return Unplaced(cycle, diagnosis, handle, tuple(outcome.narrowed_by))
         chosen = int(found.feasible[0])
         if len(found.feasible) > 1:
             chosen = int(found.feasible[heap_root(plan.totals(cycle, found.feasible))])

@@ -35,6 +35,12 @@ class Plans:
         self._plans: dict[Hashable, Plan] = {}
         self._seen: set[Hashable] = set()
 
+    def on(self, snapshot: Snapshot) -> Plans:
+        """None yet for another snapshot, but knowing which kinds of pods come again."""
+        other = Plans(snapshot)
+        other._seen = self._seen
+        return other
+
     def get(self, framework: Framework, pod: Pod) -> Plan | Once:
         """How to ask the plugins about ``pod``."""
         kind = pod.alike
@@ -191,6 +197,8 @@ class Plan:
                 else:
                     self._aging_filters.append((position, plugin))
             self._columns.append(column)
+        if self._first is self._fixed_first:  # Rooms that fill up must not change what holds for ever.
+            self._first = self._fixed_first.copy()
 
     def _build_scores(self, cycle: Cycle) -> None:
         self._pre_scores: dict[str, tuple[Status, dict[str, Any]]] = {}

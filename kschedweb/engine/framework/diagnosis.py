@@ -13,6 +13,7 @@ from kschedweb.engine.framework.explanation import EXCLUDED, FilterColumn
 from kschedweb.engine.framework.status import Code, Status, fit_error, unresolvable
 
 NO_REASON = unresolvable()
+EXTENDER = "Extender"  # the name under which extenders reject pods
 
 
 @dataclass(slots=True)
@@ -31,6 +32,16 @@ class Diagnosis:
     absent: Status = NO_REASON
     pre_filter: str = ""
     extra: dict[str, Status] = field(default_factory=dict)
+
+    @property
+    def plugins(self) -> frozenset[str]:
+        """The plugins that rejected the pod; extenders, where they rejected nodes, count as one of that name."""
+        found = {self.absent.plugin} | ({EXTENDER} if self.extra else set())
+        for position, column in enumerate(self.filters):
+            if len(column.verdicts) > 1:
+                present = np.bincount(column.codes[self.rejected_by == position], minlength=len(column.verdicts))
+                found |= {column.verdicts[code].plugin for code in np.flatnonzero(present).tolist()}
+        return frozenset(found - {""})
 
     def at(self, name: str) -> Status:
         """What was found out about the node ``name``, which need not exist."""

@@ -31,7 +31,7 @@ class SchedulingLoop:
                 self.pods.queue.done(queued.pod.uid)
                 continue
             self.cycles += 1
-            self.scheduler.snapshot = self.pods.world.snapshot
+            self.scheduler.use(self.pods.world.snapshot)
             placement = self.scheduler.find(queued.pod, post_filter=True)
             if self.seconds:
                 self.busy = True
@@ -63,7 +63,8 @@ class SchedulingLoop:
     # A node was found.
 
     def _assume(self, queued: QueuedPod, life: Life, node: str, now: float) -> None:
-        snapshot = self.scheduler.snapshot = self.pods.world.snapshot
+        snapshot = self.pods.world.snapshot
+        self.scheduler.use(snapshot)
         self.pods.queue.nominator.remove(queued.key)
         binding = self.scheduler.binding(started(life.pod, now), node)
         refusal = binding.begin(now)
