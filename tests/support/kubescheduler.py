@@ -1,0 +1,120 @@
+"""The real kube-scheduler as a process beside the test control plane, and every word it says of pods."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import urllib3
+
+from tests.support.processes import free_port, running, wait_until
+
+if TYPE_CHECKING:
+    from tests.support.controlplane import ControlPlane
+
+
+@contextlib.contextmanager
+def kube_scheduler(plane: ControlPlane, document: dict[str, Any], user: str = "admin") -> Iterator[None]:
+    """Run kube-scheduler on ``plane`` with the configuration ``document``; it has read the cluster when this yields."""
+    folder, port = plane.folder / "kube-scheduler", free_port()
+    folder.mkdir(exist_ok=True)
+    (folder / "kubeconfig").write_text(json.dumps(kubeconfig(plane, user)))
+    client = {"kubeconfig": str(folder / "kubeconfig"), "qps": 5000, "burst": 5000}
+    own = {"clientConnection": client, "leaderElection": {"leaderElect": False}}
+    (folder / "config.yaml").write_text(json.dumps(document | own))
+    command = [
+        str(plane.assets / "kube-scheduler"), "--config", str(folder / "config.yaml"),
+        "--bind-address", "127.0.0.1", "--secure-port", str(port), "--cert-dir", str(folder / "certs"),
+    ]  # fmt: skip
+    log = folder / "log"
+    log.unlink(missing_ok=True)
+    with running(command, log) as process:
+
+        def ready() -> bool:
+            try:
+                with urllib3.PoolManager(ca_certs=str(folder / "certs" / "kube-scheduler.crt")) as http:
+                    answer = http.request("GET", f"https://127.0.0.1:{port}/readyz", retries=False, timeout=5)
+                    return answer.status == 200
+            except (FileNotFoundError, urllib3.exceptions.HTTPError):
+                return False
+
+        with contextlib.suppress(TimeoutError):
+            wait_until(lambda: process.poll() is not None or ready(), 60, "kube-scheduler ready", 0.2)
+        if process.poll() is not None or not ready():
+            raise RuntimeError(log.read_text()[-2000:])
+        yield
+
+
+def kubeconfig(plane: ControlPlane, user: str) -> dict[str, Any]:
+    """How ``user`` reaches the control plane."""
+    cluster = {"server": plane.url, "certificate-authority": str(plane.folder / "certs" / "apiserver.crt")}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "here", "cluster": cluster}],
+        "users": [{"name": user, "user": {"token": plane.tokens[user]}}],
+        "contexts": [{"name": "here", "context": {"cluster": "here", "user": user}}],
+        "current-context": "here",
+    }
+
+
+class PodWatch:
+    """All states of all pods from now on, in their order, so that none is missed that lasts but a moment."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        version = plane.call("GET", "/api/v1/pods?limit=1")["metadata"]["resourceVersion"]
+        self._states: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._news = threading.Condition()
+        self._http = urllib3.PoolManager(ca_cert_data=plane.ca)
+        self._answer = self._http.request(
+            "GET",
+            f"{plane.url}/api/v1/pods?watch=true&resourceVersion={version}",
+            headers={"Authorization": f"Bearer {plane.tokens['admin']}"},
+            preload_content=False,
+            timeout=urllib3.Timeout(connect=10, read=None),
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        rest = b""
+        for chunk in self._chunks():
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                event = json.loads(line)
+                metadata = event["object"]["metadata"]
+                pod = event["object"] | {"deleted": event["type"] == "DELETED"}
+                with self._news:
+                    self._states[f"{metadata['namespace']}/{metadata['name']}"].append(pod)
+                    self._news.notify_all()
+
+    def _chunks(self) -> Iterator[bytes]:
+        # The stream has no end but the one that ``close`` makes.
+        with contextlib.suppress(urllib3.exceptions.HTTPError):
+            yield from self._answer.stream(2**16)
+
+    def until(self, key: str, done: Callable[[dict[str, Any]], bool], what: str) -> dict[str, Any]:
+        """The first state of the pod ``key`` that is ``done``; ``deleted`` says whether the pod is gone."""
+
+        def state() -> dict[str, Any] | None:
+            return next((pod for pod in self._states[key] if done(pod)), None)
+
+        with self._news:
+            found = self._news.wait_for(state, 20)
+        if found is None:
+            raise TimeoutError(f"{key} {what}; it is {self._states[key][-1:]}")
+        return found
+
+    def gone(self) -> set[str]:
+        """The pods seen so far that are there no more."""
+        with self._news:
+            return {key for key, states in self._states.items() if states and states[-1]["deleted"]}
+
+    def close(self) -> None:
+        self._answer.shutdown()
+        self._reader.join(10)
+        self._http.clear()
