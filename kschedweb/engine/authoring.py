@@ -1,0 +1,49 @@
+"""What a plugin of another package is written with, in one place (docs/engine.md)."""
+
+from __future__ import annotations
+
+from kschedweb.engine.columns import Codes, Ints, Mask, Rows
+from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.fields import Problem, child, invalid, required
+from kschedweb.engine.config.registry import ArgsSpec, PluginSpec
+from kschedweb.engine.config.types import BOOL, DURATION, INT32, INT64, STRING, Field, ListOf, MapOf
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, default_normalize
+from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
+from kschedweb.engine.objects.pod import Pod
+
+__all__ = [
+    "BOOL",
+    "DURATION",
+    "INT32",
+    "INT64",
+    "MAX_NODE_SCORE",
+    "SKIP",
+    "STRING",
+    "SUCCESS",
+    "ArgsSpec",
+    "Codes",
+    "Cycle",
+    "CycleError",
+    "Field",
+    "Ints",
+    "ListOf",
+    "MapOf",
+    "Mask",
+    "PluginSpec",
+    "Pod",
+    "PreFilterResult",
+    "Problem",
+    "Rows",
+    "Scope",
+    "Status",
+    "Verdicts",
+    "args_struct",
+    "child",
+    "default_normalize",
+    "error",
+    "invalid",
+    "required",
+    "unresolvable",
+    "unschedulable",
+]

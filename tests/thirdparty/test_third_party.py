@@ -1,0 +1,115 @@
+"""A plugin of another package: installed with pip, known everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+
+Json = dict[str, Any]
+PACKAGE = ROOT / "tests" / "support" / "racklimit"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the package is installed, and nothing else."""
+    target = tmp_path_factory.mktemp("site-packages")
+    options = ["--quiet", "--no-index", "--no-build-isolation", "--no-deps", "--disable-pip-version-check"]
+    run([sys.executable, "-m", "pip", "install", *options, "--target", str(target), str(PACKAGE)])
+    return target
+
+
+def run(command: list[str], folder: Path | None = None, given: str = "") -> str:
+    # A run of its own, on SQLite, so that it meets no server that this one uses.
+    ours = ("PYTEST_", "DATABASE_URL", "REDIS_URL", "PYTHONPATH")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    if folder:
+        environment["PYTHONPATH"] = str(folder)
+    done = subprocess.run(command, cwd=ROOT, env=environment, input=given, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def engine(command: str, folder: Path | None, given: str) -> Json:
+    answer: Json = json.loads(run([sys.executable, "-m", "kschedweb.engine", command], folder, given))
+    return answer
+
+
+def node(name: str, rack: str) -> Json:
+    amounts = {"cpu": "8", "memory": "16Gi", "pods": "110"}
+    metadata = {"name": name, "labels": {"example.com/rack": rack} if rack else {}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"allocatable": amounts}}
+
+
+def pod(name: str, on: str = "") -> Json:
+    container = {"name": "main", "image": "web"}
+    spec = {"containers": [container], **({"nodeName": on} if on else {})}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+CONFIG = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [
+        {
+            "plugins": {"multiPoint": {"enabled": [{"name": "RackLimit", "weight": 5}]}},
+            "pluginConfig": [{"name": "RackLimit", "args": {"maxPods": 3}}],
+        }
+    ],
+}
+SCENARIO = json.dumps(
+    {
+        "name": "racks",
+        "config": CONFIG,
+        "objects": [
+            *(node(name, rack) for name, rack in [("a1", "a"), ("a2", "a"), ("b1", "b"), ("c1", "c"), ("bare", "")]),
+            *(pod(f"on-{number}", on) for number, on in enumerate(["a1", "a1", "a2", "b1", "b1"])),
+        ],
+        "pending": [pod(name) for name in ("first", "second", "third", "fourth", "fifth")],
+        "mode": "each",
+    }
+)
+
+
+def test_the_command_line_explains_with_it(folder: Path) -> None:
+    (first, *_) = engine("explain", folder, SCENARIO)["pods"]
+    assert first["filters"]["RackLimit"] == {
+        "a1": {"code": "Unschedulable", "reasons": ["rack(s) were full"]},
+        "a2": {"code": "Unschedulable", "reasons": ["rack(s) were full"]},
+        "bare": {"code": "UnschedulableAndUnresolvable", "reasons": ["node(s) were in no rack"]},
+    }
+    assert first["scores"]["RackLimit"] == {"weight": 5, "raw": {"b1": 2, "c1": 0}, "normalized": {"b1": 0, "c1": 100}}
+    assert first["chosen"] == "c1"
+
+
+def test_the_command_line_schedules_with_it_until_every_rack_is_full(folder: Path) -> None:
+    placements = engine("schedule", folder, SCENARIO)["placements"]
+    assert sorted(placement.get("node", "") for placement in placements) == ["", "b1", "c1", "c1", "c1"]
+    reasons = "1 node(s) were in no rack, 4 rack(s) were full."
+    assert placements[-1]["message"] == f"0/5 nodes are available: {reasons}"
+
+
+def test_the_command_line_validates_its_arguments(folder: Path) -> None:
+    assert engine("validate", folder, json.dumps(CONFIG))["valid"]
+    wrong = json.dumps(CONFIG).replace('"maxPods": 3', '"maxPods": -1')
+    (problem,) = engine("validate", folder, wrong)["errors"]
+    assert "maxPods: Invalid value: -1: must be greater than 0" in problem
+
+
+def test_without_the_package_the_plugin_is_unknown() -> None:
+    answer = engine("validate", None, json.dumps(CONFIG))
+    assert not answer["valid"]
+    assert "RackLimit" in answer["errors"][0]
+
+
+def test_the_site_shows_it_in_forms_profiles_and_explanations(folder: Path) -> None:
+    """within.py, in a process that has the package."""
+    output = run([sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "tests/thirdparty/within.py"], folder)
+    assert "5 passed" in output

@@ -1,0 +1,104 @@
+"""What the site shows of a plugin from another package; test_third_party.py runs this beside that package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.clusters import services as clusters
+from kschedweb.policies import selectors
+from tests.policies.test_views import fields
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from kschedweb.accounts.models import User
+
+pytestmark = pytest.mark.django_db
+POLICY = "/policies/default/"
+DECISION = "ml/notebook"
+
+
+def text(answer: Any) -> str:
+    assert answer.status_code == 200
+    return unescape(answer.content.decode())
+
+
+@pytest.fixture
+def client(client_as: Callable[[str], Client]) -> Client:
+    return client_as("editor")
+
+
+def save(client: Client, **changed: str) -> Any:
+    """Enable the plugin in the form, with arguments, and save."""
+    switches = {"on.RackLimit.filter": "on", "on.RackLimit.score": "on", "weight.RackLimit": "7"}
+    sent = fields(client.get(POLICY)) | switches | {"args.RackLimit.label": "topology.kubernetes.io/zone"}
+    return client.post(POLICY, sent | changed | {"save": "1"}, follow=True)
+
+
+@pytest.fixture
+def demo(admin: User) -> None:
+    clusters.demo_load(user=admin)
+
+
+def test_the_form_offers_it_with_its_help_its_points_and_its_arguments(client: Client) -> None:
+    page = text(client.get(POLICY))
+    assert "Keeps racks from filling up, and prefers those that run few pods." in page
+    assert "A rack with as many pods takes no more." in page
+    for name in ("on.RackLimit.filter", "on.RackLimit.score", "weight.RackLimit", "args.RackLimit.maxPods"):
+        assert f'name="{name}"' in page
+    assert 'name="on.RackLimit.permit"' not in page
+
+
+def test_saved_in_the_form_it_is_in_the_document_and_in_the_effective_profile(client: Client) -> None:
+    assert "Saved as revision 2." in text(save(client, **{"args.RackLimit.maxPods": "12"}))
+    profile = selectors.configuration(selectors.revision_get(selectors.policy_get("default"))).profiles[0]
+    assert {"filter", "score"} == {
+        point for point, refs in profile.points.items() if "RackLimit" in {r.name for r in refs}
+    }
+    page = text(client.get(f"{POLICY}effective/"))
+    assert "RackLimit <b>×7</b>" in page
+    assert '<td>maxPods</td><td><strong class="is-changed">12</strong>' in page
+
+
+def test_its_own_words_stand_beside_the_field_that_is_wrong(client: Client) -> None:
+    answer = save(client, **{"args.RackLimit.maxPods": "0"})
+    assert answer.status_code == 422
+    page = unescape(answer.content.decode())
+    assert "maxPods: Invalid value: 0: must be greater than 0" in page
+    assert 'id="f-args-RackLimit-maxPods-error"' in page
+
+
+def test_rest_validates_it_and_knows_its_defaults(api_as: Callable[[str], Any]) -> None:
+    document = (
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{plugins: {multiPoint: {enabled: [{name: RackLimit}]}}}]\n"
+    )
+    answer = api_as("viewer").post("/api/v1/policies/validate/", {"document": document}).json()
+    assert answer["valid"], answer["errors"]
+    (profile,) = answer["effective"]
+    assert profile["points"]["score"][-1] == {"name": "RackLimit", "weight": 1}
+    assert profile["args"]["RackLimit"]["maxPods"] == 10
+    assert profile["args"]["RackLimit"]["label"] == "example.com/rack"
+
+
+def test_its_verdicts_and_scores_are_explained_on_the_page_and_over_rest(
+    client: Client, api_as: Callable[[str], Any], demo: None
+) -> None:
+    save(client, **{"args.RackLimit.maxPods": "1"})
+    full = api_as("viewer").get(f"/api/v1/clusters/demo/pods/{DECISION}/decision/").json()
+    assert "rack(s) were full" in full["message"]
+    assert "RackLimit" in full["filters"]
+    page = text(client.get(f"/decision/demo/{DECISION}/"))
+    assert "RackLimit" in page
+    assert "rack(s) were full" in page
+
+    save(client, **{"args.RackLimit.maxPods": "100000"})
+    free = api_as("viewer").get(f"/api/v1/clusters/demo/pods/{DECISION}/decision/").json()
+    assert free["scores"]["RackLimit"]["weight"] == 7
+    assert max(free["scores"]["RackLimit"]["raw"].values()) > 0
+    assert set(free["scores"]["RackLimit"]["normalized"].values()) <= set(range(101))
+    assert "RackLimit" in text(client.get(f"/decision/demo/{DECISION}/"))
