@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.columns import ALL, Codes, Ints, Rows
 from kschedweb.engine.framework.explanation import FilterColumn
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, scope_of
 from kschedweb.engine.framework.runtime import Framework, PreFilterOutcome, out_of_range
 from kschedweb.engine.framework.status import Code, CycleError, Status
 from kschedweb.engine.objects.pod import Pod
@@ -295,8 +295,3 @@ class Plan:
 def _slice(rows: NDArray[np.intp], size: int) -> Rows:
     """``rows``, or all of them in one piece, which is faster."""
     return ALL if len(rows) == size and rows[0] == 0 else rows
-
-
-def scope_of(plugin: Any, pod: Pod) -> Scope:
-    """How far ``plugin`` looks for pods like ``pod``."""
-    return plugin.scope(pod) if hasattr(plugin, "scope") else Scope.CLUSTER

@@ -129,15 +129,24 @@ class PodTable:
         pod = self.pods[slot]
         node, group, terms = self._columns[:, slot].tolist()
         assert pod is not None
-        self.pods[slot] = None
-        self._columns[:, slot] = -1
+        self._free(slot, len(self.pods) - 1 - int((self.node[::-1] == node).argmax()))
         self._remember(Move(group, terms, node, -1))
         if len(self.pods) > 2 * len(self.slots) + MANY:
             self._compact()
         return pod, node
 
+    def _free(self, slot: int, last: int) -> None:
+        """Empty ``slot``; the last pod of its node takes the place, as in kube-scheduler's list of a node's pods."""
+        moved = self.pods[last]
+        if slot != last and moved is not None:
+            self.pods[slot] = moved
+            self.slots[moved.key] = slot
+            self._columns[:, slot] = self._columns[:, last]
+        self.pods[last] = None
+        self._columns[:, last] = -1
+
     def on(self, node: int) -> list[Pod]:
-        """The pods on a node, in the order in which they came."""
+        """The pods on a node: in the order in which they came, but the last takes the place of one that leaves."""
         return [pod for slot in np.flatnonzero(self.node == node) if (pod := self.pods[slot]) is not None]
 
     def select(self, selection: Selection) -> Mask:

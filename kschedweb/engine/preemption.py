@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from kschedweb.engine.disruption import budgets, split
-from kschedweb.engine.extender import ExtenderError
+from kschedweb.engine.extender import Extender, ExtenderError
 from kschedweb.engine.framework.diagnosis import Diagnosis
-from kschedweb.engine.framework.interface import Cycle, Handle
+from kschedweb.engine.framework.interface import Cycle, Handle, Scope
 from kschedweb.engine.framework.status import Code, CycleError, Status, error, fit_error, unresolvable
 from kschedweb.engine.importance import by_importance, earliest_start
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.trials import FOUND, UNTRIED, Outcome, Rooms, Rows, Trials, pods_on_each
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
@@ -71,58 +73,111 @@ class Search:
 
     def __init__(self, handle: Handle, cycle: Cycle, diagnosis: Diagnosis) -> None:
         self._handle, self._cycle, self._diagnosis = handle, cycle, diagnosis
-        self._refusals: list[Status] = []
+        self._reach = handle.reach(cycle.pod)
+        size = len(cycle.snapshot)
+        self._trials = Trials(size)
+        if self._reach < Scope.CLUSTER:
+            # Else a move of any pod may change what is true of any node.
+            self._trials = cycle.keep("preemption", lambda: Trials(size))
+        self._trials.refresh(cycle.snapshot, handle.crowded(cycle))
+        self._world: Cycle | None = None
+        self._nodes: Rows = np.zeros(0, dtype=np.intp)
 
-    def candidates(self, nodes: Iterable[int], wanted: int) -> list[Candidate]:
-        """Try the ``nodes`` (positions) in turn until ``wanted`` candidates are found.
+    def candidates(self, nodes: Rows, wanted: int) -> Rows:
+        """Try ``nodes`` (positions) in turn until ``wanted`` of them are candidates; returns those.
 
         The search goes on beyond ``wanted`` while every candidate would violate a disruption budget.
         """
-        world = self._cycle.on(self._cycle.snapshot.copy())
-        found: list[Candidate] = []
-        for node in nodes:
-            if len(found) >= wanted and any(not candidate.violations for candidate in found):
+        trials, self._nodes = self._trials, nodes
+        while (untried := trials.state[nodes] == UNTRIED).any():
+            before = nodes[: int(untried.argmax())]
+            if trials.enough(before, wanted):
                 break
-            tried = self._dry_run(world, int(node))
-            if isinstance(tried, Status):
-                self._refusals.append(tried)
-            else:
-                found.append(tried)
-        return found
+            missing = wanted - np.count_nonzero(trials.state[before] == FOUND)
+            self._try(nodes[untried][: max(missing, 1)])
+        return trials.found(nodes, wanted)
 
-    def _dry_run(self, world: Cycle, node: int) -> Candidate | Status:
+    def best(self, nodes: Rows) -> Candidate:
+        """The one of the candidates ``nodes`` where evictions disturb least."""
+        return self._candidate(self._trials.best(nodes))
+
+    def listed(self, nodes: Rows) -> list[Candidate]:
+        return [self._candidate(node) for node in nodes.tolist()]
+
+    def _candidate(self, node: int) -> Candidate:
+        outcome = self._trials.outcome(node)
+        return Candidate(self._cycle.snapshot.names[node], outcome.victims, outcome.violations)
+
+    def _try(self, nodes: Rows) -> None:
+        crowded = self._trials.fleeting
+        at_once = self._reach <= Scope.ROOM
+        one_by_one = [node for node in nodes.tolist() if not at_once or node in crowded]
+        for node in one_by_one:
+            self._trials.put(node, self._dry_run(node))
+        if at_once and len(one_by_one) < len(nodes):
+            self._try_rooms(nodes[~np.isin(nodes, one_by_one)] if one_by_one else nodes)
+
+    def _try_rooms(self, nodes: Rows) -> None:
+        cycle, handle = self._cycle, self._handle
+        victims = [self._lower(pods) for pods in pods_on_each(cycle.snapshot.pods, nodes)]
+
+        def on(snapshot: Snapshot) -> Cycle:
+            return replace(cycle, snapshot=snapshot)
+
+        rooms = Rooms(cycle.snapshot, lambda snapshot, rows: handle.have_room(on(snapshot), rows))
+        codes, statuses = handle.refusals(on(rooms.without(nodes, victims)), nodes, self._diagnosis.filters)
+        left, parts = [], []
+        for place, (node, code) in enumerate(zip(nodes.tolist(), codes.tolist(), strict=True)):
+            if not victims[place]:
+                self._trials.put(node, Outcome(refusal=NO_VICTIMS))
+            elif code:
+                self._trials.put(node, Outcome(refusal=statuses[code].decisive))
+            else:
+                left.append(node)
+                parts.append(self._split(victims[place]))
+        gone = rooms.reprieve(np.array(left, dtype=np.intp), [violating + others for violating, others in parts])
+        for node, (violating, others), those in zip(left, parts, gone, strict=True):
+            self._trials.put(node, self._outcome(node, violating, others, those))
+
+    def _lower(self, pods: list[Pod]) -> list[Pod]:
+        priority = self._cycle.pod.priority
+        return [pod for pod in pods if pod.priority < priority]
+
+    def _split(self, victims: list[Pod]) -> tuple[list[Pod], list[Pod]]:
+        return split(by_importance(victims), budgets(self._cycle.snapshot))
+
+    def _outcome(self, node: int, violating: list[Pod], others: list[Pod], gone: list[Pod]) -> Outcome:
+        if not gone:
+            return Outcome(refusal=error(no_victim(self._cycle.snapshot.names[node])))
+        kept_by_budget = sum(pod in violating for pod in gone) if violating else 0
+        return Outcome(tuple(by_importance(gone) if violating and others else gone), kept_by_budget)
+
+    def _dry_run(self, node: int) -> Outcome:
         """Take out all pods of lower priority, then let back in, in order of importance, whom there is room for."""
-        snapshot, pod = world.snapshot, world.pod
+        if self._world is None:
+            self._world = self._cycle.on(self._cycle.snapshot.copy())
+        world, snapshot = self._world, self._world.snapshot
         original = snapshot.pods.on(node)
-        victims = [other for other in original if other.priority < pod.priority]
+        victims = self._lower(original)
         if not victims:
-            return NO_VICTIMS
+            return Outcome(refusal=NO_VICTIMS)
         trial = world.on(snapshot)
         try:
             for victim in victims:
                 self._move(trial, victim, node, add=False)
             verdict = self._handle.fits(trial, node)
             if not verdict.ok:
-                return verdict
-            return self._reprieve(trial, node, by_importance(victims))
+                return Outcome(refusal=verdict)
+            violating, others = self._split(victims)
+            gone: list[Pod] = []
+            for victim in violating + others:
+                self._move(trial, victim, node, add=True)
+                if not self._handle.fits(trial, node).ok:
+                    self._move(trial, victim, node, add=False)
+                    gone.append(victim)
+            return self._outcome(node, violating, others, gone)
         finally:
             _restore(snapshot, node, original)
-
-    def _reprieve(self, trial: Cycle, node: int, victims: list[Pod]) -> Candidate | Status:
-        violating, others = split(victims, budgets(trial.snapshot))
-        gone: list[Pod] = []
-        for victim in violating + others:
-            self._move(trial, victim, node, add=True)
-            if not self._handle.fits(trial, node).ok:
-                self._move(trial, victim, node, add=False)
-                gone.append(victim)
-        name = trial.snapshot.names[node]
-        if not gone:
-            return error(no_victim(name))
-        kept_by_budget = sum(victim in violating for victim in gone)
-        if violating and others:
-            gone = by_importance(gone)
-        return Candidate(name, tuple(gone), kept_by_budget)
 
     def _move(self, trial: Cycle, pod: Pod, node: int, *, add: bool) -> None:
         if add:
@@ -133,24 +188,27 @@ class Search:
 
     def error(self) -> str:
         """What went wrong on the nodes tried, "" where nothing did."""
-        said = list(dict.fromkeys(status.message for status in self._refusals if status.code is Code.ERROR))
+        said = [status.message for status, _ in self._refused() if status.code is Code.ERROR]
         return said[0] if len(said) == 1 else f"[{', '.join(said)}]" if said else ""
 
     def message(self) -> str:
         """Why evictions help on no node."""
         size = len(self._cycle.snapshot)
-        histogram = Counter(reason for status in self._refusals for reason in status.reasons)
-        histogram[NOT_HELPFUL] += size - len(self._refusals)
+        histogram = Counter({NOT_HELPFUL: size - len(self._nodes)})
+        for status, number in self._refused():
+            for reason in status.reasons:
+                histogram[reason] += number
         return fit_error(size, histogram.items())
+
+    def _refused(self) -> list[tuple[Status, int]]:
+        return self._trials.refused(self._nodes)
 
     def ask_extenders(self, candidates: list[Candidate]) -> list[Candidate]:
         """The candidates that extenders leave, with the victims that they name. Raises CycleError."""
         left = candidates
-        for extender in self._handle.extenders:
+        for extender in self.extenders():
             if not left:
                 break
-            if not extender.preempts or not extender.interested(self._cycle.pod):
-                continue
             victims = {candidate.node: (candidate.victims, candidate.violations) for candidate in left}
             try:
                 named = extender.preempt(self._cycle, victims)
@@ -158,11 +216,15 @@ class Search:
                 if extender.ignorable:
                     continue
                 raise
-            empty = [node for node, (victims, _) in named.items() if not victims]
+            empty = [node for node, (there, _) in named.items() if not there]
             if empty and not extender.ignorable:
                 raise CycleError(no_victim(empty[0]))
             left = [Candidate(node, *answer) for node, answer in named.items() if answer[0]]
         return left
+
+    def extenders(self) -> list[Extender]:
+        """Those that have a say in preemption."""
+        return [one for one in self._handle.extenders if one.preempts and one.interested(self._cycle.pod)]
 
 
 def no_victim(node: str) -> str:

@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kschedweb.engine.columns import Codes
+from kschedweb.engine.columns import Codes, Mask
 from kschedweb.engine.framework.explanation import FilterColumn
-from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.interface import Cycle, Scope, scope_of
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import SUCCESS, CycleError, Status
 from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.objects.pod import Pod
 
+Rows = NDArray[np.intp]
 BESIDE_NOMINATED = "(beside nominated pods)"
 
 
@@ -59,6 +61,45 @@ class CycleHandle:
                     codes[node] = len(statuses)
                     statuses.append(status)
         return FilterColumn(BESIDE_NOMINATED, False, codes, statuses) if looked else None
+
+    def crowded(self, cycle: Cycle) -> frozenset[int]:
+        """The nodes with pods nominated to them that the cycle's pod must leave room for."""
+        nodes = (cycle.snapshot.index.get(name) for name in self.nominator.nodes())
+        return frozenset(node for node in nodes if node is not None and to_yield_to(cycle, self.nominator, node))
+
+    def reach(self, pod: Pod) -> Scope:
+        """How far the filters look that are asked about ``pod``."""
+        return max((scope_of(plugin, pod) for plugin in self._filters()), default=Scope.NODE)
+
+    def refusals(self, cycle: Cycle, nodes: Rows, known: Sequence[FilterColumn]) -> tuple[Codes, list[Status]]:
+        """The first refusal of each of ``nodes`` (positions): codes that index the statuses, 0 where there is none.
+
+        What filters said about node objects is taken from ``known`` columns, which are over all nodes.
+        """
+        columns = {column.plugin: column for column in known}
+        statuses: list[Status] = [SUCCESS]
+        first: Codes = np.zeros(len(nodes), dtype=np.int32)
+        for plugin in self._filters():
+            if plugin.name in columns and scope_of(plugin, cycle.pod) is Scope.NODE:
+                verdicts, codes = columns[plugin.name].verdicts, columns[plugin.name].codes[nodes]
+            else:
+                column = self.framework.ask_filter(plugin, cycle, nodes)
+                verdicts, codes = column.verdicts, column.codes
+            if codes.any():
+                first = np.where((first == 0) & (codes != 0), codes + np.int32(len(statuses) - 1), first)
+                statuses += verdicts[1:]
+        return first, statuses
+
+    def have_room(self, cycle: Cycle, nodes: Rows) -> Mask:
+        """Which of ``nodes`` pass the filters that look at what a node has room for."""
+        passes: Mask = np.ones(len(nodes), dtype=np.bool_)
+        for plugin in self._filters():
+            if scope_of(plugin, cycle.pod) is not Scope.NODE:
+                passes &= plugin.filter(cycle, nodes).codes == 0
+        return passes
+
+    def _filters(self) -> list[Any]:
+        return [plugin for plugin in self.framework.plugins("filter") if plugin.name not in self.skipped]
 
     def _fits_beside(self, cycle: Cycle, node: int, nominated: list[Pod]) -> Status:
         trial = cycle.on(cycle.snapshot)

@@ -12,11 +12,13 @@ from enum import IntEnum
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import Codes, Ints, Mask, Rows
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.events import EventHint
+from kschedweb.engine.framework.explanation import FilterColumn
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.snapshot import Snapshot
@@ -105,6 +107,12 @@ class Scoped(Protocol):
     def scope(self, pod: Pod) -> Scope: ...
 
 
+def scope_of(plugin: Any, pod: Pod) -> Scope:
+    """How far ``plugin`` looks for pods like ``pod``."""
+    found: Scope = plugin.scope(pod) if hasattr(plugin, "scope") else Scope.CLUSTER
+    return found
+
+
 @runtime_checkable
 class PreEnqueuePlugin(Protocol):
     """May the pod enter the queue at all?"""
@@ -179,6 +187,20 @@ class Handle(Protocol):
 
     def move_pod(self, cycle: Cycle, pod: Pod, node: int, *, add: bool) -> None:
         """Tell the plugins that ``pod`` came to the node at a position, or left it."""
+
+    def crowded(self, cycle: Cycle) -> frozenset[int]:
+        """The nodes with pods nominated to them that the cycle's pod must leave room for."""
+
+    def reach(self, pod: Pod) -> Scope:
+        """How far the filters look that are asked about ``pod``."""
+
+    def refusals(
+        self, cycle: Cycle, nodes: NDArray[np.intp], known: Sequence[FilterColumn]
+    ) -> tuple[Codes, list[Status]]:
+        """The first refusal of each of ``nodes`` (positions): codes that index the statuses, 0 where there is none."""
+
+    def have_room(self, cycle: Cycle, nodes: NDArray[np.intp]) -> Mask:
+        """Which of ``nodes`` pass the filters that look at what a node has room for."""
 
 
 @runtime_checkable

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult
-from kschedweb.engine.framework.status import Code, CycleError, Status, error, unschedulable
+from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, error, unschedulable
 from kschedweb.engine.objects.access import mapping, objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.preemption import Preemption, Search
@@ -26,30 +29,34 @@ class DefaultPreemption:
         self.absolute = 100 if absolute is None else int(absolute)
 
     def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
-        result = self._preempt(cycle, diagnosis, handle)
+        refusal = self.refusal(cycle, diagnosis)
+        if refusal:
+            result = PostFilterResult(unschedulable(refusal))
+        else:
+            result = self._preempt(Search(handle, cycle, diagnosis), diagnosis.nodes(Code.UNSCHEDULABLE), handle)
         said = tuple(f"preemption: {reason}" for reason in (result.status.message,) if reason)
         return replace(result, status=replace(result.status, reasons=said))
 
-    def _preempt(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
-        refusal = self.refusal(cycle, diagnosis)
-        if refusal:
-            return PostFilterResult(unschedulable(refusal))
-        nodes = diagnosis.nodes(Code.UNSCHEDULABLE)
-        search = Search(handle, cycle, diagnosis)
+    def _preempt(self, search: Search, nodes: NDArray[np.intp], handle: Handle) -> PostFilterResult:
         candidates = search.candidates(nodes, len(nodes) if handle.thorough else self.wanted(len(nodes)))
-        if not candidates:
+        if not candidates.size:
             failure = search.error()
-            if failure:
-                return PostFilterResult(error(failure))
-            return PostFilterResult(unschedulable(search.message()), nominated="")
+            return PostFilterResult(error(failure)) if failure else self._hopeless(search)
+        if not (handle.thorough or search.extenders()):
+            best = search.best(candidates)
+            return PostFilterResult(SUCCESS, best.node, best.victims)
         try:
-            left = search.ask_extenders(candidates)
+            left = search.ask_extenders(search.listed(candidates))
         except CycleError as problem:
             return PostFilterResult(error(str(problem)))
         if not left:
             return PostFilterResult(unschedulable(NO_CANDIDATE))
         found = Preemption.of(left)
-        return PostFilterResult(Status(), found.chosen.node, found.chosen.victims, found)
+        return PostFilterResult(SUCCESS, found.chosen.node, found.chosen.victims, found)
+
+    @staticmethod
+    def _hopeless(search: Search) -> PostFilterResult:
+        return PostFilterResult(unschedulable(search.message()), nominated="")
 
     def wanted(self, nodes: int) -> int:
         """How many candidates are enough, of ``nodes`` where evictions could help."""

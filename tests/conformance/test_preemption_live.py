@@ -1,0 +1,74 @@
+"""Who has to go, decided by the engine and by the real scheduler in clusters that nobody wrote down."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from random import Random, SystemRandom
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.engine import Scheduler
+from kschedweb.engine.preemption import Candidate, disturbance
+from kschedweb.engine.scenario import Scenario
+from tests.conformance.preemption_scenarios import CrowdMaker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))
+PART = 20
+COUNT = int(os.environ.get("HUNT_SCENARIOS") or 300)
+
+
+def scenarios() -> list[dict]:
+    maker = CrowdMaker(Random(SEED))
+    return [maker.crowd(f"crowd-{SEED}-{number}") for number in range(COUNT)]
+
+
+def ask(oracle: Callable[[str, str], Any], asked: list[dict]) -> list[dict]:
+    """The oracle mostly waits for its caches: several of it at once answer sooner."""
+    parts = [asked[first : first + PART] for first in range(0, len(asked), PART)]
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        answers = pool.map(lambda part: oracle("schedule", "\n".join(map(json.dumps, part))), parts)
+        return [answer for part in answers for answer in part]
+
+
+def difference(scenario: dict, expected: dict) -> str:
+    """The first pod about which the two disagree, "" where there is none.
+
+    Of candidates that are equally good kube-scheduler takes any: where it took another one, the comparison ends.
+    """
+    ready = Scenario.parse(json.dumps(scenario))
+    engine = Scheduler(ready.snapshot, ready.configuration)
+    for pod, theirs in zip(ready.pending, expected["placements"], strict=True):
+        asked = engine.explain(pod, preemption=True).preemption if "victims" in theirs else None
+        ours = engine.schedule_one(pod, preempt=True).to_dict()
+        if ours == theirs:
+            continue
+        return "" if asked is not None and equally_good(asked.candidates, ours, theirs) else pod.key
+    return ""
+
+
+def equally_good(candidates: tuple[Candidate, ...], ours: dict, theirs: dict) -> bool:
+    taken = [
+        candidate
+        for answer in (ours, theirs)
+        for candidate in candidates
+        if candidate.node == answer.get("node") and [victim.key for victim in candidate.victims] == answer["victims"]
+    ]
+    return len(taken) == 2 and disturbance(taken[0]) == disturbance(taken[1])
+
+
+def test_the_engine_evicts_whom_the_real_scheduler_evicts(oracle: Callable[[str, str], Any]) -> None:
+    asked = scenarios()
+    answers = ask(oracle, asked)
+    differing = [
+        f"{scenario['name']}: {key}"
+        for scenario, expected in zip(asked, answers, strict=True)
+        if (key := difference(scenario, expected))
+    ]
+    assert differing == [], f"HUNT_SEED={SEED}"
+    evictions = sum("victims" in placement for answer in answers for placement in answer["placements"])
+    assert evictions > COUNT // 2  # or the scenarios ask for nothing
