@@ -1,9 +1,10 @@
 """The engine's command line.
 
-python -m kschedweb.engine explain [--mode each|sequence] < scenarios.jsonl
-python -m kschedweb.engine schedule [--summary] < scenarios.jsonl
+python -m kschedweb.engine explain [--mode each|sequence] [--extenders] < scenarios.jsonl
+python -m kschedweb.engine schedule [--summary] [--extenders] < scenarios.jsonl
 python -m kschedweb.engine validate < config.yaml
 
+Extenders are asked over HTTP only with --extenders; without it a decision that they have a say in is not made up.
 Bad input ends it with status 2 and one line on stderr that says where.
 """
 
@@ -52,6 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--mode", choices=("each", "sequence"), help="in place of the scenarios' own mode")
     schedule = commands.add_parser("schedule", help="the whole cycle for each pending pod, in order")
     schedule.add_argument("--summary", action="store_true", help="throughput and latency instead of placements")
+    for command in (explain, schedule):
+        command.add_argument("--extenders", action="store_true", help="ask the extenders of the configurations")
     commands.add_parser("validate", help="a KubeSchedulerConfiguration, defaulted, or its errors")
     return parser
 
@@ -66,11 +69,16 @@ def _scenarios() -> Iterator[tuple[int, Scenario]]:
 
 
 def _answer(scenario: Scenario, options: argparse.Namespace) -> dict[str, Any]:
+    post = None
+    if options.extenders:
+        from kschedweb.engine.transport import transport
+
+        post = transport(scenario.configuration.extenders)
     if options.command == "explain":
-        return scenario.explain(options.mode)
+        return scenario.explain(options.mode, post)
     if options.summary:
-        return scenario.summary(time.perf_counter)
-    return scenario.schedule()
+        return scenario.summary(time.perf_counter, post)
+    return scenario.schedule(post)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.framework.runtime import Framework
+from kschedweb.engine.framework.runtime import Binder, Framework
 from kschedweb.engine.framework.status import CycleError, Status, fit_error, unschedulable
 
 PREEMPTED = "preempted"
@@ -35,6 +35,7 @@ class Binding:
     framework: Framework
     cycle: Cycle
     node: str
+    elsewhere: Binder | None = None  # extenders, which may bind in place of plugins
     waits: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def begin(self, now: float = 0.0) -> Refusal | None:
@@ -79,7 +80,7 @@ class Binding:
     def finish(self) -> Refusal | None:
         """PreBind, Bind and PostBind; what fails here is an error and no rejection."""
         try:
-            self.framework.bind(self.cycle, self.node)
+            self.framework.bind(self.cycle, self.node, self.elsewhere)
         except CycleError as error:
             return self._refused(Refusal(str(error)))
         return None

@@ -11,19 +11,21 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.binding import Binding
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.framework.diagnosis import Diagnosis, first_rejection
-from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanation, FilterColumn
+from kschedweb.engine.extender import ExtenderError, Extenders, Passed
+from kschedweb.engine.framework.diagnosis import EXTENDER, Diagnosis, first_rejection
+from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanation, FilterColumn, ScoreColumn
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle, PostFilterResult
 from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
 from kschedweb.engine.framework.status import Code, CycleError
 from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.plan import Plans
+from kschedweb.engine.plan import Once, Plan, Plans
 from kschedweb.engine.plugins import registry as in_tree
-from kschedweb.engine.search import heap_root, search
+from kschedweb.engine.search import Filtered, heap_root, search
 from kschedweb.engine.snapshot import Snapshot
 
+NONE = np.zeros(0, dtype=np.intp)
 NO_NODES = "no nodes available to schedule pods"
 MIN_FEASIBLE, MIN_PERCENTAGE = 100, 5
 
@@ -92,6 +94,7 @@ class Scheduler:
         registry: Mapping[str, Factory] | None = None,
         *,
         nominator: Nominator | None = None,
+        extenders: Extenders | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.configuration = configuration
@@ -100,6 +103,7 @@ class Scheduler:
         }
         waiting = (pod for pod in snapshot.pending if pod.scheduler_name in self._frameworks)
         self.nominator = Nominator.of(waiting) if nominator is None else nominator
+        self.extenders = Extenders(configuration.extenders) if extenders is None else extenders
         self._plans = Plans(snapshot)
         self._start = 0  # where the search for feasible nodes begins; shared by all profiles
 
@@ -138,19 +142,20 @@ class Scheduler:
         cycle = Cycle(snapshot, pod)
         outcome = framework.pre_filter(cycle)
         self._explain_filters(explanation, framework, cycle, outcome)
+        diagnosis = _diagnosis(snapshot, outcome, explanation.filters, explanation.rejected_by)
+        passed = self._explain_extenders(explanation, cycle, diagnosis)
         if (unknown := explanation.unsimulated()) is not None:
             explanation.feasible = explanation.feasible[:0]
             explanation.message = unknown.message
         elif explanation.feasible.size:
-            self._explain_scores(explanation, framework, cycle)
+            self._explain_scores(explanation, framework, cycle, passed)
         elif outcome.status.code is Code.ERROR:
             explanation.message = outcome.status.message
         else:
-            handle = CycleHandle(framework, outcome.skipped, self.nominator, thorough=thorough, explains=True)
-            found = Unplaced(cycle, _diagnosis(snapshot, outcome, explanation.filters, explanation.rejected_by), handle)
-            explanation.message = found.diagnosis.message()
+            handle = self._handle(framework, outcome, thorough=thorough, explains=True)
+            explanation.message = diagnosis.message()
             if preemption:
-                self._explain_post_filter(explanation, found)
+                self._explain_post_filter(explanation, Unplaced(cycle, diagnosis, handle))
         return explanation
 
     def _explain_filters(
@@ -170,6 +175,21 @@ class Scheduler:
             explanation.rejected_by[excluded] = EXCLUDED
         explanation.feasible = np.flatnonzero(explanation.rejected_by == FEASIBLE)
 
+    def _explain_extenders(self, explanation: Explanation, cycle: Cycle, diagnosis: Diagnosis) -> Passed:
+        """Let extenders look at the feasible nodes; what they say comes as the last filter of all."""
+        passed = Passed(explanation.feasible)
+        if explanation.feasible.size:
+            explanation.unasked = self.extenders.unasked(cycle.pod)
+        if not (explanation.feasible.size and self.extenders) or explanation.unasked:
+            return passed
+        passed = self.extenders.filter(cycle, explanation.feasible)
+        diagnosis.extra.update(passed.statuses)
+        column = passed.column(explanation.nodes, explanation.feasible)
+        explanation.filters = [*explanation.filters, column]
+        explanation.rejected_by[column.codes != 0] = len(explanation.filters) - 1
+        explanation.feasible = np.unique(passed.rows)
+        return passed
+
     @staticmethod
     def _explain_post_filter(explanation: Explanation, found: Unplaced) -> None:
         try:
@@ -179,10 +199,14 @@ class Scheduler:
         else:
             explanation.post_filter, explanation.preemption = result.status.message, result.details
 
-    def _explain_scores(self, explanation: Explanation, framework: Framework, cycle: Cycle) -> None:
+    def _explain_scores(self, explanation: Explanation, framework: Framework, cycle: Cycle, passed: Passed) -> None:
         rows = explanation.feasible
-        skipped = framework.pre_score(cycle, rows)
-        explanation.scores = framework.score(cycle, rows, skipped)
+        scored = passed.scored_on(cycle)
+        skipped = framework.pre_score(scored, rows)
+        explanation.scores = framework.score(scored, rows, skipped)
+        if self.extenders and not explanation.unasked:
+            added, _ = self.extenders.prioritize(cycle, passed.sorted())
+            explanation.scores.append(ScoreColumn(EXTENDER, 1, added, added))
         explanation.skipped = sorted(skipped & set(framework.weights))
         explanation.total = sum((column.weighted for column in explanation.scores), np.zeros(len(rows), dtype=np.int64))
         explanation.best = rows[explanation.total == explanation.total.max()].tolist()
@@ -245,7 +269,7 @@ class Scheduler:
 
     def binding(self, pod: Pod, node: str) -> Binding:
         """The way of ``pod`` to ``node``, to be gone step by step."""
-        return Binding(self.framework(pod), Cycle(self.snapshot, pod), node)
+        return Binding(self.framework(pod), Cycle(self.snapshot, pod), node, self.extenders.bind)
 
     def _place(self, pod: Pod) -> Placement | Unplaced:
         framework, snapshot = self.framework(pod), self.snapshot
@@ -255,22 +279,36 @@ class Scheduler:
         plan = self._plans.get(framework, pod)
         cycle = plan.cycle(pod)
         outcome = plan.pre_filter(cycle)
-        handle = CycleHandle(framework, outcome.skipped, self.nominator)
+        handle = self._handle(framework, outcome)
         if outcome.status.code is Code.ERROR:
             return Placement(pod.key, message=outcome.status.message)
         if not outcome.status.ok:
             diagnosis = Diagnosis.of_pre_filter(snapshot.names, snapshot.index, outcome.status)
             return Unplaced(cycle, diagnosis, handle, tuple(outcome.narrowed_by))
+        return self._walk(plan, cycle, outcome, handle)
+
+    def _walk(
+        self, plan: Plan | Once, cycle: Cycle, outcome: PreFilterOutcome, handle: CycleHandle
+    ) -> Placement | Unplaced:
+        """Look for the best of the nodes that filters and extenders let pass: first at the nominated one."""
+        snapshot, framework, pod = self.snapshot, handle.framework, cycle.pod
+        narrowed_by = tuple(outcome.narrowed_by)
         filtered = plan.filter(cycle, outcome).beside(handle.beside_nominated(cycle))
         if outcome.nodes is not None:
             filtered = filtered.within(_positions(snapshot, outcome.nodes))
         nominated = snapshot.index.get(pod.nominated_node, -1)
-        if nominated >= 0 and filtered.passes(nominated):
-            return Placement(pod.key, snapshot.names[nominated], 1, 1)
-        found = search(filtered, self._start, self._wanted(framework, filtered.looked_at), nominated)
-        self._start = (self._start + found.evaluated) % size
+        tried = self._try_nominated(cycle, filtered, nominated)
+        if tried.rows.size:
+            return Placement(pod.key, snapshot.names[int(tried.rows[0])], 1 + len(tried.statuses), 1)
+        start = self._start
+        found = search(filtered, start, self._wanted(framework, filtered.looked_at), nominated)
+        self._start = (start + found.evaluated) % len(snapshot)
         if found.error:
             raise CycleError(found.error)
+        if self.extenders:
+            known = filtered.diagnosis(snapshot, outcome.absent, start, found.visited, tried.statuses)
+            self._start = (start + len(found.feasible) + known.explicit) % len(snapshot)
+            return self._extend(plan, cycle, found.feasible, Unplaced(cycle, known, handle, narrowed_by))
         if not found.feasible.size:
             diagnosis = filtered.diagnosis(snapshot, outcome.absent)
             return Unplaced(cycle, diagnosis, handle, tuple(outcome.narrowed_by))
@@ -278,6 +316,49 @@ class Scheduler:
         if len(found.feasible) > 1:
             chosen = int(found.feasible[heap_root(plan.totals(cycle, found.feasible))])
         return Placement(pod.key, snapshot.names[chosen], found.evaluated, len(found.feasible))
+
+    def _extend(
+        self, plan: Plan | Once, cycle: Cycle, feasible: NDArray[np.intp], otherwise: Unplaced
+    ) -> Placement | Unplaced:
+        """The best of the nodes that extenders let pass; ``otherwise`` learns what they said of the others."""
+        passed = self.extenders.filter(cycle, feasible)
+        otherwise.diagnosis.extra.update(passed.statuses)
+        if not passed.rows.size:
+            blamed = (EXTENDER,) if feasible.size else ()
+            return replace(otherwise, narrowed_by=otherwise.narrowed_by + blamed)
+        evaluated = len(passed.rows) + otherwise.diagnosis.explicit
+        return Placement(
+            cycle.pod.key, cycle.snapshot.names[self._best(plan, cycle, passed)], evaluated, len(passed.rows)
+        )
+
+    def _try_nominated(self, cycle: Cycle, filtered: Filtered, nominated: int) -> Passed:
+        """The node ``nominated`` (-1: none) where it passes, before any other is looked at; extenders may fail here."""
+        if nominated < 0:
+            return Passed(NONE)
+        name = cycle.snapshot.names[nominated]
+        if not filtered.passes(nominated):
+            return Passed(NONE, statuses={name: filtered.status(nominated)} if filtered.rejects(nominated) else {})
+        try:
+            return self.extenders.filter(cycle, np.array([nominated], dtype=np.intp))
+        except ExtenderError:
+            return Passed(NONE)
+
+    def _best(self, plan: Plan | Once, cycle: Cycle, passed: Passed) -> int:
+        """The best of the nodes that extenders let pass."""
+        if len(passed.rows) == 1:
+            return int(passed.rows[0])
+        rows, places = np.unique(passed.rows, return_inverse=True)
+        scored = passed.scored_on(cycle)
+        if scored is not cycle:
+            plan = Once(self.framework(cycle.pod), scored.snapshot)
+        totals = plan.totals(scored, rows)
+        added, spoken = self.extenders.prioritize(cycle, passed)
+        ranks = np.unique(totals[places] + added, return_inverse=True)[1]
+        # Among equals those come first that an extender spoke about; of these kube-scheduler takes any.
+        return int(passed.rows[heap_root(2 * ranks.astype(np.int64) + spoken)])
+
+    def _handle(self, framework: Framework, outcome: PreFilterOutcome, **how: bool) -> CycleHandle:
+        return CycleHandle(framework, outcome.skipped, self.nominator, self.extenders, **how)
 
     def _filter(self, framework: Framework, cycle: Cycle, outcome: PreFilterOutcome) -> list[FilterColumn]:
         """What the filters say of all nodes; where pods are nominated, first what they say beside those."""
@@ -289,7 +370,7 @@ class Scheduler:
 
     def _wanted(self, framework: Framework, nodes: int) -> int:
         """How many feasible nodes are enough (specification 1.5)."""
-        if not framework.plugins("score"):
+        if not (framework.plugins("score") or self.extenders.any("prioritize") or self.extenders.any("filter")):
             return 1
         if nodes < MIN_FEASIBLE:
             return nodes

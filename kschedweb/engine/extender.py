@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine import extender_json as wire
-from kschedweb.engine.columns import Ints, Mask
+from kschedweb.engine.columns import Codes, Ints, Mask
 from kschedweb.engine.config.golang import parse_duration, quote
+from kschedweb.engine.framework.diagnosis import EXTENDER, NO_REASON
+from kschedweb.engine.framework.explanation import FilterColumn
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
-from kschedweb.engine.framework.status import CycleError, Status, unresolvable, unschedulable
-from kschedweb.engine.objects.access import Json, mapping, objects
+from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unresolvable, unschedulable
+from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects
+from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 
-NAME = "Extender"  # stands for extenders among the plugins that rejected a pod
 MAX_PRIORITY = 10
 OK = 200
 Post = Callable[[str, bytes, float], tuple[int, bytes]]  # (url, body, seconds) to (HTTP status, body)
@@ -52,6 +54,30 @@ class Passed:
     rows: NDArray[np.intp]
     bare: list[Json] | None = None
     statuses: dict[str, Status] = field(default_factory=dict)
+
+    def scored_on(self, cycle: Cycle) -> Cycle:
+        """The cycle in which these nodes are scored. Raises ExtenderError."""
+        if self.bare is None:
+            return cycle
+        try:
+            nodes = {row: Node.read(raw) for row, raw in zip(self.rows.tolist(), self.bare, strict=True)}
+        except ObjectError as error:
+            raise ExtenderError(f"a node that an extender returned cannot be read: {error}") from None
+        return replace(cycle, snapshot=cycle.snapshot.emptied(nodes), kept={})
+
+    def sorted(self) -> Passed:
+        """The same nodes, once each, in node order."""
+        rows, places = np.unique(self.rows, return_index=True)
+        return Passed(rows, None if self.bare is None else [self.bare[place] for place in places.tolist()])
+
+    def column(self, names: list[str], asked: NDArray[np.intp]) -> FilterColumn:
+        """What was said of the nodes ``asked``, as that of one more filter over the nodes ``names``."""
+        codes: Codes = np.zeros(len(names), dtype=np.int32)
+        verdicts = [SUCCESS]
+        for row in np.setdiff1d(asked, self.rows).tolist():
+            codes[row] = len(verdicts)
+            verdicts.append(self.statuses.get(names[row], NO_REASON).by(EXTENDER))
+        return FilterColumn(EXTENDER, False, codes, verdicts)
 
 
 class Extender:
@@ -205,12 +231,17 @@ VERBS = ("filter", "prioritize", "preempt", "bind")
 
 
 class Extenders(Sequence[Extender]):
-    """All extenders of a configuration in the order in which they are asked: those that may be ignored come last."""
+    """All extenders of a configuration in the order in which they are asked: those that may be ignored come last.
 
-    def __init__(self, configurations: Iterable[Json] = (), post: Post | None = None) -> None:
+    Without ``post`` none can be asked: a cycle in which one would have a say ends in an error. Where ``binds`` is
+    false nothing is really bound, and they are not asked to.
+    """
+
+    def __init__(self, configurations: Iterable[Json] = (), post: Post | None = None, *, binds: bool = True) -> None:
         known = [Extender(configuration, post) for configuration in configurations]
         self._all = sorted(known, key=lambda extender: extender.ignorable)
         self._asked = post is not None
+        self._binds = binds and self._asked
 
     def __len__(self) -> int:
         return len(self._all)
@@ -264,9 +295,7 @@ class Extenders(Sequence[Extender]):
 
     def bind(self, pod: Pod, node: str) -> bool:
         """Whether one of them bound the pod. Raises CycleError where one that may not be ignored failed."""
-        if not self._asked:
-            return False
-        for extender in self._interested(pod):
+        for extender in self._interested(pod) if self._binds else ():
             if extender.does("bind"):
                 try:
                     extender.bind(pod, node)

@@ -84,7 +84,7 @@ def _as(kind: Kind, value: Any, struct: str, path: tuple[str, ...]) -> Any:
     ):
         return value
     where = f"Go struct field {struct}.{'.'.join(path)}" if path else "Go value"
-    raise UnreadableError(f"json: cannot unmarshal {_named(value)} into {where} of type {kind.go}")
+    raise UnreadableError(f"json: cannot unmarshal {_named(value, kind)} into {where} of type {kind.go}")
 
 
 def _struct(kind: Kind, value: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
@@ -98,9 +98,9 @@ def _struct(kind: Kind, value: dict[str, Any], path: tuple[str, ...]) -> dict[st
     return result
 
 
-def _named(value: Any) -> str:
+def _named(value: Any, wanted: Kind) -> str:
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):
-        return f"number {json.dumps(value)}"
+        return f"number {json.dumps(value)}" if wanted is INT64 else "number"
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"

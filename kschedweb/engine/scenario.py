@@ -9,6 +9,7 @@ from typing import Any
 
 from kschedweb.engine.config import Configuration, load
 from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.extender import Extenders, Post
 from kschedweb.engine.objects.access import Json, ObjectError, reference
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.snapshot import Snapshot
@@ -49,9 +50,17 @@ class Scenario:
         except ScenarioError as error:
             raise ScenarioError(f"{name}: {error}" if name else str(error)) from None
 
-    def explain(self, mode: str | None = None) -> Json:
-        """The verdicts and scores for each pending pod, in the form of the conformance files."""
-        scheduler = Scheduler(self.snapshot, self.configuration)
+    def scheduler(self, post: Post | None) -> Scheduler:
+        """The scheduler of this cluster, with extenders that ``post`` reaches but that are not asked to bind."""
+        extenders = Extenders(self.configuration.extenders, post, binds=False)
+        return Scheduler(self.snapshot, self.configuration, extenders=extenders)
+
+    def explain(self, mode: str | None = None, post: Post | None = None) -> Json:
+        """The verdicts and scores for each pending pod, in the form of the conformance files.
+
+        Without ``post`` they are those of the plugins alone; what extenders were left out is said for each pod.
+        """
+        scheduler = self.scheduler(post)
         pods = []
         for pod in self.pending:
             explanation = scheduler.explain(pod, preemption=True)
@@ -61,14 +70,17 @@ class Scenario:
         order = self.snapshot.names if pods and self.snapshot.names else None
         return {"name": self.name, "nodeOrder": order, "pods": pods or None}
 
-    def schedule(self) -> Json:
-        """The placements of the pending pods, one after the other."""
-        placements = Scheduler(self.snapshot, self.configuration).schedule(self.pending, preempt=self.preempt)
+    def schedule(self, post: Post | None = None) -> Json:
+        """The placements of the pending pods, one after the other; ``post`` lets extenders be asked."""
+        placements = self.scheduler(post).schedule(self.pending, preempt=self.preempt)
         return {"name": self.name, "placements": [placement.to_dict() for placement in placements] or None}
 
-    def summary(self, clock: Callable[[], float]) -> Json:
-        """Throughput and latency of scheduling the pending pods; ``clock`` gives seconds."""
-        scheduler = Scheduler(self.snapshot, self.configuration)
+    def summary(self, clock: Callable[[], float], post: Post | None = None) -> Json:
+        """Throughput and latency of scheduling the pending pods; ``clock`` gives seconds. Raises ScenarioError."""
+        scheduler = self.scheduler(post)
+        unasked = [url for pod in self.pending for url in scheduler.extenders.unasked(pod)]
+        if unasked:
+            raise ScenarioError(f"{self.name}: config: extender {unasked[0]} would be asked, which was not allowed")
         scheduled, milliseconds = 0, []
         start = clock()
         for pod in self.pending:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -14,6 +15,7 @@ from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, FilterCol
 from kschedweb.engine.framework.status import Code, Status
 from kschedweb.engine.snapshot import Snapshot
 
+NOTHING_MORE: Mapping[str, Status] = {}
 NOWHERE: int = np.iinfo(np.int32).max
 
 
@@ -61,9 +63,10 @@ class Filtered:
     def rejects(self, node: int) -> bool:
         """Whether a filter rejected the node, rather than failed."""
         looked_at = self.named is None or node in self.named
-        return looked_at and self.first[node] != NOWHERE and self._status(node).code is not Code.ERROR
+        return looked_at and self.first[node] != NOWHERE and self.status(node).code is not Code.ERROR
 
-    def _status(self, node: int) -> Status:
+    def status(self, node: int) -> Status:
+        """Why the first filter that does not let the node pass does not."""
         column = self.columns[int(self.first[node])]
         return column.verdicts[int(column.codes[node])]
 
@@ -79,16 +82,26 @@ class Filtered:
         return nodes if self.named is None else nodes[np.isin(nodes, self.named)]
 
     def error(self, node: int) -> str:
-        return self._status(node).decisive.message
+        return self.status(node).decisive.message
 
-    def diagnosis(self, snapshot: Snapshot, absent: Status) -> Diagnosis:
-        """The same for PostFilter and for messages."""
+    def diagnosis(
+        self,
+        snapshot: Snapshot,
+        absent: Status,
+        start: int = 0,
+        visited: int | None = None,
+        extra: Mapping[str, Status] = NOTHING_MORE,
+    ) -> Diagnosis:
+        """The same for PostFilter and for messages: what a walk from ``start`` on knows of the nodes it ``visited``."""
         rejected_by = np.where(self.first == NOWHERE, np.int32(FEASIBLE), self.first)
-        if self.named is not None:
+        known = np.arange(len(rejected_by), dtype=np.intp) if self.named is None else self.named
+        if visited is not None:
+            known = np.roll(known, -(start % max(len(known), 1)))[:visited]
+        if len(known) < len(rejected_by):
             excluded = np.ones(len(rejected_by), dtype=np.bool_)
-            excluded[self.named] = False
+            excluded[known] = False
             rejected_by[excluded] = EXCLUDED
-        return Diagnosis(snapshot.names, snapshot.index, self.columns, rejected_by, absent)
+        return Diagnosis(snapshot.names, snapshot.index, self.columns, rejected_by, absent, extra=dict(extra))
 
 
 def earlier(first: Codes, column: FilterColumn, position: int) -> Codes:
@@ -101,10 +114,14 @@ def earlier(first: Codes, column: FilterColumn, position: int) -> Codes:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """``feasible`` nodes in the order of the walk, how many nodes were evaluated, and the error that ended it."""
+    """``feasible`` nodes in the order of the walk, how many nodes were evaluated, and the error that ended it.
+
+    ``visited`` is how many nodes the walk came to; the nominated one may have been evaluated without that.
+    """
 
     feasible: NDArray[np.intp]
     evaluated: int
+    visited: int
     error: str = ""
 
 
@@ -132,9 +149,8 @@ def search(filtered: Filtered, start: int, wanted: int, nominated: int = -1) -> 
     if failing.size and (ends := turns(failing)).min() < visited:
         visited, error = int(ends.min()), filtered.error(int(failing[ends.argmin()]))
         feasible = feasible[turns(feasible) < visited]
-    if nominated >= 0 and filtered.rejects(nominated) and turns(np.array([nominated]))[0] >= visited:
-        visited += 1
-    return Found(feasible, visited, error)
+    beyond = nominated >= 0 and filtered.rejects(nominated) and turns(np.array([nominated]))[0] >= visited
+    return Found(feasible, visited + beyond, visited, error)
 
 
 def heap_root(totals: Ints) -> int:

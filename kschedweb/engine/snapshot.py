@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+import copy
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -46,6 +47,7 @@ class Snapshot:
         self.ports: dict[tuple[str, int], dict[str, Ints]] = {}
         self.volume_use = VolumeUse(self.index, self.objects.storage)
         self.resource_claims = ClaimUse(self.objects.devices)
+        self.bare = False  # whether nodes are seen without their pods
         self._memo: dict[Hashable, Any] = {}
         self._fill_columns()
 
@@ -163,7 +165,8 @@ class Snapshot:
             ips = self.ports.setdefault((protocol, port), {})
             if ip not in ips:
                 ips[ip] = np.zeros(len(self.nodes), dtype=np.int64)
-            ips[ip][node] += sign
+            # As in kube-scheduler a port is taken or not: of two pods that share it, the first to leave frees it.
+            ips[ip][node] = max(sign, 0)
         if pod.volumes:
             self.volume_use.account(pod, node, sign)
 
@@ -191,6 +194,23 @@ class Snapshot:
             int(self.pod_limit[node]),
             int(self.pod_count[node]),
         )
+
+    def emptied(self, nodes: Mapping[int, Node]) -> Snapshot:
+        """A snapshot to score in: the nodes at these positions are the given ones, with nothing on them.
+
+        So kube-scheduler sees nodes that an extender returned whole; their pods still count for topologies.
+        """
+        other = copy.copy(self)
+        rows = list(nodes)
+        other.nodes = [nodes.get(position, node) for position, node in enumerate(self.nodes)]
+        other._memo, other.images, other.bare = {}, {}, True
+        other.allocatable, other.requested = self.allocatable.copy(), self.requested.copy()
+        other.nonzero, other.pod_count = self.nonzero.copy(), self.pod_count.copy()
+        other.requested[:, rows] = other.nonzero[:, rows] = other.pod_count[rows] = 0
+        for position, node in nodes.items():
+            for name, row in self.resources.items():
+                other.allocatable[row, position] = node.allocatable.get(name, 0)
+        return other
 
     def memo(self, key: Hashable, compute: Callable[[], Result]) -> Result:
         """``compute()``, kept under ``key``; only for what depends on nodes and other objects, never on pods."""

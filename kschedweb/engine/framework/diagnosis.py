@@ -35,8 +35,8 @@ class Diagnosis:
 
     @property
     def plugins(self) -> frozenset[str]:
-        """The plugins that rejected the pod; extenders, where they rejected nodes, count as one of that name."""
-        found = {self.absent.plugin} | ({EXTENDER} if self.extra else set())
+        """The plugins that rejected the pod; extenders are not among them."""
+        found = {self.absent.plugin} | {status.plugin for status in self.extra.values()}
         for position, column in enumerate(self.filters):
             if len(column.verdicts) > 1:
                 present = np.bincount(column.codes[self.rejected_by == position], minlength=len(column.verdicts))

@@ -84,6 +84,7 @@ class Explanation:
     chosen: int | None = None
     message: str = ""
     post_filter: str = ""
+    unasked: list[str] = field(default_factory=list)  # the addresses of extenders that would have had a say
     preemption: Any = None  # what PostFilter found, where it was asked for and could help; it has a ``to_dict``
 
     @property
@@ -126,6 +127,8 @@ class Explanation:
         result["feasible"] = names or None
         if names:
             result.update(self._scored(names))
+        if self.unasked:
+            result["extendersNotAsked"] = self.unasked
         if self.message:
             result["message"] = self.message
         if self.preemption is not None:

@@ -29,6 +29,7 @@ from kschedweb.engine.objects.pod import Pod
 MAX_PERMIT_WAIT = 15 * 60.0
 WAITING = "one or more plugins asked to wait and no plugin rejected pod"
 Factory = Callable[[dict[str, Any]], Any]
+Binder = Callable[[Pod, str], bool]
 Answer = TypeVar("Answer")
 Known = Mapping[str, tuple[Answer, dict[str, Any]]]  # plugin -> what it says, what it writes into the cycle's state
 NOTHING_KNOWN: Known[Any] = {}
@@ -237,13 +238,17 @@ class Framework:
                 return _rejection("Permit", plugin.name, status), {}
         return (Status(Code.WAIT, (WAITING,)), waits) if waits else (SUCCESS, {})
 
-    def bind(self, cycle: Cycle, node: str) -> None:
-        """Run PreBind, Bind (the first plugin that does not skip binds) and PostBind. Raises CycleError."""
+    def bind(self, cycle: Cycle, node: str, elsewhere: Binder | None = None) -> None:
+        """Run PreBind, Bind (the first plugin that does not skip binds) and PostBind. Raises CycleError.
+
+        ``elsewhere`` is asked first whether it binds the pod.
+        """
         for plugin in self._points["preBind"]:
             status: Status = plugin.pre_bind(cycle, node)
             if not status.ok:
                 raise CycleError(f'running PreBind plugin "{plugin.name}": {status.message}')
-        for plugin in self._points["bind"]:
+        bound = elsewhere is not None and elsewhere(cycle.pod, node)
+        for plugin in () if bound else self._points["bind"]:
             status = plugin.bind(cycle, node)
             if status.code is Code.SKIP:
                 continue

@@ -175,6 +175,8 @@ class PodTopologySpread:
         for constraint in constraints:
             constraint.counts = constraint.tally.counts()
             if constraint.by_host:
+                if cycle.snapshot.bare:
+                    constraint.counts = np.zeros_like(constraint.counts)
                 constraint.weight = math.log(int(scored.sum()) + 2)
                 continue
             constraint.domains = _values(constraint.column, scored)

@@ -1,0 +1,87 @@
+"""Asks extenders over HTTP; only the command line uses this, where it is told to."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import ssl
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from kschedweb.engine.extender import Post, TransportError
+from kschedweb.engine.objects.access import Json
+
+HEADERS = {"Content-Type": "application/json", "Connection": "close"}
+TIMED_OUT = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+
+
+def transport(extenders: Iterable[Json]) -> Post:
+    """A function that posts to the addresses of these configurations, with the TLS settings of each."""
+    settings = {(one.get("urlPrefix") or "").rstrip("/"): one for one in extenders}
+
+    def post(url: str, body: bytes, timeout: float) -> tuple[int, bytes]:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https"):
+            raise TransportError(f'unsupported protocol scheme "{parts.scheme}"')
+        known = next((settings[prefix] for prefix in settings if url.startswith(f"{prefix}/")), {})
+        connection = _connection(parts.scheme, parts.hostname or "", parts.port, timeout, known)
+        path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+        try:
+            connection.request("POST", path, body, HEADERS)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except TimeoutError:
+            raise TransportError(TIMED_OUT) from None
+        except (OSError, http.client.HTTPException) as error:
+            raise TransportError(_said(error, connection)) from None
+        finally:
+            connection.close()
+
+    return post
+
+
+def _connection(scheme: str, host: str, port: int | None, timeout: float, extender: Json) -> http.client.HTTPConnection:
+    if scheme == "http":
+        return http.client.HTTPConnection(host, port, timeout=timeout)
+    tls = extender.get("tlsConfig") or {}
+    connection = _NamedConnection(host, port, timeout=timeout, context=_context(tls, bool(extender.get("enableHTTPS"))))
+    connection.server_name = tls.get("serverName") or host
+    return connection
+
+
+class _NamedConnection(http.client.HTTPSConnection):
+    """Expects a certificate for ``server_name`` rather than for the host it connects to."""
+
+    server_name = ""
+
+    def connect(self) -> None:
+        http.client.HTTPConnection.connect(self)
+        self.sock = self._context.wrap_socket(self.sock, server_hostname=self.server_name)  # type: ignore[attr-defined]
+
+
+def _context(tls: Json, encrypted_only: bool) -> ssl.SSLContext:
+    """As kube-scheduler: enableHTTPS without a CA means that any certificate will do."""
+    authorities = base64.b64decode(tls.get("caData") or "").decode() or None
+    context = ssl.create_default_context(cafile=tls.get("caFile") or None, cadata=authorities)
+    has_ca = bool(authorities or tls.get("caFile"))
+    if tls.get("insecure") or (encrypted_only and not has_ca):
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    certificate, key = tls.get("certData"), tls.get("keyData")
+    if certificate and key:
+        with tempfile.TemporaryDirectory() as folder:
+            pair = Path(folder, "pair.pem")
+            pair.touch(mode=0o600)
+            pair.write_bytes(base64.b64decode(certificate) + b"\n" + base64.b64decode(key))
+            context.load_cert_chain(pair)
+    elif tls.get("certFile"):
+        context.load_cert_chain(tls["certFile"], tls.get("keyFile") or None)
+    return context
+
+
+def _said(error: Exception, connection: http.client.HTTPConnection) -> str:
+    if isinstance(error, ConnectionRefusedError):
+        return f"dial tcp {connection.host}:{connection.port}: connect: connection refused"
+    return str(error) or type(error).__name__

@@ -1,0 +1,138 @@
+"""One HTTP extender, asked by the engine and by the real scheduler, must lead both to the same node."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from random import Random, SystemRandom
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.engine.scenario import Scenario
+from kschedweb.engine.transport import transport
+from tests.conformance.scenarios import Maker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))
+COUNT = int(os.environ.get("HUNT_SCENARIOS") or 300)
+FPGA = "example.com/fpga"
+
+
+class Whim(BaseHTTPRequestHandler):
+    """Answers as its path says; the same question always gets the same answer.
+
+    A path is /SEED/MANNER/VERB: the seed, the pod and the names of the nodes decide what is answered.
+    """
+
+    def do_POST(self) -> None:
+        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        _, seed, manner, verb = self.path.split("/")
+        answer = reply(question, seed, manner, verb)
+        body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        self.send_response(500 if manner == "failing" else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def reply(question: dict, seed: str, manner: str, verb: str) -> Any:
+    nodes = question["Nodes"]["items"] if question.get("Nodes") else None
+    names = question["NodeNames"] or [node["metadata"]["name"] for node in nodes or ()]
+    random = Random(f"{seed} {verb} {question['Pod']['metadata']['name']} {sorted(names)}")
+    if verb == "prioritize":
+        # All different, so that no tie is left to chance.
+        scores = random.sample(range(1, 100_000), len(names))
+        said = [{"Host": name, "Score": score} for name, score in zip(sorted(names), scores, strict=True)]
+        return [*said, {"Host": "elsewhere", "Score": 7}]
+    return filtered(random, names, nodes, manner)
+
+
+def filtered(random: Random, names: list[str], nodes: list[dict] | None, manner: str) -> Any:
+    if manner == "rude":
+        return random.choice([b"<html>", b"", b'{"NodeNames": ["n', {"Error": "out of order"}, {"NodeNames": 5}, []])
+    kept = random.sample(sorted(names), random.randint(0, len(names)))
+    lost = [name for name in sorted(names) if name not in kept]
+    answer: dict[str, Any] = {"FailedNodes": {}, "FailedAndUnresolvableNodes": {}}
+    for name in [*lost, *kept[:1], "elsewhere"]:
+        where = random.choice(["FailedNodes", "FailedAndUnresolvableNodes", "", ""])
+        if where and (name in lost or random.random() < 0.2):
+            answer[where][name] = random.choice(["too hot", "too cold"])
+    if nodes is None:
+        return {**answer, "NodeNames": kept}
+    by_name = {node["metadata"]["name"]: node for node in nodes}
+    return {**answer, "nodes": {"items": [by_name[name] for name in kept]}}
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Whim)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+class ExtendedMaker(Maker):
+    """Makes scenarios whose configuration names extenders; the last one always sets all nodes apart."""
+
+    def __init__(self, random: Random, address: str) -> None:
+        super().__init__(random)
+        self.address = address
+
+    def extended(self, name: str) -> dict:
+        scenario = self.scenario(name, nodes=self.pick([None, None, 120]))
+        last = self.extender("mild") | {"prioritizeVerb": "prioritize", "weight": 3}
+        last.pop("managedResources", None)
+        scenario["config"]["extenders"] = [*(self.extender() for _ in range(self.random.randint(0, 2))), last]
+        for pod in scenario["pending"]:
+            if self.maybe(0.3):
+                pod["spec"]["containers"][0]["resources"].setdefault("limits", {})[FPGA] = "1"
+        return scenario
+
+    def extender(self, manner: str = "") -> dict:
+        manner = manner or self.pick(["mild", "mild", "mild", "rude", "failing"])
+        found: dict[str, Any] = {
+            "urlPrefix": f"{self.address}/{self.random.randrange(10**6)}/{manner}{self.pick(['', '/'])}",
+            "nodeCacheCapable": self.maybe(0.5),
+            "ignorable": self.maybe(0.5),
+        }
+        if self.maybe(0.8):
+            found["filterVerb"] = "filter"
+        if self.maybe(0.5):
+            found |= {"prioritizeVerb": "prioritize", "weight": self.random.randint(1, 5)}
+        if self.maybe(0.3):
+            found["managedResources"] = [{"name": FPGA, "ignoredByScheduler": self.maybe(0.5)}]
+        return found
+
+
+def test_extenders_are_asked_as_the_real_scheduler_asks_them(oracle: Callable[[str, str], Any], address: str) -> None:
+    maker = ExtendedMaker(Random(SEED), address)
+    asked = [valid(maker.extended(f"extended-{SEED}-{number}")) for number in range(COUNT)]
+    answers = oracle("schedule", "\n".join(map(json.dumps, asked)))
+    differing = []
+    for scenario, expected in zip(asked, answers, strict=True):
+        ready = Scenario.parse(json.dumps(scenario))
+        if ready.schedule(transport(ready.configuration.extenders)) != expected:
+            differing.append(scenario["name"])
+    assert differing == [], f"HUNT_SEED={SEED}"
+    placements = [placement for answer in answers for placement in answer["placements"]]
+    assert any("node" in placement for placement in placements)
+    assert any("too hot" in placement.get("message", "") for placement in placements)
+
+
+def valid(scenario: dict) -> dict:
+    """A resource may have one manager only."""
+    managed = False
+    for extender in scenario["config"]["extenders"]:
+        if managed:
+            extender.pop("managedResources", None)
+        managed |= "managedResources" in extender
+    return scenario
