@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from kschedweb.engine.columns import Codes, Ints, Mask
+from kschedweb.engine.columns import Codes, Ints
+from kschedweb.engine.groups import Groups, Selection
 from kschedweb.engine.objects.affinity import PodAffinity
 from kschedweb.engine.objects.labels import Labels, Selector
 from kschedweb.engine.objects.pod import Pod
 
-MANY = 4096  # remembered selections and moves; beyond that they are worked out anew
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """What selectors can see of a pod: many pods share one."""
-
-    namespace: str
-    labels: dict[str, str]
-    terminating: bool
+MANY = 4096  # moves remembered at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +22,6 @@ class Terms:
 
     namespace: str
     affinity: PodAffinity
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which groups are meant: those that pass ``test``, which only passes labels that ``selector`` matches.
-
-    ``key`` names the test: two selections with the same key mean the same.
-    """
-
-    key: Hashable
-    selector: Selector
-    test: Callable[[Group], bool]
 
 
 class Move(NamedTuple):
@@ -65,15 +44,12 @@ class PodTable:
         self._nodes = nodes
         self.pods: list[Pod | None] = []
         self.slots: dict[str, int] = {}
-        self.groups: list[Group] = []
+        self.groups = Groups()
         self.term_sets: list[Terms] = []
-        self._group_codes: dict[Hashable, int] = {}
         self._term_codes: dict[Terms, int] = {}
         self._templates: dict[int, int] = {}  # template -> code of its terms
-        self._groups_by_label = _Index()
         self._guards, self._wishes = _Index(), _Index()
         self._columns = np.full((3, 16), -1, dtype=np.int32)
-        self._selected: dict[Hashable, Mask] = {}
         self._moves: list[Move] = []
         self._forgotten = 0
 
@@ -101,13 +77,11 @@ class PodTable:
         """A table that can change without this one changing; what never changes is shared."""
         other = PodTable(self._nodes)
         other.pods, other.slots = list(self.pods), dict(self.slots)
-        other.groups, other.term_sets = list(self.groups), list(self.term_sets)
-        other._group_codes, other._term_codes = dict(self._group_codes), dict(self._term_codes)
+        other.groups, other.term_sets = self.groups, list(self.term_sets)
+        other._term_codes = dict(self._term_codes)
         other._templates = dict(self._templates)
-        other._groups_by_label = self._groups_by_label.copy()
         other._guards, other._wishes = self._guards.copy(), self._wishes.copy()
         other._columns = self._columns.copy()
-        other._selected = dict(self._selected)
         other._forgotten = self.version
         return other
 
@@ -117,7 +91,7 @@ class PodTable:
             wider = np.full((3, 2 * slot), -1, dtype=np.int32)
             wider[:, :slot] = self._columns
             self._columns = wider
-        group, terms = self._group(pod), self._terms(pod)
+        group, terms = self.groups.code(pod), self._terms(pod)
         self.pods.append(pod)
         self.slots[pod.key] = slot
         self._columns[:, slot] = node, group, terms
@@ -149,24 +123,9 @@ class PodTable:
         """The pods on a node: in the order in which they came, but the last takes the place of one that leaves."""
         return [pod for slot in np.flatnonzero(self.node == node) if (pod := self.pods[slot]) is not None]
 
-    def select(self, selection: Selection) -> Mask:
-        """Which groups are meant. Shape [groups + 1]: the last entry, reached by code -1, is for free slots."""
-        known = self._selected.get(selection.key)
-        done = 0 if known is None else len(known) - 1
-        if known is None or done < len(self.groups):
-            fresh = np.zeros(len(self.groups) + 1, dtype=np.bool_)
-            if known is not None:
-                fresh[:done] = known[:-1]
-            for position in self._groups_by_label.meant(selection.selector, done, len(self.groups)):
-                fresh[position] = selection.test(self.groups[position])
-            if len(self._selected) >= MANY:
-                self._selected.clear()
-            self._selected[selection.key] = known = fresh
-        return known
-
     def nodes_of(self, selection: Selection) -> Codes:
         """The nodes of the pods that are meant, with repetitions."""
-        return self.node[self.select(selection)[self.group]]
+        return self.node[self.groups.meant(selection)[self.group]]
 
     def count(self, selection: Selection) -> Ints:
         """How many of the pods that are meant are on each node. Shape [nodes]."""
@@ -179,15 +138,6 @@ class PodTable:
     def wishes_about(self, labels: Labels) -> list[int]:
         """Codes of the term sets that may have any other term about a pod with ``labels``; no others have."""
         return self._wishes.about(labels)
-
-    def _group(self, pod: Pod) -> int:
-        key = pod.seen_by_selectors
-        code = self._group_codes.get(key)
-        if code is None:
-            code = self._group_codes[key] = len(self.groups)
-            self.groups.append(Group(pod.namespace, pod.labels, pod.terminating))
-            self._groups_by_label.add(code, pod.labels.items())
-        return code
 
     def _terms(self, pod: Pod) -> int:
         affinity = pod.pod_affinity
@@ -204,9 +154,9 @@ class PodTable:
             code = self._term_codes[terms] = len(self.term_sets)
             self.term_sets.append(terms)
             for term in terms.affinity.anti_required:
-                self._guards.add(code, term.selector.anchors)
+                self._guards.add(code, term.selector)
             for term in (*terms.affinity.required, *(term for term, _ in terms.affinity.wishes)):
-                self._wishes.add(code, term.selector.anchors)
+                self._wishes.add(code, term.selector)
         return code
 
     def _remember(self, move: Move) -> None:
@@ -224,30 +174,26 @@ class PodTable:
 
 
 class _Index:
-    """Codes by the labels they have to do with; those without any are under ``None``."""
+    """Codes of term sets by the labels that their selectors ask for with one value each."""
 
     def __init__(self) -> None:
-        self._codes: dict[tuple[str, str] | None, list[int]] = {}
+        self._codes: dict[tuple[str, ...], dict[tuple[str, ...], list[int]]] = {}  # keys -> values -> codes
 
     def copy(self) -> _Index:
         other = _Index()
-        other._codes = {label: list(codes) for label, codes in self._codes.items()}
+        other._codes = {
+            keys: {values: list(codes) for values, codes in table.items()} for keys, table in self._codes.items()
+        }
         return other
 
-    def add(self, code: int, labels: Collection[tuple[str, str]] | None) -> None:
-        for label in labels or (None,):
-            codes = self._codes.setdefault(label, [])
-            if not codes or codes[-1] != code:
-                codes.append(code)
+    def add(self, code: int, selector: Selector) -> None:
+        if not selector.nothing:
+            keys, values = zip(*selector.equalities, strict=True) if selector.equalities else ((), ())
+            self._codes.setdefault(keys, {}).setdefault(values, []).append(code)
 
     def about(self, labels: Labels) -> list[int]:
-        found = list(self._codes.get(None, ()))
-        for label in labels.items():
-            found += self._codes.get(label, ())
+        """The codes of selectors that may match ``labels``, each once."""
+        found: list[int] = []
+        for keys, table in self._codes.items():
+            found += table.get(tuple([labels.get(key, "") for key in keys]), ())
         return list(dict.fromkeys(found))
-
-    def meant(self, selector: Selector, first: int, end: int) -> list[int] | range:
-        """The codes from ``first`` to ``end`` that have a label ``selector`` asks for."""
-        if selector.anchors is None or end - first < 8:
-            return range(first, end)
-        return [code for label in selector.anchors for code in self._codes.get(label, ()) if code >= first]

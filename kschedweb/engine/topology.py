@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.columns import Ints, Mask
-from kschedweb.engine.pods import Selection
+from kschedweb.engine.groups import Selection
 from kschedweb.engine.snapshot import Snapshot
 
 Weights = Mapping[str, int]  # by topology key
@@ -29,7 +29,7 @@ class Tally:
         if moves is None:
             self._counts = self._recount()
         elif moves:
-            meant = self._pods.select(self._selection)
+            meant = self._pods.groups.meant(self._selection)
             for group, _, node, sign in moves:
                 if meant[group] and (code := self._codes[node]) >= 0:
                     self._counts[code] += sign

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 Json = dict[str, Any]
@@ -99,12 +100,16 @@ def mixed(number: int) -> tuple[Json, Json]:
     return spec, labels
 
 
+def affine(affinity: Json, number: int) -> tuple[Json, None]:
+    return {"affinity": affinity}, None
+
+
 Kind = Callable[[int], tuple[Json, Json | None]]
 KINDS: dict[str, Kind] = {
     "basic": lambda number: ({}, None),
     "zone spread": lambda number: (spread("DoNotSchedule"), None),
     "preferred spread": lambda number: (spread("ScheduleAnyway"), None),
-    **{name: (lambda number, affinity=affinity: ({"affinity": affinity}, None)) for name, affinity in AFFINITY.items()},
+    **{name: partial(affine, affinity) for name, affinity in AFFINITY.items()},
     "mixed": mixed,
 }
 

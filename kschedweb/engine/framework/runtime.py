@@ -261,7 +261,7 @@ class Framework:
 
 def out_of_range(scores: Ints) -> bool:
     """Whether a score is below 0 or above 100."""
-    return bool(scores.size) and (scores.min() < 0 or scores.max() > MAX_NODE_SCORE)
+    return bool(scores.size) and bool(scores.view(np.uint64).max() > MAX_NODE_SCORE)  # negative ones turn out large
 
 
 def _rejection(point: str, plugin: str, status: Status) -> Status:

@@ -81,14 +81,11 @@ class Selector:
         return not self.requirements and not self.nothing
 
     @property
-    def anchors(self) -> tuple[tuple[str, str], ...] | None:
-        """Labels one of which whatever matches must have; ``None`` where no such list can be told."""
-        if self.nothing:
-            return ()
-        for requirement in self.requirements:
-            if requirement.operator == "In":
-                return tuple((requirement.key, value) for value in requirement.values)
-        return None
+    def equalities(self) -> tuple[tuple[str, str], ...]:
+        """Labels that whatever matches must have."""
+        return tuple(
+            (one.key, one.values[0]) for one in self.requirements if one.operator == "In" and not one.values[1:]
+        )
 
     def matches(self, labels: Labels) -> bool:
         if self.nothing:

@@ -16,9 +16,9 @@ from kschedweb.engine.framework.events import NODE, POD, Action, Change, Cluster
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
+from kschedweb.engine.groups import Selection
 from kschedweb.engine.objects.affinity import PodTerm
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.pods import Group, Selection
 from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.topology import Tally, TermTally, TopologySums
 
@@ -227,12 +227,9 @@ def _matches_group(term: PodTerm, namespace: str, labels: dict[str, str]) -> boo
 def _tally(snapshot: Snapshot, meant: list[PodTerm], term: PodTerm, weight: int) -> tuple[str, int, Tally]:
     """Follows the placed pods that all terms in ``meant`` mean, by the topology of ``term``, and what each counts."""
     column = snapshot.label(term.topology_key)
-    key = tuple((one.namespaces, one.namespace_selector, one.selector) for one in meant)
-
-    def test(group: Group) -> bool:
-        return all([one.matches(group.namespace, group.labels, {}) for one in meant])
-
-    selection = Selection(key, meant[0].selector, test)
+    selection = Selection(
+        tuple((None if one.namespace_selector.matches({}) else one.namespaces, one.selector) for one in meant)
+    )
     return term.topology_key, weight, Tally(snapshot, selection, column.codes, len(column.values))
 
 

@@ -19,13 +19,13 @@ from kschedweb.engine.framework.events import NODE, POD, Action, Change, Cluster
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
+from kschedweb.engine.groups import Selection
 from kschedweb.engine.nodematching import matches_required, tolerates
-from kschedweb.engine.objects.labels import Selector
+from kschedweb.engine.objects.labels import NOTHING, Selector
 from kschedweb.engine.objects.node import HOSTNAME, ZONE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.spread import SCHEDULE_ANYWAY, SpreadConstraint
 from kschedweb.engine.owners import default_selector
-from kschedweb.engine.pods import Group, Selection
 from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.topology import Tally
 
@@ -290,13 +290,4 @@ def _values(column: LabelColumn, nodes: Mask) -> Mask:
 
 def _selection(namespace: str, selector: Selector) -> Selection:
     """Which pods a constraint counts: not the terminating, and none where the selector is empty."""
-
-    def test(group: Group) -> bool:
-        return (
-            not selector.empty
-            and group.namespace == namespace
-            and not group.terminating
-            and selector.matches(group.labels)
-        )
-
-    return Selection(("spread", namespace, selector), selector, test)
+    return Selection(((frozenset((namespace,)), NOTHING if selector.empty else selector),), terminating=False)
