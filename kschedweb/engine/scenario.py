@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.config import Configuration, load
-from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.cycle import Placement, Scheduler
 from kschedweb.engine.extender import Extenders, Post
 from kschedweb.engine.objects.access import Json, ObjectError, reference
 from kschedweb.engine.objects.pod import Pod
@@ -71,9 +71,19 @@ class Scenario:
         return {"name": self.name, "nodeOrder": order, "pods": pods or None}
 
     def schedule(self, post: Post | None = None) -> Json:
-        """The placements of the pending pods, one after the other; ``post`` lets extenders be asked."""
-        placements = self.scheduler(post).schedule(self.pending, preempt=self.preempt)
+        """The placements of the pending pods, one after the other; ``post`` lets extenders be asked.
+
+        Each pod is assumed on its node, which is as far as the reference goes: nothing is reserved or bound.
+        """
+        scheduler = self.scheduler(post)
+        placements = [self._assumed(scheduler, pod) for pod in self.pending]
         return {"name": self.name, "placements": [placement.to_dict() for placement in placements] or None}
+
+    def _assumed(self, scheduler: Scheduler, pod: Pod) -> Placement:
+        placement = scheduler.find(pod, preempt=self.preempt)
+        if placement.node:
+            scheduler.bind(pod, placement.node)
+        return placement
 
     def summary(self, clock: Callable[[], float], post: Post | None = None) -> Json:
         """Throughput and latency of scheduling the pending pods; ``clock`` gives seconds. Raises ScenarioError."""
@@ -85,7 +95,7 @@ class Scenario:
         start = clock()
         for pod in self.pending:
             before = clock()
-            scheduled += bool(scheduler.schedule_one(pod, preempt=self.preempt).node)
+            scheduled += bool(self._assumed(scheduler, pod).node)
             milliseconds.append((clock() - before) * 1000)
         seconds, number = clock() - start, len(milliseconds)
         milliseconds.sort()
