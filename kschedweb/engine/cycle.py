@@ -80,6 +80,10 @@ class Unplaced:
     handle: CycleHandle
     narrowed_by: tuple[str, ...] = ()  # the plugins whose PreFilter left nodes out
 
+    def placement(self) -> Placement:
+        rejected_by = self.diagnosis.plugins.union(self.narrowed_by)
+        return Placement(self.cycle.pod.key, message=self.diagnosis.message(), rejected_by=rejected_by)
+
     def post_filter(self) -> PostFilterResult:
         return self.handle.framework.post_filter(self.cycle, self.diagnosis, self.handle)
 
@@ -241,21 +245,19 @@ class Scheduler:
 
     def _make_room(self, failed: Unplaced, preempt: bool, post_filter: bool) -> Placement:
         pod = failed.cycle.pod
-        rejected_by = failed.diagnosis.plugins.union(failed.narrowed_by)
-        placement = Placement(pod.key, message=failed.diagnosis.message(), rejected_by=rejected_by)
         if not (preempt or post_filter):
-            return placement
+            return failed.placement()
         result = failed.post_filter()
         victims = tuple(victim.key for victim in result.victims)
-        placement = replace(placement, post_filter=result.status.message, nominated=result.nominated)
-        if not preempt:
-            return replace(placement, victims=victims)
-        if not victims:
-            return placement
-        for victim in victims:
-            self.snapshot.remove_pod(victim)
-        again = self._place(pod)
-        return placement if isinstance(again, Unplaced) else replace(again, victims=victims)
+        if preempt and victims:
+            for victim in victims:
+                self.snapshot.remove_pod(victim)
+            again = self._place(pod)
+            if not isinstance(again, Unplaced):
+                return replace(again, victims=victims)
+            victims = ()
+        said = result.status.message
+        return replace(failed.placement(), victims=victims, post_filter=said, nominated=result.nominated)
 
     def _settle(self, pod: Pod, placement: Placement) -> Placement:
         """Bind the pod at once, or say who refused; nobody is here to allow what Permit lets wait."""

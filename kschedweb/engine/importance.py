@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import math
 
 from kschedweb.engine.gosort import sort_slice
-from kschedweb.engine.objects.access import mapping
 from kschedweb.engine.objects.pod import Pod
-
-NOT_STARTED = float("inf")  # what has not started yet counts as started now
 
 
 def by_importance(pods: list[Pod]) -> list[Pod]:
@@ -26,20 +23,10 @@ def more_important(one: Pod, other: Pod) -> bool:
     """
     if one.priority != other.priority:
         return one.priority > other.priority
-    start, other_start = started(one), started(other)
-    return start < other_start or start == other_start == NOT_STARTED
-
-
-def started(pod: Pod) -> float:
-    """When the pod started, in seconds of the epoch."""
-    time = mapping(pod.raw, "status").get("startTime")
-    try:
-        return datetime.fromisoformat(time).timestamp() if isinstance(time, str) else NOT_STARTED
-    except ValueError:
-        return NOT_STARTED
+    return one.started < other.started or one.started == other.started == math.inf
 
 
 def earliest_start(victims: tuple[Pod, ...]) -> float:
     """When the longest running one of the most important ``victims`` started."""
     highest = max(victim.priority for victim in victims)
-    return min(started(victim) for victim in victims if victim.priority == highest)
+    return min(victim.started for victim in victims if victim.priority == highest)

@@ -161,9 +161,10 @@ class PodTable:
 
     def _remember(self, move: Move) -> None:
         self._moves.append(move)
-        if len(self._moves) > MANY:
-            self._forgotten += len(self._moves)
-            self._moves = []
+        if len(self._moves) >= 2 * MANY:
+            # Who looks often enough has seen the older half.
+            self._forgotten += MANY
+            del self._moves[:MANY]
 
     def _compact(self) -> None:
         """Drop the free slots; the order of the pods stays."""

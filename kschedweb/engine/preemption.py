@@ -16,7 +16,7 @@ from kschedweb.engine.importance import by_importance, earliest_start
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.trials import FOUND, UNTRIED, Outcome, Rooms, Rows, Trials, pods_on_each
+from kschedweb.engine.trials import Outcome, Rooms, Rows, Trials, pods_on_each
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
@@ -88,14 +88,10 @@ class Search:
 
         The search goes on beyond ``wanted`` while every candidate would violate a disruption budget.
         """
-        trials, self._nodes = self._trials, nodes
-        while (untried := trials.state[nodes] == UNTRIED).any():
-            before = nodes[: int(untried.argmax())]
-            if trials.enough(before, wanted):
-                break
-            missing = wanted - np.count_nonzero(trials.state[before] == FOUND)
-            self._try(nodes[untried][: max(missing, 1)])
-        return trials.found(nodes, wanted)
+        self._nodes = nodes
+        while (due := self._trials.due(nodes, wanted)).size:
+            self._try(due)
+        return self._trials.found(nodes, wanted)
 
     def best(self, nodes: Rows) -> Candidate:
         """The one of the candidates ``nodes`` where evictions disturb least."""

@@ -79,24 +79,30 @@ class Trials:
         self._keys[:, node] = outcome.violations, victims[0].priority, priorities, len(victims)
         self._started[node] = earliest_start(victims)
 
-    def found(self, nodes: Rows, wanted: int) -> Rows:
-        """The first ``wanted`` of ``nodes`` where room can be made, or as many more as it takes to violate no budget.
+    def due(self, nodes: Rows, wanted: int) -> Rows:
+        """Those of ``nodes`` to be tried next, until ``found`` is known; none where it is."""
+        states = self.state[nodes]
+        untried = np.flatnonzero(states == UNTRIED)
+        if untried.size:
+            able = np.flatnonzero(states == FOUND)
+            enough = self._enough(nodes[able], wanted)
+            if enough <= len(able):
+                untried = untried[untried < able[enough - 1]]
+        if untried.size:
+            untried = untried[: max(wanted - int(np.searchsorted(able, untried[0])), 1)]
+        return nodes[untried]
 
-        Those that violate no budget come first.
-        """
-        able: Rows = nodes[self.state[nodes] == FOUND]
+    def _enough(self, able: Rows, wanted: int) -> int:
+        """How many of ``able`` nodes end the search: ``wanted``, or as many more as it takes to violate no budget."""
         kind = self._keys[VIOLATIONS, able] == 0
-        if len(able) > wanted:
-            enough = max(wanted, int(kind.argmax()) + 1) if kind.any() else len(able)
-            able, kind = able[:enough], kind[:enough]
-        if kind.all():
-            return able
-        return np.concatenate((able[kind], able[~kind][:wanted]))
+        return max(wanted, int(kind.argmax()) + 1) if kind.any() else len(able) + 1
 
-    def enough(self, nodes: Rows, wanted: int) -> bool:
-        """Whether the search may end with ``nodes``."""
+    def found(self, nodes: Rows, wanted: int) -> Rows:
+        """The candidates among ``nodes``, up to where the search ends; those that violate no budget come first."""
         able = nodes[self.state[nodes] == FOUND]
-        return len(able) >= wanted and bool((self._keys[VIOLATIONS, able] == 0).any())
+        able = able[: self._enough(able, wanted)]
+        kind = self._keys[VIOLATIONS, able] == 0
+        return able if kind.all() else np.concatenate((able[kind], able[~kind][:wanted]))
 
     def best(self, nodes: Rows) -> int:
         """The node that is disturbed least; of equals the first."""
@@ -131,6 +137,7 @@ class Rooms:
         self._snapshot.nonzero = snapshot.nonzero.copy()
         self._snapshot.pod_count = snapshot.pod_count.copy()
         self._fits = fits
+        self._vectors: dict[int, tuple[int, ...]] = {}
 
     def without(self, nodes: Rows, victims: Sequence[Sequence[Pod]]) -> Snapshot:
         """Take the pods ``victims`` off ``nodes``, aligned with them."""
@@ -151,18 +158,25 @@ class Rooms:
         return gone
 
     def _account(self, nodes: Rows, pods: Sequence[Sequence[Pod]], sign: int) -> None:
-        snapshot = self._snapshot
-        amounts: Ints = np.zeros((len(snapshot.resources), len(nodes)), dtype=np.int64)
-        nonzero: Ints = np.zeros((2, len(nodes)), dtype=np.int64)
-        for place, there in enumerate(pods):
-            for pod in there:
-                for name, amount in pod.occupied.items():
-                    if (row := snapshot.resources.get(name)) is not None:
-                        amounts[row, place] += amount
-                nonzero[:, place] += pod.occupied_nonzero
-        snapshot.requested[:, nodes] += sign * amounts
-        snapshot.nonzero[:, nodes] += sign * nonzero
-        snapshot.pod_count[nodes] += sign * np.array([len(there) for there in pods], dtype=np.int64)
+        """Add what the pods on each of ``nodes`` take, or take it away."""
+        numbers = np.array([0, *map(len, pods)], dtype=np.int64)
+        vectors = [self._vector(pod) for there in pods for pod in there]
+        if not vectors:
+            return
+        sums = np.zeros((len(vectors) + 1, len(vectors[0])), dtype=np.int64)
+        np.cumsum(vectors, axis=0, out=sums[1:])
+        totals = np.diff(sums[numbers.cumsum()], axis=0).T * sign
+        self._snapshot.requested[:, nodes] += totals[:-2]
+        self._snapshot.nonzero[:, nodes] += totals[-2:]
+        self._snapshot.pod_count[nodes] += numbers[1:] * sign
+
+    def _vector(self, pod: Pod) -> tuple[int, ...]:
+        """What the pod takes of each resource, and with defaults of CPU and memory."""
+        key = id(pod.resources)  # shared by pods made alike, and alive as long as they are
+        if key not in self._vectors:
+            taken = pod.occupied
+            self._vectors[key] = (*(taken.get(name, 0) for name in self._snapshot.resources), *pod.occupied_nonzero)
+        return self._vectors[key]
 
 
 def pods_on_each(table: PodTable, nodes: Rows) -> list[list[Pod]]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import marshal
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -114,6 +116,15 @@ class Pod:
             self.resource_claims,
             self.controller,
         )
+
+    @cached_property
+    def started(self) -> float:
+        """When the pod started, in seconds of the epoch; infinite where it has not."""
+        time = mapping(self.raw, "status").get("startTime")
+        try:
+            return datetime.fromisoformat(time).timestamp() if isinstance(time, str) else math.inf
+        except ValueError:
+            return math.inf
 
     def on(self, node_name: str) -> Pod:
         """This pod, bound to ``node_name``."""
