@@ -1,0 +1,191 @@
+"""Pods with resource claims before the real kube-scheduler and before the engine, up to being bound."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.engine.config import load
+from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.snapshot import Snapshot
+from tests.support.kubescheduler import PodWatch, kube_scheduler
+
+if TYPE_CHECKING:
+    from tests.support.controlplane import ControlPlane
+
+pytestmark = pytest.mark.live
+
+Json = dict[str, Any]
+
+PODS, GROUP = "/api/v1/namespaces/default/pods", "/apis/resource.k8s.io/v1"
+CLAIMS, CLASSES = f"{GROUP}/namespaces/default/resourceclaims", f"{GROUP}/deviceclasses"
+ZONE, GPU = "topology.kubernetes.io/zone", "example.com/gpu"
+CONFIG: Json = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [{"schedulerName": "default-scheduler"}],
+}
+CLASS: Json = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu"},
+    "spec": {"extendedResourceName": GPU},
+}
+# name: zone of the devices, pods that the claim is reserved for, whether it asks for a device at all
+WANTED = {
+    "ours": ("one", [], True),
+    "shared": ("", [], True),
+    "full": ("", [f"uid-{number}" for number in range(256)], True),
+    "nowhere": ("three", [], True),
+    "used": ("three", ["uid-of-another"], True),
+    "bare": (None, [], False),
+}
+
+
+def node(name: str, zone: str) -> Json:
+    amounts = {"cpu": "4", "memory": "8Gi", "pods": "110", GPU: "2"}
+    metadata = {"name": name, "labels": {ZONE: zone}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"allocatable": amounts}}
+
+
+def claim(name: str, asks: bool) -> Json:
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
+    devices = {"requests": [{"name": "r", "exactly": exactly}]} if asks else {}
+    metadata = {"name": name}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": metadata,
+        "spec": {"devices": devices},
+    }
+
+
+def pod(name: str, *claims: str, requests: dict[str, str] | None = None) -> Json:
+    asked = requests or {}
+    container = {"name": "main", "image": "i", "resources": {"requests": asked, "limits": asked}}
+    listed = [{"name": f"d{number}", "resourceClaimName": item} for number, item in enumerate(claims)]
+    spec = {"containers": [container], "resourceClaims": listed}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+def allocate(plane: ControlPlane, name: str, zone: str, reserved: list[str]) -> None:
+    """Write into the claim's status what a scheduler would have written."""
+    made = plane.call("GET", f"{CLAIMS}/{name}")
+    result = {"request": "r", "driver": "d.example.com", "pool": "p", "device": f"dev-{name}"}
+    allocation: Json = {"devices": {"results": [result]}, "allocationTimestamp": "2026-01-01T00:00:00Z"}
+    if zone:
+        expression = {"key": ZONE, "operator": "In", "values": [zone]}
+        allocation["nodeSelector"] = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    users = [{"resource": "pods", "name": uid, "uid": uid} for uid in reserved]
+    made["status"] = {"allocation": allocation, "reservedFor": users}
+    plane.call("PUT", f"{CLAIMS}/{name}/status", made)
+
+
+@pytest.fixture
+def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+    """Two nodes whose device plugin has two devices each, and the claims of ``WANTED``."""
+    control_plane.create_nodes([node("a", "one"), node("b", "two")])
+    control_plane.call("POST", CLASSES, CLASS)
+    for name, (zone, reserved, asks) in WANTED.items():
+        control_plane.call("POST", CLAIMS, claim(name, asks))
+        if zone is not None:
+            allocate(control_plane, name, zone, reserved)
+    yield control_plane
+    control_plane.wipe()
+    for item in control_plane.call("GET", CLAIMS)["items"]:
+        path = f"{CLAIMS}/{item['metadata']['name']}"
+        control_plane.call("PATCH", path, {"metadata": {"finalizers": None}})
+        control_plane.call("DELETE", path)
+    control_plane.call("DELETE", f"{CLASSES}/gpu")
+
+
+def read(plane: ControlPlane) -> Snapshot:
+    objects = []
+    for kind, path in (("Node", "/api/v1/nodes"), ("ResourceClaim", CLAIMS), ("DeviceClass", CLASSES)):
+        listed = plane.call("GET", path)
+        objects += [item | {"kind": kind, "apiVersion": listed["apiVersion"]} for item in listed["items"]]
+    snapshot = Snapshot.from_objects(objects)
+    assert snapshot.problems == []
+    return snapshot
+
+
+def message(raw: Json) -> str:
+    """What the scheduler says of a pod that it could not place or bind."""
+    said = raw["status"].get("conditions", [])
+    return next((one["message"] for one in said if one["type"] == "PodScheduled" and one["status"] == "False"), "")
+
+
+def decided(raw: Json) -> bool:
+    return bool(raw["spec"].get("nodeName") or message(raw))
+
+
+def reservations(plane: ControlPlane) -> dict[str, tuple[str, ...]]:
+    return {
+        item["metadata"]["name"]: tuple(user["uid"] for user in item.get("status", {}).get("reservedFor", []))
+        for item in plane.call("GET", CLAIMS)["items"]
+        if "resource.kubernetes.io/extended-resource-claim" not in item["metadata"].get("annotations", {})
+    }
+
+
+def test_pods_with_claims_go_where_the_engine_says_or_hear_its_words(plane: ControlPlane) -> None:
+    pending = [
+        pod("ours", "ours"),
+        pod("shared", "shared", "ours"),
+        pod("full", "full"),
+        pod("partly", "shared", "full"),
+        pod("twice", "shared", "shared"),
+        pod("used", "used"),
+        pod("nowhere", "nowhere"),
+        pod("bare", "bare"),
+        pod("plugin", requests={GPU: "1"}),
+        pod("both", "shared", requests={GPU: "1"}),
+        pod("large", "shared", requests={"cpu": "9"}),
+    ]
+    loaded = load(CONFIG)
+    assert loaded.configuration is not None, loaded.errors
+    engine = Scheduler(read(plane), loaded.configuration)
+    placed = 0
+    with kube_scheduler(plane, CONFIG), contextlib.closing(PodWatch(plane)) as watch:
+        for raw in pending:
+            wanting = Pod.read(plane.call("POST", PODS, raw))
+            best = engine.explain(wanting)
+            found = watch.until(wanting.key, decided, "is neither placed nor refused")
+            said = engine.find(wanting, post_filter=True)
+            where = found["spec"].get("nodeName", "")
+            if said.node:
+                binding = engine.binding(wanting, where or said.node)
+                refusal = binding.begin() or binding.finish()
+                assert message(found) == ("" if refusal is None else refusal.message)
+                assert not where or engine.snapshot.index[where] in best.best
+                placed += refusal is None
+            else:
+                assert message(found) == said.condition
+            if not where:
+                plane.call("DELETE", f"{PODS}/{raw['metadata']['name']}")
+        assert placed == len(["ours", "shared", "bare", "plugin"])
+        for name, users in reservations(plane).items():
+            known = engine.snapshot.resource_claims.get("default", name)
+            assert known is not None
+            assert known.reserved_for == users
+        # What was given back needs devices now: kube-scheduler looks for some, and the engine says so by name.
+        again = Pod.read(plane.call("POST", PODS, pod("nowhere-again", "nowhere")))
+        assert "cannot allocate all claims" in message(watch.until(again.key, decided, "is not refused"))
+        assert engine.find(again).message.endswith("devices still have to be chosen for resource claim default/nowhere")
+
+
+def test_a_pod_whose_claim_is_missing_is_not_tried_until_it_is_there(plane: ControlPlane) -> None:
+    loaded = load(CONFIG)
+    assert loaded.configuration is not None, loaded.errors
+    engine = Scheduler(read(plane), loaded.configuration)
+    with kube_scheduler(plane, CONFIG), contextlib.closing(PodWatch(plane)) as watch:
+        early = Pod.read(plane.call("POST", PODS, pod("early", "late")))
+        assert engine.explain(early).pre_enqueue.reasons == ('could not find ResourceClaim "default/late"',)
+        later = Pod.read(plane.call("POST", PODS, pod("later", "ours")))
+        watch.until(later.key, decided, "is not placed")
+        assert not decided(plane.call("GET", f"{PODS}/early"))
+        plane.call("POST", CLAIMS, claim("late", False))
+        assert watch.until(early.key, decided, "is not placed")["spec"]["nodeName"]
