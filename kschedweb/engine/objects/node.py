@@ -61,6 +61,15 @@ class Node:
                 (texts(image, "names", "status.images."), integer(image, "sizeBytes", path="status.images."))
                 for image in objects(status, "images", "status.")
             ),
-            declared_features=frozenset(texts(status, "declaredFeatures", "status.")),
+            declared_features=_ascending(texts(status, "declaredFeatures", "status.")),
             raw=raw,
         )
+
+
+def _ascending(names: tuple[str, ...]) -> frozenset[str]:
+    """The names without those after a greater one: kube-scheduler reads the list as sorted, in one pass."""
+    found: list[str] = []
+    for name in names:
+        if not found or name > found[-1]:
+            found.append(name)
+    return frozenset(found)

@@ -12,6 +12,7 @@ from typing import Any
 from kschedweb.engine.objects.access import Json, ObjectError, mapping
 
 NANO = 10**9
+MILLI = NANO // 1000
 _LARGEST = 2**63 - 1
 _MAX = _LARGEST * NANO
 _FORM = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?")
@@ -50,11 +51,19 @@ def read(value: Any, path: str = "") -> int:
 
 
 def read_list(raw: Json, key: str, path: str = "") -> dict[str, int]:
-    """``raw[key]`` as resource name -> nano-units."""
-    return {name: read(value, f"{path}{key}.{name}") for name, value in mapping(raw, key, path).items()}
+    """``raw[key]`` as resource name -> nano-units, rounded up to milli-units as the API server does in such lists."""
+    return {
+        name: _round_up(read(value, f"{path}{key}.{name}"), MILLI) for name, value in mapping(raw, key, path).items()
+    }
+
+
+def _round_up(nano: int, step: int) -> int:
+    """The next multiple of ``step``, away from 0."""
+    rounded = -(-abs(nano) // step) * step
+    return rounded if nano > 0 else -rounded
 
 
 def whole(resource: str, nano: int) -> int:
     """What the scheduler counts: milli-units of CPU, whole units of everything else, rounded up, within 64 bits."""
-    unit = NANO // 1000 if resource == "cpu" else NANO
+    unit = MILLI if resource == "cpu" else NANO
     return max(-_LARGEST, min(-(-nano // unit), _LARGEST))

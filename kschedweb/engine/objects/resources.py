@@ -178,15 +178,31 @@ def _pod_level(
     asked = mapping(spec, "resources", "spec.")
     requests = read_list(asked, "requests", "spec.resources.")
     limits = read_list(asked, "limits", "spec.resources.")
+    if requests or limits:
+        pages = {name: amount for name, amount in _container_limits(spec).items() if name.startswith("hugepages-")}
+        limits = {name: amount for name, amount in pages.items() if name not in requests} | limits
     if limits:
-        bare = PodResources(resources.containers, resources.init_containers, {})
-        for name, amount in bare.total().items():
-            if name not in requests and name in (CPU, MEMORY):
-                requests[name] = amount
-        for name, amount in limits.items():
-            if name not in requests and pod_level(name):
-                requests[name] = amount
+        together = PodResources(resources.containers, resources.init_containers, {}).total()
+        asked_of_containers = {name: amount for name, amount in together.items() if name in (CPU, MEMORY)}
+        allowed = {name: amount for name, amount in limits.items() if pod_level(name)}
+        requests = allowed | asked_of_containers | requests
     running = None
     if status.get("resources") is not None:
         running = (read_list(mapping(status, "resources"), "requests"), read_list(status, "allocatedResources"))
     return requests, running
+
+
+def _container_limits(spec: Json) -> Amounts:
+    """The limits of all containers together, summed as requests are."""
+
+    def limited(key: str) -> tuple[Container, ...]:
+        return tuple(
+            Container(
+                text(item, "name"),
+                read_list(mapping(item, "resources", f"spec.{key}."), "limits", f"spec.{key}.resources."),
+                item.get("restartPolicy") == "Always",
+            )
+            for item in objects(spec, key, "spec.")
+        )
+
+    return PodResources(limited("containers"), limited("initContainers"), {}).total()

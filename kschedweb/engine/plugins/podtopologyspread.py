@@ -31,7 +31,7 @@ from kschedweb.engine.topology import Tally
 
 SKEWED = unschedulable("node(s) didn't match pod topology spread constraints")
 UNLABELLED = unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
-MISSING = error('error reading "PreFilterPodTopologySpread" from cycleState: not found')
+MISSING = error('reading "PreFilterPodTopologySpread" from cycleState: not found')
 SCORE = "PodTopologySpread.score"
 SYSTEM_DEFAULTS = (
     SpreadConstraint(3, HOSTNAME, SCHEDULE_ANYWAY),

@@ -48,7 +48,7 @@ class TaintToleration:
         if self.name not in cycle.state:
             raise CycleError(
                 'running Score plugins: plugin "TaintToleration" failed with: '
-                'error reading "PreScoreTaintToleration" from cycleState: not found'
+                'failed to read "PreScoreTaintToleration" from cycleState: not found'
             )
         codes, sets = cycle.snapshot.taint_sets()
         if not any(sets):
