@@ -1,52 +1,100 @@
 """Ask the real kube-scheduler again for every golden answer kept here.
 
-    KUBEBUILDER_ASSETS=<folder with oracle> python tests/conformance/make_goldens.py [FOLDER]
+    KUBEBUILDER_ASSETS=<folder with oracle> python -m tests.conformance.make_goldens
 
-reads the scenarios of the files in FOLDER (by default those kept here) and writes them back with today's answers.
+reads what was asked from the files in goldens/ and writes them back with today's answers; `--evictions N` first makes
+the scenarios of evictions.jsonl.xz anew, from seed N.
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
+import lzma
 import os
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+from tests.conformance.hunting import scenarios
+from tests.conformance.reference import Reference
 
 GOLDENS = Path(__file__).parent / "goldens"
-FILES = {"explain.jsonl.gz": "explain", "schedule.jsonl.gz": "schedule"}
+SCENARIOS = {
+    "explain.jsonl.xz": "explain",
+    "schedule.jsonl.xz": "schedule",
+    "evictions.jsonl.xz": "schedule",
+    "regressions.jsonl": "",  # each line says what is asked
+}
+CONFIGURATIONS = ("configurations.jsonl.gz", "documents.jsonl.gz")
+EVICTIONS = 60
 
 
-def read(path: Path) -> list[dict]:
-    """The lines of a golden file: ``{"scenario": …, "expected": …}`` each."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+def read(name: str) -> list[dict[str, Any]]:
+    """The lines of a golden file: ``{"ask", "scenario", "expected"}`` each, or those of configurations."""
+    lines = [json.loads(line) for line in _unpack(name, (GOLDENS / name).read_bytes()).decode().split("\n") if line]
+    return [({"ask": SCENARIOS[name]} | line) if name in SCENARIOS else line for line in lines]
 
 
-def ask(mode: str, scenarios: list[dict]) -> list[dict]:
-    """The real scheduler's answers, one a scenario."""
-    oracle = Path(os.environ["KUBEBUILDER_ASSETS"]) / "oracle"
-    text = "".join(json.dumps(scenario) + "\n" for scenario in scenarios)
-    done = subprocess.run([oracle, mode], input=text, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+def write(name: str, lines: list[dict[str, Any]]) -> None:
+    """No time is packed: the same answers make the same file."""
+    text = "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in lines)
+    (GOLDENS / name).write_bytes(_pack(name, text.encode()))
 
 
-def write(path: Path, scenarios: list[dict], answers: list[dict]) -> None:
-    lines = [
-        json.dumps({"scenario": scenario, "expected": answer}, separators=(",", ":"))
-        for scenario, answer in zip(scenarios, answers, strict=True)
-    ]
-    # No time and no name in the header: the same answers make the same file.
-    with path.open("wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-        packed.write(("\n".join(lines) + "\n").encode())
+def _pack(name: str, data: bytes) -> bytes:
+    if name.endswith(".xz"):
+        return lzma.compress(data, preset=9 | lzma.PRESET_EXTREME)
+    return gzip.compress(data, mtime=0) if name.endswith(".gz") else data
+
+
+def _unpack(name: str, data: bytes) -> bytes:
+    if name.endswith(".xz"):
+        return lzma.decompress(data)
+    return gzip.decompress(data) if name.endswith(".gz") else data
+
+
+def answer_scenarios(reference: Reference, name: str, lines: list[dict[str, Any]]) -> None:
+    answered = []
+    for mode in ("explain", "schedule"):
+        asked = [line for line in lines if line["ask"] == mode]
+        answers = reference.answers(mode, [line["scenario"] for line in asked])
+        answered += [
+            {"ask": mode, "scenario": line["scenario"], "expected": answer}
+            for line, answer in zip(asked, answers, strict=True)
+        ]
+    write(name, answered)
+
+
+def answer_configurations(validate: Callable[[str], Any], name: str) -> None:
+    lines = read(name)
+    for line in lines:
+        line["expected"] = validate(line["text"] if "text" in line else json.dumps(line["config"]))
+    write(name, lines)
 
 
 def main() -> None:
-    source = Path(sys.argv[1]) if len(sys.argv) > 1 else GOLDENS
-    for name, mode in FILES.items():
-        scenarios = [line["scenario"] for line in read(source / name)]
-        write(GOLDENS / name, scenarios, ask(mode, scenarios))
+    parser = argparse.ArgumentParser(description="Ask the real scheduler again for every golden answer.")
+    parser.add_argument("--evictions", type=int, metavar="SEED")
+    options = parser.parse_args()
+    assets = Path(os.environ["KUBEBUILDER_ASSETS"])
+
+    def validate(text: str) -> Any:
+        done = subprocess.run([assets / "oracle", "validate"], input=text, capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    for name in SCENARIOS:
+        if name.startswith("evictions") and options.evictions is not None:
+            lines = [
+                {"ask": "schedule", "scenario": made} for made in scenarios("evictions", options.evictions, EVICTIONS)
+            ]
+        else:
+            lines = read(name)
+        answer_scenarios(Reference(assets), name, lines)
+    for name in CONFIGURATIONS:
+        answer_configurations(validate, name)
 
 
 if __name__ == "__main__":

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import os
 from random import Random, SystemRandom
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kschedweb.engine.scenario import Scenario
 from tests.conformance.claim_scenarios import ClaimMaker
-from tests.conformance.test_goldens import comparable
-from tests.conformance.test_volumes_live import ask
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.conformance.hunting import comparable
+from tests.conformance.reference import Reference
 
 SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))
 COUNT = int(os.environ.get("HUNT_SCENARIOS") or 300)
@@ -77,11 +74,11 @@ def explained_alike(scenario: dict, expected: dict) -> bool:
     return True
 
 
-def test_the_engine_explains_claims_as_the_real_scheduler(oracle: Callable[[str, str], Any]) -> None:
+def test_the_engine_explains_claims_as_the_real_scheduler(reference: Reference) -> None:
     asked = scenarios()
     differing = [
         scenario["name"]
-        for scenario, expected in zip(asked, ask(oracle, "explain", asked), strict=True)
+        for scenario, expected in zip(asked, reference.answers("explain", asked), strict=True)
         if not explained_alike(scenario, expected)
     ]
     assert differing == [], f"HUNT_SEED={SEED}"
@@ -96,11 +93,11 @@ def placed_alike(said: list[dict], expected: list[dict]) -> bool:
     return True
 
 
-def test_the_engine_places_pods_with_claims_as_the_real_scheduler(oracle: Callable[[str, str], Any]) -> None:
+def test_the_engine_places_pods_with_claims_as_the_real_scheduler(reference: Reference) -> None:
     asked = scenarios()
     differing = [
         scenario["name"]
-        for scenario, expected in zip(asked, ask(oracle, "schedule", asked), strict=True)
+        for scenario, expected in zip(asked, reference.answers("schedule", asked), strict=True)
         if not placed_alike(Scenario.parse(json.dumps(scenario)).schedule()["placements"], expected["placements"])
     ]
     assert differing == [], f"HUNT_SEED={SEED}"

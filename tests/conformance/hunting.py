@@ -1,0 +1,160 @@
+"""The difference hunter: scenarios nobody wrote, answered by the engine and by the real scheduler.
+
+    KUBEBUILDER_ASSETS=<folder with oracle> python -m tests.conformance.hunting [--seed N] [--count N] [KIND …]
+
+prints each scenario on which the two differ, made as small as it can be. The scenarios come from a seeded generator
+and not from hypothesis: one of three hundred pods is larger than what hypothesis draws from, and the oracle answers
+hundreds in the time it takes for ten one by one. So a difference is shrunk afterwards, many forms at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random, SystemRandom
+from typing import Any
+
+from tests.conformance.making.scenarios import Classes, Evictions, Maker, Writer
+from tests.conformance.making.volumes import VolumeMaker
+from tests.conformance.reference import Answer, Reference, engine_answer
+from tests.conformance.shrinking import shrink
+
+SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))
+COUNT = int(os.environ.get("HUNT_SCENARIOS") or 2200)
+BATCH = 96
+# Without these a part of a scenario is not what it was.
+KEPT = frozenset(
+    {"config", "parallelism", "profiles", "objects", "pending", "apiVersion", "kind", "metadata", "name", "spec"}
+    | {"containers"}
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """``share``: how many of a thousand scenarios are of this kind; ``modes``: what is asked about each."""
+
+    make: Callable[[Random, str], dict]
+    share: int
+    modes: tuple[str, ...] = ("explain", "schedule")
+
+
+def _wide(random: Random, name: str) -> dict:
+    """100 to 1,500 nodes, of which a part is looked at."""
+    nodes = random.choice([100, 101, 130, 250, 400, 700, 1100, 1500])
+    found = Classes(random).scenario(name, nodes=nodes, pods=random.randint(3, 12))
+    found["config"]["percentageOfNodesToScore"] = random.choice([0, 0, 1, 10, 30, 60, 100])
+    return found
+
+
+def _long(random: Random, name: str) -> dict:
+    return Classes(random).scenario(name, nodes=random.randint(60, 300), pods=random.randint(150, 300))
+
+
+KINDS = {
+    "mixed": Kind(lambda random, name: Maker(random).scenario(name), 450),
+    "amounts": Kind(lambda random, name: Writer(random).scenario(name), 150),
+    "volumes": Kind(lambda random, name: VolumeMaker(random).scenario(name), 180),
+    "classes": Kind(lambda random, name: Classes(random).scenario(name), 60, ("schedule",)),
+    "explained": Kind(lambda random, name: Classes(random).scenario(name, nodes=12, pods=25), 40),
+    "evictions": Kind(lambda random, name: Evictions(random).scenario(name), 100, ("schedule",)),
+    "long": Kind(_long, 5, ("schedule",)),
+    "wide": Kind(_wide, 15, ("schedule",)),
+}
+
+
+def scenarios(kind: str, seed: int, count: int) -> list[dict]:
+    """``count`` scenarios; number n of a seed is always the same."""
+    make = KINDS[kind].make
+    return [make(Random(f"{seed}/{kind}/{number}"), f"{kind}-{seed}-{number}") for number in range(count)]
+
+
+def comparable(answer: Any) -> Any:
+    """The answer without the order inside ``reasons``, which is left to chance."""
+    if isinstance(answer, dict):
+        return {key: sorted(value) if key == "reasons" else comparable(value) for key, value in answer.items()}
+    return [comparable(item) for item in answer] if isinstance(answer, list) else answer
+
+
+def same(scenario: dict, ours: Answer, expected: Answer) -> bool:
+    """Whether both say the same; among candidates for preemption that are equally good, kube-scheduler takes any."""
+    if "error" in ours or "error" in expected:
+        return "error" in ours and "error" in expected
+    for mine, theirs in zip(ours.get("pods") or [], expected.get("pods") or [], strict=True):
+        taken = [answer["preemption"] for answer in (mine, theirs) if "preemption" in answer]
+        if len({disturbance(scenario, preemption) for preemption in taken}) == 1:
+            for preemption in taken:
+                preemption.pop("node")
+    return comparable(ours) == comparable(expected)
+
+
+def disturbance(scenario: dict, preemption: dict) -> tuple:
+    """How much the node taken disturbs, by the rules of DefaultPreemption."""
+    pods = {name_of(pod): pod for pod in [*scenario["objects"], *scenario["pending"]] if pod["kind"] == "Pod"}
+    candidate = preemption["candidates"][preemption["node"]]
+    victims = [pods[name] for name in candidate["pods"]]
+    priorities = [pod["spec"].get("priority", 0) for pod in victims]
+    starts = [pod.get("status", {}).get("startTime", "now") for pod in victims]
+    highest = [start for start, priority in zip(starts, priorities, strict=True) if priority == max(priorities)]
+    return candidate["pdbViolations"], priorities[0], sum(priorities) + len(victims) * 2**31, len(victims), min(highest)
+
+
+def name_of(pod: dict) -> str:
+    return f"{pod['metadata'].get('namespace', 'default')}/{pod['metadata']['name']}"
+
+
+def differing(reference: Reference, mode: str, asked: list[dict]) -> Iterator[tuple[dict, Answer, Answer]]:
+    """The scenarios on which the two differ, with the engine's and the real scheduler's answer."""
+    for first in range(0, len(asked), BATCH):
+        batch = asked[first : first + BATCH]
+        for scenario, expected in zip(batch, reference.answers(mode, batch), strict=True):
+            ours = engine_answer(mode, scenario)
+            if not same(scenario, ours, expected):
+                yield scenario, ours, expected
+
+
+def smallest(reference: Reference, mode: str, scenario: dict, *, failing: bool) -> dict:
+    """A small form of a scenario on which the two differ; ``failing``: in that one gives no answer."""
+
+    def check(forms: list[dict]) -> list[bool]:
+        verdicts = []
+        for form, expected in zip(forms, reference.answers(mode, forms), strict=True):
+            ours = engine_answer(mode, form)
+            one_fails = ("error" in ours) != ("error" in expected)
+            verdicts.append(one_fails if failing else not one_fails and not same(form, ours, expected))
+        return verdicts
+
+    found: dict = shrink(scenario, check, KEPT)
+    return found
+
+
+def report(reference: Reference, mode: str, difference: tuple[dict, Answer, Answer]) -> str:
+    """A difference as small as it gets, in words to paste into regressions."""
+    scenario, ours, expected = difference
+    small = smallest(reference, mode, scenario, failing=("error" in ours) != ("error" in expected))
+    ours, (expected,) = engine_answer(mode, small), reference.answers(mode, [small])
+    lines = [f"{mode} {scenario['name']}", json.dumps(small), f"engine    {json.dumps(ours)}"]
+    return "\n".join([*lines, f"reference {json.dumps(expected)}"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Look for differences to the real scheduler.")
+    parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], default=[])
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--count", type=int, default=200, help="scenarios of each kind")
+    parser.add_argument("--most", type=int, default=3, help="differences of each kind to make small")
+    options = parser.parse_args()
+    reference = Reference(Path(os.environ["KUBEBUILDER_ASSETS"]))
+    for kind in options.kinds or KINDS:
+        for mode in KINDS[kind].modes:
+            found = list(differing(reference, mode, scenarios(kind, options.seed, options.count)))
+            print(f"{kind} {mode}: {len(found)} of {options.count} differ (seed {options.seed})", flush=True)
+            for difference in found[: options.most]:
+                print(report(reference, mode, difference), flush=True)
+
+
+if __name__ == "__main__":
+    main()

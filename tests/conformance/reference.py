@@ -1,0 +1,58 @@
+"""Scenarios put to the real scheduler, many at once, and to the engine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.scenario import Scenario, ScenarioError
+
+# The oracle reads all it is asked before it answers, so it cannot be kept open. It starts in 30 ms and then mostly
+# waits for its caches, 80 ms a scenario: several of it at once answer sooner.
+ORACLES = 8
+PART = 12
+TIMEOUT = 300
+
+Answer = dict[str, Any]
+
+
+def failure(text: str) -> Answer:
+    """The answer where a scheduler gives none."""
+    return {"error": text}
+
+
+class Reference:
+    """The real scheduler's answers, one a scenario; the scenario that ends an oracle is answered with the error."""
+
+    def __init__(self, assets: Path) -> None:
+        self.command = assets / "oracle"
+
+    def answers(self, mode: str, scenarios: list[dict]) -> list[Answer]:
+        """One answer for each of ``scenarios``; ``mode`` is "explain" or "schedule"."""
+        size = max(1, min(PART, -(-len(scenarios) // ORACLES)))
+        parts = [scenarios[first : first + size] for first in range(0, len(scenarios), size)]
+        with ThreadPoolExecutor(ORACLES) as pool:
+            return [answer for part in pool.map(lambda part: self._part(mode, part), parts) for answer in part]
+
+    def _part(self, mode: str, scenarios: list[dict]) -> list[Answer]:
+        answers: list[Answer] = []
+        while len(answers) < len(scenarios):
+            text = "".join(json.dumps(scenario) + "\n" for scenario in scenarios[len(answers) :])
+            done = subprocess.run([self.command, mode], input=text, capture_output=True, text=True, timeout=TIMEOUT)
+            answers += [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
+            if done.returncode:
+                answers.append(failure(done.stderr.strip()))
+        return answers
+
+
+def engine_answer(mode: str, scenario: dict) -> Answer:
+    """What the engine says to one scenario."""
+    try:
+        ready = Scenario.parse(json.dumps(scenario))
+        return ready.explain() if mode == "explain" else ready.schedule()
+    except (ScenarioError, CycleError) as error:
+        return failure(str(error))

@@ -1,0 +1,26 @@
+"""At least two thousand scenarios nobody wrote, in each run: no difference to the real scheduler is allowed.
+
+``HUNT_SEED`` repeats a run, ``HUNT_SCENARIOS`` sets how many are asked.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conformance.hunting import COUNT, KINDS, SEED, differing, report, scenarios
+from tests.conformance.reference import Reference
+
+SHARES = sum(kind.share for kind in KINDS.values())
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_engine_decides_as_the_real_scheduler(reference: Reference, kind: str) -> None:
+    print(f"HUNT_SEED={SEED}")
+    made = scenarios(kind, SEED, max(1, -(-COUNT * KINDS[kind].share // SHARES)))
+    for mode in KINDS[kind].modes:
+        differences = list(differing(reference, mode, made))
+        assert not differences, (
+            f"HUNT_SEED={SEED}: {len(differences)} of {len(made)} differ, the first of them, made small:\n"
+            + report(reference, mode, differences[0])
+        )
