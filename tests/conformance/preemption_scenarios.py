@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.conformance.scenarios import APPS, HOST, NAMESPACES, TEAMS, ZONE, Maker
+from tests.conformance.making.cluster import APPS, HOST, NAMESPACES, TEAMS, ZONE
+from tests.conformance.making.scenarios import Maker
 
 PLAIN = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "parallelism": 1}
 

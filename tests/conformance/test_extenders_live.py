@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.engine.scenario import Scenario
+from kschedweb.engine.scenario import Scenario, ScenarioError
 from kschedweb.engine.transport import transport
-from tests.conformance.scenarios import Maker
+from tests.conformance.hunting import same
+from tests.conformance.making.scenarios import Maker
+from tests.conformance.reference import Answer, Reference, failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))
 COUNT = int(os.environ.get("HUNT_SCENARIOS") or 300)
@@ -113,19 +115,27 @@ class ExtendedMaker(Maker):
         return found
 
 
-def test_extenders_are_asked_as_the_real_scheduler_asks_them(oracle: Callable[[str, str], Any], address: str) -> None:
+def test_extenders_are_asked_as_the_real_scheduler_asks_them(reference: Reference, address: str) -> None:
     maker = ExtendedMaker(Random(SEED), address)
     asked = [valid(maker.extended(f"extended-{SEED}-{number}")) for number in range(COUNT)]
-    answers = oracle("schedule", "\n".join(map(json.dumps, asked)))
-    differing = []
-    for scenario, expected in zip(asked, answers, strict=True):
-        ready = Scenario.parse(json.dumps(scenario))
-        if ready.schedule(transport(ready.configuration.extenders)) != expected:
-            differing.append(scenario["name"])
+    answers = reference.answers("schedule", asked)
+    differing = [
+        scenario["name"]
+        for scenario, expected in zip(asked, answers, strict=True)
+        if not same(scenario, placed(scenario), expected)
+    ]
     assert differing == [], f"HUNT_SEED={SEED}"
-    placements = [placement for answer in answers for placement in answer["placements"]]
+    placements = [placement for answer in answers for placement in answer.get("placements", ())]
     assert any("node" in placement for placement in placements)
     assert any("too hot" in placement.get("message", "") for placement in placements)
+
+
+def placed(scenario: dict) -> Answer:
+    try:
+        ready = Scenario.parse(json.dumps(scenario))
+    except ScenarioError as error:
+        return failure(str(error))
+    return ready.schedule(transport(ready.configuration.extenders))
 
 
 def valid(scenario: dict) -> dict:
