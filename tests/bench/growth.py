@@ -53,6 +53,8 @@ def measure(nodes: int) -> Growth:
         placed = scheduler.schedule(pods)
         rates[kind] = len(pods) / (time.perf_counter() - begun)
         assert all(placement.node for placement in placed), kind
+        for placement in placed:
+            snapshot.remove_pod(placement.pod)
     return Growth(nodes, reading, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, rates)
 
 
@@ -61,7 +63,8 @@ def _objects(nodes: int) -> Iterator[Any]:
     for number in range(nodes):
         yield json.loads(json.dumps(workloads.node(number)))
     for number in range(nodes * PODS_A_NODE):
-        yield json.loads(json.dumps(workloads.pod(f"pod-{number}", node_number=number % nodes)))
+        pod = workloads.pod(f"pod-{number}", labels={"app": "other"}, node_number=number % nodes)
+        yield json.loads(json.dumps(pod))
 
 
 def table(rows: list[Growth]) -> str:
