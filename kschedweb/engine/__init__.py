@@ -3,10 +3,11 @@
 Standard library and numpy only; no clock, disk, network or randomness that is not passed in.
 """
 
-from kschedweb.engine.cycle import Placement, Scheduler
+from kschedweb.engine.cycle import Scheduler
 from kschedweb.engine.framework.explanation import Explanation, FilterColumn, ScoreColumn
 from kschedweb.engine.framework.status import Code, Status
 from kschedweb.engine.objects import Node, ObjectError, Pod
+from kschedweb.engine.placement import Placement
 from kschedweb.engine.snapshot import Snapshot
 
 __all__ = [

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +14,12 @@ from kschedweb.engine.extender import ExtenderError, Extenders, Passed
 from kschedweb.engine.framework.diagnosis import EXTENDER, Diagnosis, first_rejection
 from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanation, FilterColumn, ScoreColumn
 from kschedweb.engine.framework.handle import CycleHandle
-from kschedweb.engine.framework.interface import Cycle, PostFilterResult
+from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
 from kschedweb.engine.framework.status import Code, CycleError
 from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.placement import Placement, Unplaced
 from kschedweb.engine.plan import Once, Plan, Plans
 from kschedweb.engine.plugins import registry as in_tree
 from kschedweb.engine.search import Filtered, heap_root, search
@@ -28,64 +28,6 @@ from kschedweb.engine.snapshot import Snapshot
 NONE = np.zeros(0, dtype=np.intp)
 NO_NODES = "no nodes available to schedule pods"
 MIN_FEASIBLE, MIN_PERCENTAGE = 100, 5
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """What one scheduling cycle came to; ``node`` is "" where the pod does not fit, ``message`` then says why.
-
-    Where PostFilter was asked, ``post_filter`` is its part of the message, ``nominated`` the node where room can be
-    made ("": an earlier nomination is void, ``None``: it stays), and ``victims`` the pods that have to go from there.
-    ``rejected_by`` names the plugins that made the pod unschedulable, none where the cycle ended in an error.
-    """
-
-    pod: str
-    node: str = ""
-    evaluated: int = 0
-    feasible: int = 0
-    message: str = ""
-    victims: tuple[str, ...] = ()  # evicted to make room, or to be evicted
-    post_filter: str = ""
-    nominated: str | None = None
-    rejected_by: frozenset[str] = frozenset()
-
-    @property
-    def error(self) -> bool:
-        """Whether the cycle ended in an error, rather than finding that no node fits."""
-        return not self.node and not self.rejected_by
-
-    @property
-    def condition(self) -> str:
-        """The whole message, as in the condition PodScheduled."""
-        return f"{self.message} {self.post_filter}" if self.post_filter else self.message
-
-    def to_dict(self) -> dict[str, Any]:
-        result: dict[str, Any] = {"pod": self.pod}
-        if self.node:
-            result["node"] = self.node
-        result.update(evaluated=self.evaluated, feasible=self.feasible)
-        if self.message:
-            result["message"] = self.message
-        if self.victims:
-            result["victims"] = list(self.victims)
-        return result
-
-
-@dataclass(frozen=True, slots=True)
-class Unplaced:
-    """A cycle that found no node, with what its PostFilter plugins need."""
-
-    cycle: Cycle
-    diagnosis: Diagnosis
-    handle: CycleHandle
-    narrowed_by: tuple[str, ...] = ()  # the plugins whose PreFilter left nodes out
-
-    def placement(self) -> Placement:
-        rejected_by = self.diagnosis.plugins.union(self.narrowed_by)
-        return Placement(self.cycle.pod.key, message=self.diagnosis.message(), rejected_by=rejected_by)
-
-    def post_filter(self) -> PostFilterResult:
-        return self.handle.framework.post_filter(self.cycle, self.diagnosis, self.handle)
 
 
 class Scheduler:
@@ -183,8 +125,8 @@ class Scheduler:
         """Let extenders look at the feasible nodes; what they say comes as the last filter of all."""
         passed = Passed(explanation.feasible)
         if explanation.feasible.size:
-            explanation.unasked = self.extenders.unasked(cycle.pod)
-        if not (explanation.feasible.size and self.extenders) or explanation.unasked:
+            explanation.unasked = self.extenders.unasked(cycle.pod, "filter", "prioritize")
+        if explanation.unasked or not (explanation.feasible.size and self.extenders.any("filter")):
             return passed
         passed = self.extenders.filter(cycle, explanation.feasible)
         diagnosis.extra.update(passed.statuses)
@@ -194,8 +136,10 @@ class Scheduler:
         explanation.feasible = np.unique(passed.rows)
         return passed
 
-    @staticmethod
-    def _explain_post_filter(explanation: Explanation, found: Unplaced) -> None:
+    def _explain_post_filter(self, explanation: Explanation, found: Unplaced) -> None:
+        explanation.unasked = self.extenders.unasked(found.cycle.pod, "preempt")
+        if explanation.unasked:
+            found.handle.extenders = ()
         try:
             result = found.post_filter()
         except CycleError as error:
@@ -208,7 +152,7 @@ class Scheduler:
         scored = passed.scored_on(cycle)
         skipped = framework.pre_score(scored, rows)
         explanation.scores = framework.score(scored, rows, skipped)
-        if self.extenders and not explanation.unasked:
+        if self.extenders.any("prioritize") and not explanation.unasked:
             added, _ = self.extenders.prioritize(cycle, passed.sorted())
             explanation.scores.append(ScoreColumn(EXTENDER, 1, added, added))
         explanation.skipped = sorted(skipped & set(framework.weights))
@@ -231,7 +175,10 @@ class Scheduler:
         evicted at once and the pod is tried again.
         """
         found = self.find(pod, preempt=preempt, post_filter=post_filter)
-        return self._settle(pod, found) if found.node else found
+        if not found.node:
+            return found
+        self.nominator.remove(pod.key)
+        return self._settle(pod, found)
 
     def find(self, pod: Pod, *, preempt: bool = False, post_filter: bool = False) -> Placement:
         """As ``schedule_one``, but the pod is not put on the node found: ``binding`` does that."""
@@ -252,6 +199,7 @@ class Scheduler:
         if preempt and victims:
             for victim in victims:
                 self.snapshot.remove_pod(victim)
+            self.nominator.clear_below(pod.priority, result.nominated or "")
             again = self._place(pod)
             if not isinstance(again, Unplaced):
                 return replace(again, victims=victims)

@@ -233,15 +233,13 @@ VERBS = ("filter", "prioritize", "preempt", "bind")
 class Extenders(Sequence[Extender]):
     """All extenders of a configuration in the order in which they are asked: those that may be ignored come last.
 
-    Without ``post`` none can be asked: a cycle in which one would have a say ends in an error. Where ``binds`` is
-    false nothing is really bound, and they are not asked to.
+    Without ``post`` none can be asked: a cycle in which one would have a say about nodes or victims ends in an error.
     """
 
-    def __init__(self, configurations: Iterable[Json] = (), post: Post | None = None, *, binds: bool = True) -> None:
+    def __init__(self, configurations: Iterable[Json] = (), post: Post | None = None) -> None:
         known = [Extender(configuration, post) for configuration in configurations]
         self._all = sorted(known, key=lambda extender: extender.ignorable)
         self._asked = post is not None
-        self._binds = binds and self._asked
 
     def __len__(self) -> int:
         return len(self._all)
@@ -253,11 +251,9 @@ class Extenders(Sequence[Extender]):
         """Whether one of them has a verb of this kind."""
         return any(extender.does(kind) for extender in self._all)
 
-    def unasked(self, pod: Pod) -> list[str]:
-        """The addresses of those that would have a say about ``pod``, where nothing here may ask them."""
-        if self._asked:
-            return []
-        wanted = [one for one in self._all if one.does("filter") or one.does("prioritize")]
+    def unasked(self, pod: Pod, *kinds: str) -> list[str]:
+        """The addresses of those with verbs of these ``kinds`` for ``pod``, where nothing here may ask them."""
+        wanted = [] if self._asked else [one for one in self._all if any(map(one.does, kinds))]
         return [one.url for one in wanted if one.interested(pod)]
 
     def filter(self, cycle: Cycle, rows: NDArray[np.intp]) -> Passed:
@@ -295,7 +291,7 @@ class Extenders(Sequence[Extender]):
 
     def bind(self, pod: Pod, node: str) -> bool:
         """Whether one of them bound the pod. Raises CycleError where one that may not be ignored failed."""
-        for extender in self._interested(pod) if self._binds else ():
+        for extender in self._interested(pod) if self._asked else ():
             if extender.does("bind"):
                 try:
                     extender.bind(pod, node)

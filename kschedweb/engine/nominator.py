@@ -25,6 +25,12 @@ class Nominator:
     def __len__(self) -> int:
         return len(self._nodes)
 
+    def clear_below(self, priority: int, node: str) -> None:
+        """Pods of lower priority lose their nomination to ``node``: room was made there for a more important one."""
+        for pod in self.on(node):
+            if pod.priority < priority:
+                self.remove(pod.key)
+
     def nodes(self) -> list[str]:
         """The nodes that pods are nominated to."""
         return list(self._pods)

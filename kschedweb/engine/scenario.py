@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.config import Configuration, load
-from kschedweb.engine.cycle import Placement, Scheduler
+from kschedweb.engine.cycle import Scheduler
 from kschedweb.engine.extender import Extenders, Post
 from kschedweb.engine.objects.access import Json, ObjectError, reference
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.placement import Placement
 from kschedweb.engine.snapshot import Snapshot
 
 EACH, SEQUENCE = "each", "sequence"
@@ -51,8 +52,8 @@ class Scenario:
             raise ScenarioError(f"{name}: {error}" if name else str(error)) from None
 
     def scheduler(self, post: Post | None) -> Scheduler:
-        """The scheduler of this cluster, with extenders that ``post`` reaches but that are not asked to bind."""
-        extenders = Extenders(self.configuration.extenders, post, binds=False)
+        """The scheduler of this cluster, with extenders that ``post`` reaches."""
+        extenders = Extenders(self.configuration.extenders, post)
         return Scheduler(self.snapshot, self.configuration, extenders=extenders)
 
     def explain(self, mode: str | None = None, post: Post | None = None) -> Json:
@@ -88,7 +89,7 @@ class Scenario:
     def summary(self, clock: Callable[[], float], post: Post | None = None) -> Json:
         """Throughput and latency of scheduling the pending pods; ``clock`` gives seconds. Raises ScenarioError."""
         scheduler = self.scheduler(post)
-        unasked = [url for pod in self.pending for url in scheduler.extenders.unasked(pod)]
+        unasked = [url for pod in self.pending for url in scheduler.extenders.unasked(pod, "filter", "prioritize")]
         if unasked:
             raise ScenarioError(f"{self.name}: config: extender {unasked[0]} would be asked, which was not allowed")
         scheduled, milliseconds = 0, []

@@ -185,6 +185,7 @@ def test_binding_is_left_to_the_first_that_binds() -> None:
 
 def test_an_extender_that_may_not_be_asked_is_never_taken_to_agree() -> None:
     known = extenders(None, {**BY_NAME, "ignorable": True})
-    assert known.unasked(cycle().pod) == [URL]
+    assert known.unasked(cycle().pod, "filter") == [URL]
+    assert known.unasked(cycle().pod, "preempt", "prioritize") == []
     with pytest.raises(NotAskedError, match="outside the simulation: extender"):
         known.filter(cycle(), np.arange(3))

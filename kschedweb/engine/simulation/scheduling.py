@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from kschedweb.engine.binding import Binding, Refusal
-from kschedweb.engine.cycle import Placement, Scheduler
+from kschedweb.engine.cycle import Scheduler
 from kschedweb.engine.framework.events import ASSIGNED_POD_DELETE
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.placement import Placement
 from kschedweb.engine.queue import QueuedPod
 from kschedweb.engine.simulation.pods import Life, Pods, started
 from kschedweb.engine.simulation.result import Rejected

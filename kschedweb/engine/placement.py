@@ -1,0 +1,68 @@
+"""What became of a pod in one scheduling cycle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.handle import CycleHandle
+from kschedweb.engine.framework.interface import Cycle, PostFilterResult
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What one scheduling cycle came to; ``node`` is "" where the pod does not fit, ``message`` then says why.
+
+    Where PostFilter was asked, ``post_filter`` is its part of the message, ``nominated`` the node where room can be
+    made ("": an earlier nomination is void, ``None``: it stays), and ``victims`` the pods that have to go from there.
+    ``rejected_by`` names the plugins that made the pod unschedulable, none where the cycle ended in an error.
+    """
+
+    pod: str
+    node: str = ""
+    evaluated: int = 0
+    feasible: int = 0
+    message: str = ""
+    victims: tuple[str, ...] = ()  # evicted to make room, or to be evicted
+    post_filter: str = ""
+    nominated: str | None = None
+    rejected_by: frozenset[str] = frozenset()
+
+    @property
+    def error(self) -> bool:
+        """Whether the cycle ended in an error, rather than finding that no node fits."""
+        return not self.node and not self.rejected_by
+
+    @property
+    def condition(self) -> str:
+        """The whole message, as in the condition PodScheduled."""
+        return f"{self.message} {self.post_filter}" if self.post_filter else self.message
+
+    def to_dict(self) -> dict[str, Any]:
+        result: dict[str, Any] = {"pod": self.pod}
+        if self.node:
+            result["node"] = self.node
+        result.update(evaluated=self.evaluated, feasible=self.feasible)
+        if self.message:
+            result["message"] = self.message
+        if self.victims:
+            result["victims"] = list(self.victims)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """A cycle that found no node, with what its PostFilter plugins need."""
+
+    cycle: Cycle
+    diagnosis: Diagnosis
+    handle: CycleHandle
+    narrowed_by: tuple[str, ...] = ()  # the plugins whose PreFilter left nodes out
+
+    def placement(self) -> Placement:
+        rejected_by = self.diagnosis.plugins.union(self.narrowed_by)
+        return Placement(self.cycle.pod.key, message=self.diagnosis.message(), rejected_by=rejected_by)
+
+    def post_filter(self) -> PostFilterResult:
+        return self.handle.framework.post_filter(self.cycle, self.diagnosis, self.handle)
