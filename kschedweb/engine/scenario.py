@@ -43,11 +43,14 @@ class Scenario:
             raise ScenarioError(f"is not JSON: {error}") from None
         if not isinstance(raw, dict):
             raise ScenarioError("must be a JSON object")
-        name = str(raw.get("name", ""))
+        name = raw.get("name") or ""
+        if not isinstance(name, str):
+            raise ScenarioError("name: must be a string")
         try:
             if raw.get("classic"):
                 raise ScenarioError("classic: the classic scheduler is not simulated yet")
-            return cls(name, _configuration(raw), _snapshot(raw), _pending(raw), _mode(raw), raw.get("preempt") is True)
+            snapshot = _snapshot(raw)
+            return cls(name, _configuration(raw), snapshot, _pending(raw, snapshot), _mode(raw), _preempt(raw))
         except ScenarioError as error:
             raise ScenarioError(f"{name}: {error}" if name else str(error)) from None
 
@@ -126,6 +129,13 @@ def _mode(raw: Json) -> str:
     return str(mode)
 
 
+def _preempt(raw: Json) -> bool:
+    preempt = raw.get("preempt")
+    if not isinstance(preempt, bool | None):
+        raise ScenarioError("preempt: must be true or false")
+    return bool(preempt)
+
+
 def _list(raw: Json, key: str) -> list[Any]:
     value = raw.get(key)
     if value is None:
@@ -146,13 +156,16 @@ def _snapshot(raw: Json) -> Snapshot:
     return snapshot
 
 
-def _pending(raw: Json) -> list[Pod]:
-    pods = []
+def _pending(raw: Json, snapshot: Snapshot) -> list[Pod]:
+    pods: dict[str, Pod] = {}
     for position, item in enumerate(_list(raw, "pending")):
         if not isinstance(item, dict) or item.get("kind") != "Pod":
             raise ScenarioError(f"pending[{position}]: must be a Pod, is {reference(item)}")
         try:
-            pods.append(Pod.read(item))
+            pod = Pod.read(item)
         except ObjectError as error:
             raise ScenarioError(f"pending[{position}]: {reference(item)}: {error}") from None
-    return pods
+        if pod.key in pods or pod.key in snapshot.pods.slots:
+            raise ScenarioError(f"pending[{position}]: Pod {pod.key}: is listed twice")
+        pods[pod.key] = pod
+    return list(pods.values())

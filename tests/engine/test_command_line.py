@@ -73,6 +73,13 @@ def test_validate_gives_the_defaulted_configuration_or_the_errors(run) -> None:
         ('{"pending": [{"kind": "Node"}]}', "pending[0]: must be a Pod"),
         ('{"classic": true}', "classic: the classic scheduler is not simulated yet"),
         ('{"mode": "all"}', 'mode: must be "each" or "sequence"'),
+        ('{"name": 5}', "name: must be a string"),
+        ('{"preempt": "yes"}', "preempt: must be true or false"),
+        (json.dumps({"pending": [pod("p"), pod("p")]}), "pending[1]: Pod default/p: is listed twice"),
+        (
+            json.dumps({"objects": [node("a"), pod("p", nodeName="a")], "pending": [pod("p")]}),
+            "pending[0]: Pod default/p: is listed twice",
+        ),
         ('{"config": {"kind": "Nope"}}', "config: "),
         (
             json.dumps({"name": "x", "objects": [node("a")], "pending": [pod("p", schedulerName="other")]}),
