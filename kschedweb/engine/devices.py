@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 from kschedweb.engine.objects.access import Json
@@ -71,6 +72,21 @@ class ClaimUse:
             if claim.for_extended_resources and (name, uid) in claim.owners and (now := self.get(*key)) is not None:
                 return now
         return None
+
+    def release(self, namespace: str, names: Iterable[str], uid: str) -> list[tuple[ResourceClaim, ResourceClaim]]:
+        """The pod ``uid`` is gone: (before, after) of those of its claims that were reserved for it.
+
+        As the controller of claims does: one that nobody is left to use gives its devices back.
+        """
+        changes = []
+        for name in names:
+            claim = self.get(namespace, name)
+            if claim is not None and uid in claim.reserved_for:
+                left = tuple(other for other in claim.reserved_for if other != uid)
+                now = claim.reserved(left) if left else claim.deallocated()
+                self.change(now)
+                changes.append((claim, now))
+        return changes
 
     def change(self, claim: ResourceClaim) -> None:
         """``claim`` takes the place of the one of its name."""

@@ -95,6 +95,7 @@ UNSCHEDULED_POD_ADD = ClusterEvent(UNSCHEDULED_POD, Action.ADD)
 UNSCHEDULED_POD_UPDATE = ClusterEvent(UNSCHEDULED_POD, Action.UPDATE)
 NODE_ADD = ClusterEvent(NODE, Action.ADD)
 NODE_DELETE = ClusterEvent(NODE, Action.DELETE)
+RESOURCE_CLAIM_UPDATE = ClusterEvent(RESOURCE_CLAIM, Action.UPDATE)
 UNSCHEDULABLE_TIMEOUT = ClusterEvent(ANY, Action.ALL, "UnschedulableTimeout")
 FORCE_ACTIVATE = ClusterEvent(ANY, Action.ALL, "ForceActivate")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from kschedweb.engine.eviction import TaintEviction
-from kschedweb.engine.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, pod_changes
+from kschedweb.engine.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, RESOURCE_CLAIM_UPDATE, pod_changes
 from kschedweb.engine.objects.access import Json, integer, mapping, objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import SchedulingQueue
@@ -50,6 +50,9 @@ def replica(pod: Pod, name: str) -> Pod:
     for attribute, value in {
         "name": name,
         "uid": f"{pod.namespace}/{name}",
+        "resource_claims": tuple(
+            replace(item, claim=None, created=False) if item.generated else item for item in pod.resource_claims
+        ),
         "raw": {**pod.raw, "metadata": {**metadata, "name": name}},
     }.items():
         object.__setattr__(twin, attribute, value)
@@ -189,6 +192,8 @@ class Pods:
         del self.lives[life.pod.key]
         self.eviction.pod_gone(life.pod.key)
         self.queue.move(ASSIGNED_POD_DELETE, life.pod, None, now)
+        for before, after in self.world.release(life.pod):
+            self.queue.move(RESOURCE_CLAIM_UPDATE, before, after, now)
 
     def _room_given_up(self, pod: Pod, now: float) -> None:
         """The room kept for ``pod`` is free for those who had to respect it."""

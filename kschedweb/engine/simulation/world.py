@@ -9,6 +9,7 @@ import numpy as np
 from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resourceclaim import ResourceClaim
 from kschedweb.engine.snapshot import Snapshot
 
 MEASURED = ("cpu", "memory")
@@ -19,6 +20,7 @@ class World:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.cluster: ClusterObjects = snapshot.objects
+        self._claims = snapshot.resource_claims.copy()
         self.nodes: dict[str, Node] = {}
         self._zones: dict[str, dict[str, Node]] = {}
         self._pods: dict[str, dict[str, Pod]] = {}  # node -> key -> pod
@@ -35,6 +37,7 @@ class World:
         if self._current is None:
             # Zone by zone, as the scheduler's node tree has them: a zone keeps its place while it has nodes.
             made = Snapshot((node for zone in self._zones.values() for node in zone.values()), self.cluster)
+            made.resource_claims = self._claims
             for name, pods in self._pods.items():
                 position = made.index[name]
                 for pod in pods.values():
@@ -88,6 +91,11 @@ class World:
         del self._pods[pod.node_name][pod.key]
         if self._current is not None:
             self._current.remove_pod(pod.key)
+
+    def release(self, pod: Pod) -> list[tuple[ResourceClaim, ResourceClaim]]:
+        """The pod uses its resource claims no more: (before, after) of each that this changes."""
+        names = [item.claim for item in pod.resource_claims if item.claim is not None]
+        return self._claims.release(pod.namespace, names, pod.uid)
 
     def replace(self, old: Pod, new: Pod) -> None:
         """The object of a pod on its node changed."""

@@ -7,6 +7,14 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod, Scheduler
+from kschedweb.engine.framework.events import (
+    RESOURCE_CLAIM,
+    RESOURCE_CLAIM_UPDATE,
+    UNSCHEDULED_POD,
+    Action,
+    Change,
+    ClusterEvent,
+)
 from kschedweb.engine.framework.interface import Cycle
 from tests.engine.builders import explain, node, pod, raw_scores, scheduler
 
@@ -397,3 +405,45 @@ def test_claims_beside_an_extended_resource_of_a_device_plugin_cannot_be_bound()
     )
     assert reserved_for(engine, "c") == ()
     assert engine.schedule_one(Pod.read(pod("q", requests={GPU: "1"}))).node == "plugin"
+
+
+def woken(wanting: dict, event: ClusterEvent, old: Any, new: Any, *objects: dict) -> bool:
+    """Whether a pod that DynamicResources rejected is tried again after the change."""
+    engine = scheduler(*NODES, *objects)
+    pod_ = Pod.read(wanting)
+    plugin = next(item for item in engine.framework(pod_).plugins("filter") if item.name == "DynamicResources")
+    hints = [item.hint for item in plugin.events() if item.event.covers(event)]
+    change = Change(old, new, engine.snapshot.objects)
+    return any(hint is None or hint(pod_, change) for hint in hints)
+
+
+CLAIM_ADD = ClusterEvent(RESOURCE_CLAIM, Action.ADD)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wakes"),
+    [
+        (None, allocated("c"), True),
+        (None, allocated("other"), False),
+        (allocated("c"), allocated("c", reserved=("x",)), True),
+        (allocated("c"), allocated("c", metadata={"labels": {"a": "b"}}), False),
+        (allocated("other"), allocated("other", reserved=("x",)), False),
+        (allocated("other"), claim("other"), True),
+    ],
+)
+def test_a_claim_wakes_who_uses_it_and_everybody_where_devices_come_free(
+    old: dict | None, new: dict, wakes: bool
+) -> None:
+    event = CLAIM_ADD if old is None else RESOURCE_CLAIM_UPDATE
+    assert woken(user("p", "c"), event, old, new, allocated("c")) is wakes
+    assert not woken(user("p", "c", "missing"), event, old, new, allocated("c"))
+
+
+def test_a_claim_made_for_a_pod_wakes_that_pod() -> None:
+    event = ClusterEvent(UNSCHEDULED_POD, Action.POD_GENERATED_CLAIM)
+    made = allocated("made")
+    made["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "p", "uid": "default/p", "controller": True}]
+    before, after = Pod.read(templated("p")), Pod.read(templated("p", GENERATED))
+    assert woken(templated("p"), event, before, after, made)
+    assert not woken(templated("p"), event, before, after)
+    assert not woken(templated("q"), event, before, after, made)

@@ -1,0 +1,42 @@
+"""Resource claims over time: devices are kept as long as a pod is left that uses them."""
+
+from __future__ import annotations
+
+from kschedweb.engine.config import load
+from kschedweb.engine.simulation import NodeJoins, PodArrives, Result, Settings, Simulation
+from tests.engine.builders import CONFIGURATION, node, pod
+
+ALLOCATED = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaim",
+    "metadata": {"name": "c", "namespace": "default"},
+    "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}},
+    "status": {"allocation": {"devices": {"results": []}}},
+}
+CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}}
+
+
+def arrives(time: float, name: str, duration: float) -> PodArrives:
+    claims = [{"name": "d", "resourceClaimName": "c"}]
+    return PodArrives(time, pod(name, resourceClaims=claims), duration=duration)
+
+
+def simulate(*events: PodArrives | NodeJoins) -> Result:
+    configuration = load(CONFIGURATION).configuration
+    assert configuration is not None
+    return Simulation([node("a"), ALLOCATED, CLASS], configuration, list(events), Settings()).run(400.0)
+
+
+def test_a_claim_keeps_its_devices_while_pods_that_overlap_use_it() -> None:
+    result = simulate(arrives(0.0, "p", 20.0), arrives(10.0, "q", 20.0), arrives(25.0, "r", 20.0))
+    assert [bound.pod for bound in result.bound] == ["default/p", "default/q", "default/r"]
+
+
+def test_devices_that_nobody_is_left_to_use_would_have_to_be_chosen_again() -> None:
+    # The node that joins has the snapshot built anew: reservations outlive that.
+    joins = NodeJoins(5.0, node("b"))
+    result = simulate(arrives(0.0, "p", 20.0), joins, arrives(30.0, "q", 20.0))
+    assert [bound.pod for bound in result.bound] == ["default/p"]
+    assert [(waiting.pod, waiting.message) for waiting in result.pending] == [
+        ("default/q", "outside the simulation: devices still have to be chosen for resource claim default/c")
+    ]
