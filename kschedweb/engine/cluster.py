@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kschedweb.engine.devices import Devices
-from kschedweb.engine.objects.access import Json, ObjectError, mapping, string_map, text
+from kschedweb.engine.objects.access import Json, ObjectError, mapping, text
+from kschedweb.engine.objects.workloads import check
 from kschedweb.engine.storage import Storage
 
 
@@ -23,8 +24,7 @@ class ClusterObjects:
         name = text(metadata, "name", "metadata.")
         if not kind or not name:
             raise ObjectError(f"{'kind' if not kind else 'metadata.name'}: is missing")
-        if kind == "Namespace":
-            string_map(metadata, "labels", "metadata.")
+        check(kind, raw)
         namespace = text(metadata, "namespace", "metadata.")
         self.storage.add(kind, raw)
         self.devices.add(kind, raw)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.objects.access import mapping, string_map
-from kschedweb.engine.objects.labels import Requirement, Selector, SelectorError, label_selector
+from kschedweb.engine.objects.labels import Requirement, Selector, SelectorError
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.workloads import selected_labels, selector_of
 
 SELECTING = {("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet")}
 
@@ -14,7 +14,7 @@ def default_selector(objects: ClusterObjects, pod: Pod) -> Selector:
     """What selects the pods that serve the same purpose as ``pod``; empty where nothing is known."""
     equal: dict[str, str] = {}
     for service in objects.within("Service", pod.namespace):
-        selector = mapping(service, "spec").get("selector")
+        selector = selected_labels(service)
         if selector is not None and all(pod.labels.get(key) == value for key, value in selector.items()):
             equal.update(selector)
     more: tuple[Requirement, ...] = ()
@@ -22,10 +22,10 @@ def default_selector(objects: ClusterObjects, pod: Pod) -> Selector:
         version, kind, name = pod.controller
         owner = objects.get(kind, pod.namespace, name)
         if owner is not None and (version, kind) == ("v1", "ReplicationController"):
-            equal.update(string_map(mapping(owner, "spec"), "selector"))
+            equal.update(selected_labels(owner) or {})
         elif owner is not None and (version, kind) in SELECTING:
             try:
-                parsed = label_selector(mapping(owner, "spec").get("selector"))
+                parsed = selector_of(owner)
                 more = () if parsed.nothing else parsed.requirements
             except SelectorError:
                 more = ()

@@ -55,6 +55,11 @@ def objects(raw: Json, key: str, path: str = "") -> list[Json]:
     return value
 
 
+def each(raw: Json, key: str, path: str = "") -> list[tuple[Json, str]]:
+    """``raw[key]`` as a list of objects, each with the path of its fields."""
+    return [(item, f"{path}{key}[{position}].") for position, item in enumerate(objects(raw, key, path))]
+
+
 def text(raw: Json, key: str, path: str = "") -> str:
     """``raw[key]`` as a string; missing and null are the empty one."""
     value = _value(raw, key, path)
@@ -74,16 +79,19 @@ def texts(raw: Json, key: str, path: str = "") -> tuple[str, ...]:
     return tuple(value)
 
 
-def integer(raw: Json, key: str, default: int = 0, path: str = "") -> int:
-    """``raw[key]`` as a whole number."""
+def integer(raw: Json, key: str, default: int = 0, path: str = "", *, bits: int = 32) -> int:
+    """``raw[key]`` as a whole number of so many ``bits``."""
     value = _value(raw, key, path)
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int):
-        if isinstance(value, float) and value.is_integer():
-            return int(value)
-        raise ObjectError(f"{path}{key}: must be a whole number, is a {_kind(value)}")
-    return value
+        if not isinstance(value, float) or not value.is_integer():
+            raise ObjectError(f"{path}{key}: must be a whole number, is a {_kind(value)}")
+        value = int(value)
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise ObjectError(f"{path}{key}: must be a whole number of {bits} bits")
+    number: int = value
+    return number
 
 
 def boolean(raw: Json, key: str, path: str = "") -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from kschedweb.engine.objects.access import Json, integer, mapping, objects, text, texts
+from kschedweb.engine.objects.access import Json, each, integer, mapping, text, texts
 from kschedweb.engine.objects.labels import Labels, Selector, SelectorError, label_selector
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, PreferredTerm, term, terms
 
@@ -24,11 +24,13 @@ class NodeAffinity:
     def read(cls, raw: Json, path: str = "") -> NodeAffinity:
         required, preferred = None, None
         if raw.get(REQUIRED) is not None:
-            required = terms(mapping(raw, REQUIRED, path), "nodeSelectorTerms", path)
+            required = terms(mapping(raw, REQUIRED, path), "nodeSelectorTerms", f"{path}{REQUIRED}.")
         if raw.get(PREFERRED) is not None:
             preferred = tuple(
-                PreferredTerm(integer(item, "weight", path=path), term(mapping(item, "preference", path), path))
-                for item in objects(raw, PREFERRED, path)
+                PreferredTerm(
+                    integer(item, "weight", path=at), term(mapping(item, "preference", at), f"{at}preference.")
+                )
+                for item, at in each(raw, PREFERRED, path)
             )
         return cls(required, preferred)
 
@@ -81,25 +83,29 @@ def read_pod_affinity(raw: Json, namespace: str) -> PodAffinity:
     path = "spec.affinity."
     parts: list[tuple[PodTerm, ...]] = []
     error = ""
-    for block in (mapping(raw, "podAffinity", path), mapping(raw, "podAntiAffinity", path)):
+    for name in ("podAffinity", "podAntiAffinity"):
+        block = mapping(raw, name, path)
         for key in (REQUIRED, PREFERRED):
+            listed = each(block, key, f"{path}{name}.")
             try:
-                parts.append(tuple(_term(item, key == PREFERRED, namespace) for item in objects(block, key, path)))
+                parts.append(tuple(_term(item, at, key == PREFERRED, namespace) for item, at in listed))
             except SelectorError as problem:
                 parts.append(())
                 error = error or str(problem)
     return PodAffinity(parts[0], parts[2], parts[1], parts[3], True, error)
 
 
-def _term(raw: Json, preferred: bool, namespace: str) -> PodTerm:
-    body = mapping(raw, "podAffinityTerm") if preferred else raw
-    namespaces = frozenset(texts(body, "namespaces"))
+def _term(raw: Json, path: str, preferred: bool, namespace: str) -> PodTerm:
+    weight = integer(raw, "weight", path=path) if preferred else 0
+    body = mapping(raw, "podAffinityTerm", path) if preferred else raw
+    path += "podAffinityTerm." if preferred else ""
+    namespaces = frozenset(texts(body, "namespaces", path))
     if not namespaces and body.get("namespaceSelector") is None:
         namespaces = frozenset({namespace})
     return PodTerm(
-        selector=label_selector(body.get("labelSelector"), "labelSelector."),
-        topology_key=text(body, "topologyKey"),
+        selector=label_selector(body.get("labelSelector"), f"{path}labelSelector."),
+        topology_key=text(body, "topologyKey", path),
         namespaces=namespaces,
-        namespace_selector=label_selector(body.get("namespaceSelector"), "namespaceSelector."),
-        weight=integer(raw, "weight") if preferred else 0,
+        namespace_selector=label_selector(body.get("namespaceSelector"), f"{path}namespaceSelector."),
+        weight=weight,
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kschedweb.engine.objects.access import Json, objects, string_map, text, texts
+from kschedweb.engine.objects.access import Json, each, string_map, text, texts
 
 Labels = Mapping[str, str]
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
@@ -137,9 +137,9 @@ def label_selector(raw: Json | None, path: str = "") -> Selector:
     requirements = [
         requirement(key, "In", (value,)) for key, value in sorted(string_map(raw, "matchLabels", path).items())
     ]
-    for expression in objects(raw, "matchExpressions", path):
-        operator = text(expression, "operator")
+    for expression, at in each(raw, "matchExpressions", path):
+        operator = text(expression, "operator", at)
         if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
             raise SelectorError(f'"{operator}" is not a valid label selector operator')
-        requirements.append(requirement(text(expression, "key"), operator, texts(expression, "values")))
+        requirements.append(requirement(text(expression, "key", at), operator, texts(expression, "values", at)))
     return Selector(tuple(requirements))

@@ -60,15 +60,15 @@ class InTreeVolume:
     affinity: tuple[NodeSelectorTerm, ...] | None = None
 
     @classmethod
-    def of_pod_volume(cls, volume: Json) -> InTreeVolume | None:
-        """The in-tree source of a volume in a pod, as the API server completes it."""
-        found = _source(volume, "spec.volumes.")
+    def of_pod_volume(cls, volume: Json, path: str) -> InTreeVolume | None:
+        """The in-tree source of a volume in a pod, whose fields are under ``path``, as the API server completes it."""
+        found = _source(volume, path)
         if found is None:
             return None
         field, source = found
         if field == "azureDisk" and source.get("kind") is None:
             source = {**source, "kind": "Shared"}
-        return cls._read(field, source, None)
+        return cls._read(field, source, path, None)
 
     @classmethod
     def of_persistent_volume(cls, spec: Json, labels: Mapping[str, str]) -> InTreeVolume | None:
@@ -76,19 +76,23 @@ class InTreeVolume:
         found = _source(spec, "spec.")
         if found is None:
             return None
-        return cls._read(*found, labels, _moved_affinity(spec, labels, MIGRATIONS[found[0]].topology))
+        return cls._read(*found, "spec.", labels, _moved_affinity(spec, labels, MIGRATIONS[found[0]].topology))
 
     @classmethod
     def _read(
         cls,
         field: str,
         source: Json,
+        path: str,
         labels: Mapping[str, str] | None,
         affinity: tuple[NodeSelectorTerm, ...] | None = None,
     ) -> InTreeVolume:
-        migration = MIGRATIONS[field]
+        migration, at = MIGRATIONS[field], f"{path}{field}."
+        identity = text(source, migration.identity, at)
+        if field == "azureDisk":
+            text(source, "kind", at)
         try:
-            return cls(migration, _handle(field, text(source, migration.identity), source, labels), "", affinity)
+            return cls(migration, _handle(field, identity, source, labels), "", affinity)
         except MigrationError as error:
             return cls(migration, "", str(error), affinity)
 
@@ -114,7 +118,12 @@ def _handle(field: str, identity: str, source: Json, labels: Mapping[str, str] |
 def _ebs_handle(identity: str) -> str:
     if not identity.startswith("aws://"):
         return identity
-    handle = unquote(urlsplit(identity).path).strip("/")
+    try:
+        handle = unquote(urlsplit(identity).path).strip("/")
+    except ValueError as error:
+        raise MigrationError(
+            f"failed to translate Kubernetes ID to EBS Volume ID Invalid disk name ({identity}): {error}"
+        ) from None
     if not _EBS_ID.fullmatch(handle):
         raise MigrationError(
             f"failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume ({identity})"
@@ -161,7 +170,8 @@ def _moved_affinity(spec: Json, labels: Mapping[str, str], topology: str) -> tup
             restricted = True
         if region == BETA_REGION and _values(raw, region):
             raw = _renamed(raw, region, REGION)
-    return tuple(term(item) for item in raw) if restricted else None
+    path = "spec.nodeAffinity.required.nodeSelectorTerms"
+    return tuple(term(item, f"{path}[{number}].") for number, item in enumerate(raw)) if restricted else None
 
 
 def _topology_labels(raw: list[Json], labels: Mapping[str, str]) -> tuple[str, str]:

@@ -8,9 +8,9 @@ from kschedweb.engine.objects.access import (
     Json,
     ObjectError,
     boolean,
+    each,
     integer,
     mapping,
-    objects,
     string_map,
     text,
     texts,
@@ -58,8 +58,8 @@ class Node:
             unschedulable=boolean(spec, "unschedulable", "spec."),
             allocatable=units(read_list(status, "allocatable", "status.")),
             images=tuple(
-                (texts(image, "names", "status.images."), integer(image, "sizeBytes", path="status.images."))
-                for image in objects(status, "images", "status.")
+                (texts(image, "names", at), integer(image, "sizeBytes", path=at, bits=64))
+                for image, at in each(status, "images", "status.")
             ),
             declared_features=_ascending(texts(status, "declaredFeatures", "status.")),
             raw=raw,

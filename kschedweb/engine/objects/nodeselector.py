@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedweb.engine.objects.access import Json, objects, text, texts
+from kschedweb.engine.objects.access import Json, each, text, texts
 from kschedweb.engine.objects.labels import Labels, Requirement, SelectorError, requirement
 
 FIELD_NAME = "metadata.name"
@@ -50,14 +50,14 @@ class PreferredTerm:
 def term(raw: Json, path: str = "") -> NodeSelectorTerm:
     """A corev1.NodeSelectorTerm; a part that cannot be parsed makes the whole term invalid."""
     valid, labels, fields = True, [], []
-    for expression in objects(raw, "matchExpressions", path):
-        key, operator, values = text(expression, "key"), text(expression, "operator"), texts(expression, "values")
+    for expression, at in each(raw, "matchExpressions", path):
+        key, operator, values = _condition(expression, at)
         try:
             labels.append(requirement(key, operator, values))
         except SelectorError:
             valid = False
-    for field in objects(raw, "matchFields", path):
-        key, operator, values = text(field, "key"), text(field, "operator"), texts(field, "values")
+    for field, at in each(raw, "matchFields", path):
+        key, operator, values = _condition(field, at)
         if operator not in ("In", "NotIn") or len(values) != 1:
             valid = False
         fields.append(Requirement(key, operator, values))
@@ -65,4 +65,8 @@ def term(raw: Json, path: str = "") -> NodeSelectorTerm:
 
 
 def terms(raw: Json, key: str, path: str = "") -> tuple[NodeSelectorTerm, ...]:
-    return tuple(term(item, path) for item in objects(raw, key, path))
+    return tuple(term(item, at) for item, at in each(raw, key, path))
+
+
+def _condition(raw: Json, path: str) -> tuple[str, str, tuple[str, ...]]:
+    return text(raw, "key", path), text(raw, "operator", path), texts(raw, "values", path)

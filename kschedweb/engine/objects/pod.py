@@ -15,10 +15,9 @@ from kschedweb.engine.objects.access import (
     Json,
     ObjectError,
     boolean,
+    each,
     integer,
     mapping,
-    objects,
-    sequence,
     string_map,
     text,
 )
@@ -42,6 +41,7 @@ SHARED_FIELDS = (
 )
 CONTAINER_FIELDS = ("name", "image", "resources", "ports", "restartPolicy", "restartPolicyRules")
 Port = tuple[str, str, int]  # host ip, protocol, port
+Placed = list[tuple[Json, str]]  # parts of the pod, each with the path of its fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,8 +196,7 @@ def _content(namespace: str, spec: Json, status: Json) -> tuple[Any, ...]:
 
 def _read_shared(namespace: str, spec: Json, status: Json) -> dict[str, Any]:
     affinity = mapping(spec, "affinity", "spec.")
-    containers = objects(spec, "containers", "spec.")
-    inits = objects(spec, "initContainers", "spec.")
+    containers, inits = each(spec, "containers", "spec."), each(spec, "initContainers", "spec.")
     return {
         "template": next(_NUMBERS),
         "scheduler_name": text(spec, "schedulerName", "spec.") or DEFAULT_SCHEDULER,
@@ -209,40 +208,39 @@ def _read_shared(namespace: str, spec: Json, status: Json) -> dict[str, Any]:
         "pod_affinity": read_pod_affinity(affinity, namespace),
         "tolerations": read_tolerations(spec, "tolerations", "spec."),
         "spread_constraints": tuple(
-            read_constraint(item) for item in objects(spec, "topologySpreadConstraints", "spec.")
+            read_constraint(item, at) for item, at in each(spec, "topologySpreadConstraints", "spec.")
         ),
         "host_ports": _host_ports(containers, inits, boolean(spec, "hostNetwork", "spec.")),
         "images": _images(spec, containers, inits),
         "container_count": len(containers) + len(inits),
-        "gates": tuple(
-            text(gate, "name", "spec.schedulingGates.") for gate in objects(spec, "schedulingGates", "spec.")
-        ),
+        "gates": tuple(text(gate, "name", at) for gate, at in each(spec, "schedulingGates", "spec.")),
         "resources": read_resources(spec, status),
     }
 
 
-def _host_ports(containers: list[Json], inits: list[Json], host_network: bool) -> tuple[Port, ...]:
+def _host_ports(containers: Placed, inits: Placed, host_network: bool) -> tuple[Port, ...]:
     ports = []
-    for container in containers + [init for init in inits if init.get("restartPolicy") == "Always"]:
-        for port in objects(container, "ports", "spec.containers."):
-            number = integer(port, "hostPort", path="spec.containers.ports.")
+    for container, path in containers + [init for init in inits if init[0].get("restartPolicy") == "Always"]:
+        for port, at in each(container, "ports", path):
+            number = integer(port, "hostPort", path=at)
             if host_network and not number:
-                number = integer(port, "containerPort", path="spec.containers.ports.")
+                number = integer(port, "containerPort", path=at)
             if number > 0:
-                ports.append((text(port, "hostIP") or "0.0.0.0", text(port, "protocol") or "TCP", number))  # noqa: S104
+                address = text(port, "hostIP", at) or "0.0.0.0"  # noqa: S104
+                ports.append((address, text(port, "protocol", at) or "TCP", number))
     return tuple(ports)
 
 
-def _images(spec: Json, containers: list[Json], inits: list[Json]) -> tuple[str, ...]:
-    names = [text(container, "image", "spec.containers.") for container in inits + containers]
-    for volume in objects(spec, "volumes", "spec."):
+def _images(spec: Json, containers: Placed, inits: Placed) -> tuple[str, ...]:
+    names = [text(container, "image", at) for container, at in inits + containers]
+    for volume, at in each(spec, "volumes", "spec."):
         if volume.get("image") is not None:
-            names.append(text(mapping(volume, "image", "spec.volumes."), "reference", "spec.volumes.image."))
+            names.append(text(mapping(volume, "image", at), "reference", f"{at}image."))
     return tuple(names)
 
 
 def _controller(metadata: Json) -> tuple[str, str, str] | None:
-    for owner in sequence(metadata, "ownerReferences", "metadata."):
-        if isinstance(owner, dict) and owner.get("controller") is True:
-            return text(owner, "apiVersion"), text(owner, "kind"), text(owner, "name")
+    for owner, at in each(metadata, "ownerReferences", "metadata."):
+        if owner.get("controller") is True:
+            return text(owner, "apiVersion", at), text(owner, "kind", at), text(owner, "name", at)
     return None

@@ -41,13 +41,16 @@ def parse(quantity: str) -> int:
 
 
 def read(value: Any, path: str = "") -> int:
-    """Nano-units of a quantity in JSON, a string or a number."""
+    """Nano-units of a quantity in JSON, a string or a number; of what is read here, nothing can be negative."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ObjectError(f"{path}: must be a quantity, such as 500m, 2 or 1.5Gi")
     try:
-        return parse(value if isinstance(value, str) else repr(value))
+        amount = parse(value if isinstance(value, str) else repr(value))
     except ObjectError as error:
         raise ObjectError(f"{path}: {error}") from None
+    if amount < 0:
+        raise ObjectError(f"{path}: must not be negative, is {value}")
+    return amount
 
 
 def read_list(raw: Json, key: str, path: str = "") -> dict[str, int]:

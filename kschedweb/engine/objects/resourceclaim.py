@@ -8,11 +8,12 @@ from enum import Enum
 
 from kschedweb.engine.config.affinity import selector_problems
 from kschedweb.engine.config.fields import aggregate
-from kschedweb.engine.objects.access import Json, boolean, mapping, objects, string_map, text, texts
+from kschedweb.engine.objects.access import Json, boolean, each, mapping, objects, string_map, text, texts
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, terms
 
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
+Placed = list[tuple[Json, str]]  # parts of the claim, each with the path of its fields
 MAX_ALTERNATIVES = 8  # what an alternative is worth: the first eight, the last one
 
 
@@ -32,19 +33,18 @@ class PodClaim:
 
 def read_pod_claims(spec: Json, status: Json) -> tuple[PodClaim, ...]:
     """The pod's claims, in its order."""
-    listed = objects(spec, "resourceClaims", "spec.")
-    return tuple(_pod_claim(item, status) for item in listed) if listed else ()
+    listed = each(spec, "resourceClaims", "spec.")
+    return tuple(_pod_claim(item, at, status) for item, at in listed) if listed else ()
 
 
-def _pod_claim(raw: Json, status: Json) -> PodClaim:
-    name = text(raw, "name", "spec.resourceClaims.")
-    direct = _optional(raw, "resourceClaimName", "spec.resourceClaims.")
-    if direct is not None or _optional(raw, "resourceClaimTemplateName", "spec.resourceClaims.") is None:
+def _pod_claim(raw: Json, path: str, status: Json) -> PodClaim:
+    name = text(raw, "name", path)
+    direct = _optional(raw, "resourceClaimName", path)
+    if direct is not None or _optional(raw, "resourceClaimTemplateName", path) is None:
         return PodClaim(name, direct)
-    path = "status.resourceClaimStatuses."
-    for item in objects(status, "resourceClaimStatuses", "status."):
-        if text(item, "name", path) == name:
-            return PodClaim(name, _optional(item, "resourceClaimName", path), generated=True)
+    for item, at in each(status, "resourceClaimStatuses", "status."):
+        if text(item, "name", at) == name:
+            return PodClaim(name, _optional(item, "resourceClaimName", at), generated=True)
     return PodClaim(name, None, generated=True, created=False)
 
 
@@ -140,10 +140,8 @@ class ResourceClaim:
             terminating=metadata.get("deletionTimestamp") is not None,
             owners=_controllers(metadata),
             for_extended_resources=annotations.get(EXTENDED_RESOURCE_CLAIM) == "true",
-            requests=tuple(_request(item) for item in objects(devices, "requests", "spec.devices.")),
-            reserved_for=tuple(
-                text(item, "uid", "status.reservedFor.") for item in objects(status, "reservedFor", "status.")
-            ),
+            requests=tuple(_request(item, at) for item, at in each(devices, "requests", "spec.devices.")),
+            reserved_for=tuple(text(item, "uid", at) for item, at in each(status, "reservedFor", "status.")),
             allocation=None if status.get("allocation") is None else _allocation(status),
         )
 
@@ -178,39 +176,36 @@ def _seconds(time: str) -> float:
 
 
 def _controllers(metadata: Json) -> tuple[tuple[str, str], ...]:
-    path = "metadata.ownerReferences."
     return tuple(
-        (text(owner, "name", path), text(owner, "uid", path))
-        for owner in objects(metadata, "ownerReferences", "metadata.")
-        if boolean(owner, "controller", path)
+        (text(owner, "name", at), text(owner, "uid", at))
+        for owner, at in each(metadata, "ownerReferences", "metadata.")
+        if boolean(owner, "controller", at)
     )
 
 
-def _request(raw: Json) -> DeviceRequest:
-    path = "spec.devices.requests."
+def _request(raw: Json, path: str) -> DeviceRequest:
     name = text(raw, "name", path)
     if raw.get("exactly") is not None:
         exactly = mapping(raw, "exactly", path)
         return DeviceRequest(name, ((name, text(exactly, "deviceClassName", f"{path}exactly.")),), exact=True)
-    alternatives = objects(raw, "firstAvailable", path)
-    return DeviceRequest(name, tuple(_alternative(name, item) for item in alternatives), exact=False)
+    alternatives = each(raw, "firstAvailable", path)
+    return DeviceRequest(name, tuple(_alternative(name, item, at) for item, at in alternatives), exact=False)
 
 
-def _alternative(name: str, raw: Json) -> tuple[str, str]:
-    path = "spec.devices.requests.firstAvailable."
+def _alternative(name: str, raw: Json, path: str) -> tuple[str, str]:
     return f"{name}/{text(raw, 'name', path)}", text(raw, "deviceClassName", path)
 
 
 def _allocation(status: Json) -> Allocation:
     path = "status.allocation."
     raw = mapping(status, "allocation", "status.")
-    results = objects(mapping(raw, "devices", path), "results", f"{path}devices.")
+    results = each(mapping(raw, "devices", path), "results", f"{path}devices.")
     selector = None if raw.get("nodeSelector") is None else mapping(raw, "nodeSelector", path)
     return Allocation(
         terms=None if selector is None else terms(selector, "nodeSelectorTerms", f"{path}nodeSelector."),
         problem="" if selector is None else _problem(selector),
-        requests=tuple(text(item, "request", f"{path}devices.results.") for item in results),
-        binding=_binding(results, objects(status, "devices", "status.")),
+        requests=tuple(text(item, "request", at) for item, at in results),
+        binding=_binding(results, each(status, "devices", "status.")),
         dated=raw.get("allocationTimestamp") is not None,
     )
 
@@ -230,10 +225,9 @@ def _requirement(raw: Json) -> Json:
     return {"key": text(raw, "key"), "operator": text(raw, "operator"), "values": values}
 
 
-def _binding(results: list[Json], reported: list[Json]) -> Binding:
+def _binding(results: Placed, reported: Placed) -> Binding:
     """Every condition that a device asks for must be met, and none of those that mean failure."""
-    for result in results:
-        path = "status.allocation.devices.results."
+    for result, path in results:
         wanted = texts(result, "bindingConditions", path)
         if not wanted:
             continue
@@ -247,11 +241,11 @@ def _binding(results: list[Json], reported: list[Json]) -> Binding:
     return Binding.READY
 
 
-def _conditions(result: Json, reported: list[Json]) -> dict[str, str] | None:
+def _conditions(result: Json, reported: Placed) -> dict[str, str] | None:
     """Condition type -> status of the device in ``result``, ``None`` where its driver has not reported any."""
-    for device in reported:
+    for device, path in reported:
         if all(device.get(key) == result.get(key) for key in ("driver", "pool", "device")):
-            conditions = objects(device, "conditions", "status.devices.")
+            conditions = each(device, "conditions", path)
             # The first condition of a type counts.
-            return {text(item, "type"): text(item, "status") for item in reversed(conditions)}
+            return {text(item, "type", at): text(item, "status", at) for item, at in reversed(conditions)}
     return None

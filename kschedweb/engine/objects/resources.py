@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from kschedweb.engine.objects.access import Json, mapping, objects, text
+from kschedweb.engine.objects.access import Json, each, mapping, objects, text
 from kschedweb.engine.objects.labels import is_qualified_name
 from kschedweb.engine.objects.quantity import NANO, read_list, whole
 
@@ -143,14 +143,12 @@ def _raise(total: Amounts, other: Amounts) -> None:
 def read_resources(spec: Json, status: Json) -> PodResources:
     """The resources in a pod's spec and status, defaulted as the API server does (requests from limits)."""
     reported = {
-        text(item, "name"): item
+        text(item, "name", at): (item, at)
         for key in ("containerStatuses", "initContainerStatuses")
-        for item in objects(status, key, "status.")
+        for item, at in each(status, key, "status.")
     }
-    containers = tuple(_container(item, reported, "spec.containers") for item in objects(spec, "containers", "spec."))
-    inits = tuple(
-        _container(item, reported, "spec.initContainers") for item in objects(spec, "initContainers", "spec.")
-    )
+    containers = tuple(_container(item, reported, at) for item, at in each(spec, "containers", "spec."))
+    inits = tuple(_container(item, reported, at) for item, at in each(spec, "initContainers", "spec."))
     resources = PodResources(containers, inits, read_list(spec, "overhead", "spec."))
     pod_requests, pod_running = _pod_level(spec, status, resources)
     resize = next((c for c in objects(status, "conditions", "status.") if c.get("type") == "PodResizePending"), {})
@@ -159,15 +157,20 @@ def read_resources(spec: Json, status: Json) -> PodResources:
     )
 
 
-def _container(raw: Json, reported: dict[str, Json], path: str) -> Container:
-    asked = mapping(raw, "resources", f"{path}.")
-    limits = read_list(asked, "limits", f"{path}.resources.")
-    requests = read_list(asked, "requests", f"{path}.resources.")
-    status = reported.get(text(raw, "name"), {})
-    running = None
-    if status.get("resources") is not None:
-        running = (read_list(mapping(status, "resources"), "requests"), read_list(status, "allocatedResources"))
-    return Container(text(raw, "name"), {**limits, **requests}, raw.get("restartPolicy") == "Always", running)
+def _container(raw: Json, reported: dict[str, tuple[Json, str]], path: str) -> Container:
+    asked, name = mapping(raw, "resources", path), text(raw, "name", path)
+    limits = read_list(asked, "limits", f"{path}resources.")
+    requests = read_list(asked, "requests", f"{path}resources.")
+    running = _running(*reported.get(name, ({}, "")))
+    return Container(name, {**limits, **requests}, raw.get("restartPolicy") == "Always", running)
+
+
+def _running(status: Json, path: str) -> tuple[Amounts, Amounts] | None:
+    """(actuated, allocated) amounts in the status of a container, or of the pod."""
+    if status.get("resources") is None:
+        return None
+    actuated = read_list(mapping(status, "resources", path), "requests", f"{path}resources.")
+    return actuated, read_list(status, "allocatedResources", path)
 
 
 def _pod_level(
@@ -186,10 +189,7 @@ def _pod_level(
         asked_of_containers = {name: amount for name, amount in together.items() if name in (CPU, MEMORY)}
         allowed = {name: amount for name, amount in limits.items() if pod_level(name)}
         requests = allowed | asked_of_containers | requests
-    running = None
-    if status.get("resources") is not None:
-        running = (read_list(mapping(status, "resources"), "requests"), read_list(status, "allocatedResources"))
-    return requests, running
+    return requests, _running(status, "status.")
 
 
 def _container_limits(spec: Json) -> Amounts:
@@ -198,11 +198,11 @@ def _container_limits(spec: Json) -> Amounts:
     def limited(key: str) -> tuple[Container, ...]:
         return tuple(
             Container(
-                text(item, "name"),
-                read_list(mapping(item, "resources", f"spec.{key}."), "limits", f"spec.{key}.resources."),
+                text(item, "name", at),
+                read_list(mapping(item, "resources", at), "limits", f"{at}resources."),
                 item.get("restartPolicy") == "Always",
             )
-            for item in objects(spec, key, "spec.")
+            for item, at in each(spec, key, "spec.")
         )
 
     return PodResources(limited("containers"), limited("initContainers"), {}).total()

@@ -37,8 +37,8 @@ class SpreadConstraint:
         return self.selector.narrowed(tuple(Requirement(key, "In", (labels[key],)) for key in keys))
 
 
-def read_constraint(raw: Json) -> SpreadConstraint:
-    path = "spec.topologySpreadConstraints."
+def read_constraint(raw: Json, path: str) -> SpreadConstraint:
+    """A constraint of a pod whose fields are under ``path``."""
     selector, error = NOTHING, ""
     try:
         selector = label_selector(raw.get("labelSelector"), f"{path}labelSelector.")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedweb.engine.objects.access import Json, boolean, integer, mapping, objects, string_map, text, texts
+from kschedweb.engine.objects.access import Json, boolean, each, integer, mapping, string_map, text, texts
 from kschedweb.engine.objects.labels import NOTHING, Labels, Selector, SelectorError, label_selector, requirement
 from kschedweb.engine.objects.migration import InTreeVolume
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, terms
@@ -140,12 +140,12 @@ class StorageClass:
 
     @classmethod
     def read(cls, raw: Json) -> StorageClass:
-        allowed = objects(raw, "allowedTopologies")
+        allowed = each(raw, "allowedTopologies")
         return cls(
             name=text(mapping(raw, "metadata"), "name", "metadata."),
             provisioner=text(raw, "provisioner"),
             binding_mode=None if raw.get("volumeBindingMode") is None else text(raw, "volumeBindingMode"),
-            topologies=tuple(_topology(item) for item in allowed) if allowed else None,
+            topologies=tuple(_topology(item, at) for item, at in allowed) if allowed else None,
         )
 
 
@@ -161,11 +161,10 @@ class CSINode:
     def read(cls, raw: Json) -> CSINode:
         metadata = mapping(raw, "metadata")
         limits = {}
-        for driver in objects(mapping(raw, "spec"), "drivers", "spec."):
-            allocatable = mapping(driver, "allocatable", "spec.drivers.")
+        for driver, at in each(mapping(raw, "spec"), "drivers", "spec."):
+            name, allocatable = text(driver, "name", at), mapping(driver, "allocatable", at)
             if allocatable.get("count") is not None:
-                count = integer(allocatable, "count", path="spec.drivers.allocatable.")
-                limits[text(driver, "name", "spec.drivers.")] = count
+                limits[name] = integer(allocatable, "count", path=f"{at}allocatable.")
         migrated = string_map(metadata, "annotations", "metadata.").get(MIGRATED_PLUGINS, "")
         return cls(text(metadata, "name", "metadata."), limits, frozenset(migrated.split(",")))
 
@@ -193,7 +192,7 @@ class CSIStorageCapacity:
     def read(cls, raw: Json) -> CSIStorageCapacity:
         given = [key for key in ("maximumVolumeSize", "capacity") if raw.get(key) is not None]
         try:
-            nodes = label_selector(mapping(raw, "nodeTopology") if raw.get("nodeTopology") is not None else None)
+            nodes = label_selector(raw.get("nodeTopology"), "nodeTopology.")
         except SelectorError:
             nodes = NOTHING
         return cls(text(raw, "storageClassName"), read(raw[given[0]], given[0]) if given else None, nodes)
@@ -226,11 +225,11 @@ def read_affinity(spec: Json) -> tuple[NodeSelectorTerm, ...] | None:
     return terms(required, "nodeSelectorTerms", "spec.nodeAffinity.required.")
 
 
-def _topology(raw: Json) -> NodeSelectorTerm:
+def _topology(raw: Json, path: str) -> NodeSelectorTerm:
     try:
         labels = tuple(
-            requirement(text(item, "key"), "In", texts(item, "values"))
-            for item in objects(raw, "matchLabelExpressions", "allowedTopologies.")
+            requirement(text(item, "key", at), "In", texts(item, "values", at))
+            for item, at in each(raw, "matchLabelExpressions", path)
         )
     except SelectorError:
         return NodeSelectorTerm((), (), valid=False)
@@ -264,7 +263,7 @@ def _mode(spec: Json) -> str:
 
 
 def _controller_uid(metadata: Json) -> str | None:
-    for owner in objects(metadata, "ownerReferences", "metadata."):
+    for owner, at in each(metadata, "ownerReferences", "metadata."):
         if owner.get("controller") is True:
-            return text(owner, "uid", "metadata.ownerReferences.")
+            return text(owner, "uid", at)
     return None

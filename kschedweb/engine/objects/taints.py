@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedweb.engine.objects.access import Json, integer, objects, text
+from kschedweb.engine.objects.access import Json, each, integer, text
 
 EXISTS = "Exists"
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
@@ -50,23 +50,23 @@ def tolerated(taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
 
 def read_taints(raw: Json, key: str, path: str = "") -> tuple[Taint, ...]:
     return tuple(
-        Taint(text(item, "key", path), text(item, "value", path), text(item, "effect", path))
-        for item in objects(raw, key, path)
+        Taint(text(item, "key", at), text(item, "value", at), text(item, "effect", at))
+        for item, at in each(raw, key, path)
     )
 
 
 def read_tolerations(raw: Json, key: str, path: str = "") -> tuple[Toleration, ...]:
     return tuple(
         Toleration(
-            text(item, "key", path),
-            text(item, "operator", path),
-            text(item, "value", path),
-            text(item, "effect", path),
-            _seconds(item, path),
+            key=text(item, "key", at),
+            operator=text(item, "operator", at),
+            value=text(item, "value", at),
+            effect=text(item, "effect", at),
+            seconds=_seconds(item, at),
         )
-        for item in objects(raw, key, path)
+        for item, at in each(raw, key, path)
     )
 
 
 def _seconds(raw: Json, path: str) -> int | None:
-    return None if raw.get("tolerationSeconds") is None else integer(raw, "tolerationSeconds", path=path)
+    return None if raw.get("tolerationSeconds") is None else integer(raw, "tolerationSeconds", path=path, bits=64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedweb.engine.objects.access import Json, boolean, mapping, objects, text, texts
+from kschedweb.engine.objects.access import Json, boolean, each, mapping, text, texts
 from kschedweb.engine.objects.migration import InTreeVolume
 
 DEFAULT_RBD_POOL = "rbd"
@@ -39,37 +39,37 @@ class PodVolume:
 def read_volumes(spec: Json, pod: str) -> tuple[PodVolume, ...]:
     """Claims, ephemeral volumes and disks in the spec of the pod named ``pod``; other volumes go anywhere."""
     volumes = []
-    for raw in objects(spec, "volumes", "spec."):
-        name = text(raw, "name", "spec.volumes.")
+    for raw, at in each(spec, "volumes", "spec."):
+        name = text(raw, "name", at)
         if raw.get("persistentVolumeClaim") is not None:
-            source = mapping(raw, "persistentVolumeClaim", "spec.volumes.")
-            claim = text(source, "claimName", "spec.volumes.persistentVolumeClaim.")
+            source = mapping(raw, "persistentVolumeClaim", at)
+            claim = text(source, "claimName", f"{at}persistentVolumeClaim.")
             volumes.append(PodVolume(name, claim))
         elif raw.get("ephemeral") is not None:
             volumes.append(PodVolume(name, f"{pod}-{name}", ephemeral=True))
         else:
-            disk, in_tree = _disk(raw), InTreeVolume.of_pod_volume(raw)
+            disk, in_tree = _disk(raw, at), InTreeVolume.of_pod_volume(raw, at)
             if disk is not None or in_tree is not None:
                 volumes.append(PodVolume(name, disk=disk, in_tree=in_tree))
     return tuple(volumes)
 
 
-def _disk(raw: Json) -> Disk | None:
+def _disk(raw: Json, path: str) -> Disk | None:
     if raw.get("gcePersistentDisk") is not None:
-        return _plain_disk(raw, "gcePersistentDisk", "pdName")
+        return _plain_disk(raw, "gcePersistentDisk", "pdName", path)
     if raw.get("awsElasticBlockStore") is not None:
         # Two pods never share an EBS volume, not even to read.
-        source = mapping(raw, "awsElasticBlockStore", "spec.volumes.")
-        return Disk(("awsElasticBlockStore", text(source, "volumeID")), None, read_only=False)
+        source = mapping(raw, "awsElasticBlockStore", path)
+        return Disk(("awsElasticBlockStore", text(source, "volumeID", f"{path}awsElasticBlockStore.")), None, False)
     if raw.get("iscsi") is not None:
-        return _plain_disk(raw, "iscsi", "iqn")
+        return _plain_disk(raw, "iscsi", "iqn", path)
     if raw.get("rbd") is not None:
-        source = mapping(raw, "rbd", "spec.volumes.")
-        identity = ("rbd", text(source, "pool") or DEFAULT_RBD_POOL, text(source, "image"))
-        return Disk(identity, frozenset(texts(source, "monitors")), boolean(source, "readOnly"))
+        source, at = mapping(raw, "rbd", path), f"{path}rbd."
+        identity = ("rbd", text(source, "pool", at) or DEFAULT_RBD_POOL, text(source, "image", at))
+        return Disk(identity, frozenset(texts(source, "monitors", at)), boolean(source, "readOnly", at))
     return None
 
 
-def _plain_disk(raw: Json, field: str, identity: str) -> Disk:
-    source = mapping(raw, field, "spec.volumes.")
-    return Disk((field, text(source, identity)), None, boolean(source, "readOnly"))
+def _plain_disk(raw: Json, field: str, identity: str, path: str) -> Disk:
+    source, at = mapping(raw, field, path), f"{path}{field}."
+    return Disk((field, text(source, identity, at)), None, boolean(source, "readOnly", at))
