@@ -219,8 +219,9 @@ EXTREMES: list[Any] = [
     None, True, False, 0, -1, 7, 2**31, 2**63 - 1, 2**63, -(2**63), 10**400, 1.5, -0.0, 1e308, float("nan"),
     float("inf"), "", " ", "x" * 5000, "🙂", "\u2028", "\ud800", "\x00", "0", "-1", "-100m", "1e99", "1e9999999",
     "9999999999999999", "99999999999999999999Ei", "1e-9", "-5Gi", "NaN", "½", "٣", "2026-13-45T99:99:99Z", "In",
-    "Exists", "Sometimes", "node-1", "default/bound", [], [[]], [None], [3], ["x"], ["x"] * 1000, {}, {"": ""}, {"a": None},
-    {"key": "a", "operator": "Gt", "values": ["x"]}, {"a": {"a": {}}}, {f"label-{n}": "x" for n in range(10_000)},
+    "Exists", "Sometimes", "node-1", "default/bound", [], [[]], [None], [3], ["x"], ["x"] * 1000, {}, {"": ""},
+    {"a": None}, {"key": "a", "operator": "Gt", "values": ["x"]}, {"a": {"a": {}}},
+    {f"label-{n}": "x" for n in range(10_000)},
 ]  # fmt: skip
 
 
