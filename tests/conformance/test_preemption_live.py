@@ -44,7 +44,10 @@ def difference(scenario: dict, expected: dict) -> str:
     engine = Scheduler(ready.snapshot, ready.configuration)
     for pod, theirs in zip(ready.pending, expected["placements"], strict=True):
         asked = engine.explain(pod, preemption=True).preemption if "victims" in theirs else None
-        ours = engine.schedule_one(pod, preempt=True).to_dict()
+        placement = engine.find(pod, preempt=True)
+        if placement.node:
+            engine.bind(pod, placement.node)
+        ours = placement.to_dict()
         if ours == theirs:
             continue
         return "" if asked is not None and equally_good(asked.candidates, ours, theirs) else pod.key
