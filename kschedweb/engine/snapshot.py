@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -127,6 +127,35 @@ class Snapshot:
         other.volume_use = self.volume_use.copy()
         other.resource_claims = self.resource_claims.copy()
         return other
+
+    def with_nodes(self, changed: Collection[Node]) -> Snapshot:
+        """The same cluster with ``changed`` in place of the nodes of the same names, which must be in the same zones.
+
+        The pods are handed over: this snapshot is not to be used any more.
+        """
+        other = object.__new__(Snapshot)
+        other.__dict__.update(self.__dict__)
+        other.nodes, other._memo = list(self.nodes), {}
+        other.allocatable, other.pod_limit = self.allocatable.copy(), self.pod_limit.copy()
+        other.unschedulable = self.unschedulable.copy()
+        for node in changed:
+            position = self.index[node.name]
+            if self.nodes[position].zone != node.zone:
+                raise ValueError(f"Node {node.name}: is in another zone now, which changes the order of the nodes")
+            other.nodes[position] = node
+            other._fill_node(position, node)
+        if any(node.images != self.nodes[self.index[node.name]].images for node in changed):
+            other.images = _image_states(other.nodes, self.index)
+        return other
+
+    def _fill_node(self, position: int, node: Node) -> None:
+        rows = {name: self._row(name) for name in node.allocatable}
+        self.allocatable[:, position] = 0
+        for name, row in rows.items():
+            if row is not None:
+                self.allocatable[row, position] = node.allocatable[name]
+        self.pod_limit[position] = node.allocatable.get("pods", 0)
+        self.unschedulable[position] = node.unschedulable
 
     def without(self, key: str) -> tuple[Snapshot, Pod]:
         """A copy from which a bound pod is gone, and the pod as if it were not bound; KeyError where it is not."""

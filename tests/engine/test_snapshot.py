@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine import Pod, Snapshot
+from kschedweb.engine import Node, Pod, Snapshot
+from kschedweb.engine.objects.node import ZONE
 from tests.engine.builders import node, pod
 
 
@@ -67,3 +68,27 @@ def test_label_columns_know_missing_labels() -> None:
         (snapshot.nodes[row].labels).get("topology.kubernetes.io/zone") for row in range(3)
     ]
     assert np.array_equal(column.mask(lambda value: value is None), ~column.present)
+
+
+def test_nodes_in_place_of_others_keep_the_pods() -> None:
+    before = Snapshot.from_objects([node("a"), node("b"), pod("p", on="a", requests={"cpu": "1"})])
+    more = {"cpu": "8", "example.com/gpu": "2"}
+    after = before.with_nodes([Node.read(node("a", labels={"x": "y"}, allocatable=more, unschedulable=True))])
+    fresh = Snapshot.from_objects(
+        [
+            node("a", labels={"x": "y"}, allocatable=more, unschedulable=True),
+            node("b"),
+            pod("p", on="a", requests={"cpu": "1"}),
+        ]
+    )
+    for name in ("cpu", "memory", "example.com/gpu"):
+        assert after.amounts(after.allocatable, name).tolist() == fresh.amounts(fresh.allocatable, name).tolist()
+        assert after.amounts(after.requested, name).tolist() == fresh.amounts(fresh.requested, name).tolist()
+    assert after.unschedulable.tolist() == [True, False]
+    assert after.label("x").values == fresh.label("x").values == ["y"]
+    assert after.pod("default/p").node_name == "a"
+
+
+def test_a_node_that_changes_zone_cannot_take_its_own_place() -> None:
+    with pytest.raises(ValueError, match="Node a: is in another zone now"):
+        Snapshot.from_objects([node("a")]).with_nodes([Node.read(node("a", labels={ZONE: "z"}))])

@@ -25,6 +25,7 @@ class World:
         self._zones: dict[str, dict[str, Node]] = {}
         self._pods: dict[str, dict[str, Pod]] = {}  # node -> key -> pod
         self._current: Snapshot | None = None
+        self._changed: dict[str, Node] = {}  # nodes of which the snapshot does not know yet
         for node in snapshot.nodes:
             self.set_node(node)
         for slot in snapshot.pods.slots.values():
@@ -34,6 +35,9 @@ class World:
 
     @property
     def snapshot(self) -> Snapshot:
+        if self._current is not None and self._changed:
+            self._current = self._current.with_nodes(self._changed.values())
+        self._changed = {}
         if self._current is None:
             # Zone by zone, as the scheduler's node tree has them: a zone keeps its place while it has nodes.
             made = Snapshot((node for zone in self._zones.values() for node in zone.values()), self.cluster)
@@ -50,10 +54,11 @@ class World:
         known = self.nodes.get(node.name)
         if known is not None and known.zone != node.zone:
             self._leave_zone(known)
-        self.nodes[node.name] = node
+        if known is None or known.zone != node.zone:
+            self._current = None
+        self.nodes[node.name] = self._changed[node.name] = node
         self._zones.setdefault(node.zone, {})[node.name] = node
         self._pods.setdefault(node.name, {})
-        self._current = None
 
     def remove_node(self, name: str) -> list[Pod]:
         """The node is gone; returns the pods that were on it."""
