@@ -35,6 +35,20 @@ class ScoreSerializer(serializers.Serializer[Any]):
     normalized = serializers.DictField(child=serializers.IntegerField())
 
 
+class CandidateSerializer(serializers.Serializer[Any]):
+    """The pods that would be evicted from a node, the most important first."""
+
+    pods = serializers.ListField(child=serializers.CharField(), allow_null=True)
+    pdbViolations = serializers.IntegerField(help_text="How many of them a disruption budget would keep.")
+
+
+class PreemptionSerializer(serializers.Serializer[Any]):
+    """Where evictions would make room: as many nodes as kube-scheduler looks for, and the one that it takes."""
+
+    candidates = serializers.DictField(child=CandidateSerializer())
+    node = serializers.CharField()
+
+
 class DecisionSerializer(serializers.Serializer[Any]):
     """Every filter's verdict and every score on every node, for one pod."""
 
@@ -55,7 +69,9 @@ class DecisionSerializer(serializers.Serializer[Any]):
     total = serializers.DictField(child=serializers.IntegerField(), required=False)
     best = serializers.ListField(child=serializers.CharField(), required=False)
     chosen = serializers.CharField(required=False)
-    message = serializers.CharField(required=False)
+    message = serializers.CharField(required=False, help_text="Without PostFilter's part.")
+    postFilter = serializers.CharField(required=False, help_text="PostFilter's part of the message.")
+    preemption = PreemptionSerializer(required=False)
 
 
 class DecisionView(APIView):
@@ -81,7 +97,10 @@ class DecisionView(APIView):
         snapshot = selectors.snapshot_asked(name, query.get("snapshot", ""))
         revision = selectors.revision_asked(query.get("policy") or "default", query.get("revision", ""))
         case = services.case(snapshot, f"{namespace}/{pod}", revision)
-        answer = case.explanation.to_dict()
+        explanation = services.with_room(snapshot, case.pod.key, revision)
+        answer = explanation.to_dict()
+        if explanation.post_filter:
+            answer["postFilter"] = explanation.post_filter
         if not case.explanation.pre_enqueue.ok:
             answer["preEnqueue"] = case.explanation.pre_enqueue.to_dict()
         return Response(

@@ -84,6 +84,7 @@ _engine_lock = RLock()
 _snapshots: Shelf[EngineSnapshot] = Shelf(4)
 _schedulers: Shelf[Scheduler] = Shelf(32)
 _cases: Shelf[Case] = Shelf(64)
+_rooms: Shelf[Explanation] = Shelf(64)
 _outcomes: Shelf[Outcome] = Shelf(20_000)
 
 
@@ -108,6 +109,19 @@ def case(snapshot: Snapshot, pod_key: str, revision: Revision) -> Case:
 
     with _engine_lock:
         return _cases.get((snapshot.pk, revision.pk, pod_key), make)
+
+
+def with_room(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:
+    """As ``explain``, with what PostFilter finds for a pod that fits nowhere: which pods could be evicted for it."""
+
+    def make() -> Explanation:
+        return known.scheduler.explain(known.pod, preemption=True, thorough=False)
+
+    with _engine_lock:
+        known = case(snapshot, pod_key, revision)
+        if known.explanation.feasible.size or not known.explanation.pre_enqueue.ok:
+            return known.explanation
+        return _rooms.get((snapshot.pk, revision.pk, pod_key), make)
 
 
 def explain_with(snapshot: Snapshot, pod_key: str, config: Configuration) -> Explanation:
@@ -144,7 +158,7 @@ def outcomes(
 
 def forget() -> None:
     """Drop everything kept; for tests that change what a primary key means."""
-    for shelf in (_snapshots, _schedulers, _cases, _outcomes):
+    for shelf in (_snapshots, _schedulers, _cases, _rooms, _outcomes):
         shelf.clear()
 
 

@@ -69,6 +69,7 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
         "page": page,
         "rows": found.rows(list(page.object_list)),
         "chart": figures.scores(found),
+        "room": services.with_room(snapshot, key, revision),
         "against": against[0] if against else None,
         "other": Decision(against[1]).answer() if against else None,
         "same": against is not None and _choice(case) == _choice(against[1]),
