@@ -42,7 +42,7 @@ class DefaultPreemption:
         if not candidates.size:
             failure = search.error()
             return PostFilterResult(error(failure)) if failure else self._hopeless(search)
-        if not (handle.thorough or search.extenders()):
+        if not (handle.explains or search.extenders()):
             best = search.best(candidates)
             return PostFilterResult(SUCCESS, best.node, best.victims)
         try:
