@@ -18,7 +18,7 @@ from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.objects.pod import Pod
 
 Rows = NDArray[np.intp]
-BESIDE_NOMINATED = "(beside nominated pods)"
+BESIDE_NOMINATED = "Beside nominated pods"
 
 
 @dataclass(slots=True)
