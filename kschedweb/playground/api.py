@@ -72,6 +72,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
     message = serializers.CharField(required=False, help_text="Without PostFilter's part.")
     postFilter = serializers.CharField(required=False, help_text="PostFilter's part of the message.")
     preemption = PreemptionSerializer(required=False)
+    extendersNotAsked = serializers.ListField(child=serializers.CharField(), required=False)
 
 
 class DecisionView(APIView):

@@ -77,7 +77,7 @@ class Decision:
         }
 
     def missing(self) -> list[str]:
-        """Filters of the profile that the engine does not know, so that the answer leaves them out."""
+        """What would have a say but was not asked, so that the answer leaves it out."""
         return filters_missing(self.case)
 
     def _reasons(self, position: int, here: np.ndarray) -> str:
@@ -305,11 +305,12 @@ def histogram(explanation: Explanation) -> list[tuple[str, int]]:
 
 
 def filters_missing(case: Case) -> list[str]:
-    """The profile's filters that were not evaluated."""
+    """The profile's filters, and the extenders, that were not evaluated: pages ask no other server."""
     profiles = case.scheduler.configuration.profiles
     profile = next(item for item in profiles if item.scheduler_name == case.pod.scheduler_name)
     known = {plugin.name for plugin in case.scheduler.framework(case.pod).plugins("filter")}
-    return [ref.name for ref in profile.points.get("filter", ()) if ref.name not in known]
+    missing = [ref.name for ref in profile.points.get("filter", ()) if ref.name not in known]
+    return missing + [f"extender {url}" for url in case.explanation.unasked]
 
 
 def last_reasons(explanation: Explanation) -> tuple[str, ...]:

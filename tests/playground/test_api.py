@@ -81,6 +81,24 @@ def test_a_bound_pod_comes_with_a_warning(demo: Snapshot, api_as: Callable[[str]
     assert any("as if it were not bound" in warning for warning in answer["warnings"])
 
 
+def test_extenders_of_a_policy_are_named_and_not_asked(
+    demo: Snapshot, policy: Callable[[str, str], Revision], api_as: Callable[[str], Any]
+) -> None:
+    url = "http://extender.example/scheduler"
+    policy("extended", f"{HEAD}extenders:\n- {{urlPrefix: '{url}', filterVerb: filter, nodeCacheCapable: true}}\n")
+    client = api_as("viewer")
+    answers = [
+        client.get(ADDRESS.format(f"{pod.namespace}/{pod.name}"), {"policy": "extended"}).json()
+        for pod in demo.pods.filter(pending=True)
+    ]
+    chosen = [answer for answer in answers if "chosen" in answer]
+    assert chosen
+    for answer in answers:
+        warned = f"Not evaluated by this version: extender {url}." in answer["warnings"]
+        assert warned == ("chosen" in answer)
+        assert answer.get("extendersNotAsked", []) == ([url] if warned else [])
+
+
 @pytest.mark.parametrize(
     ("query", "address"),
     [
