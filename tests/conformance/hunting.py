@@ -18,6 +18,7 @@ from pathlib import Path
 from random import Random, SystemRandom
 from typing import Any
 
+from tests.conformance.making.claims import SettledClaimMaker
 from tests.conformance.making.scenarios import Classes, Evictions, Maker, Writer
 from tests.conformance.making.volumes import VolumeMaker
 from tests.conformance.reference import Answer, Reference, engine_answer
@@ -55,9 +56,10 @@ def _long(random: Random, name: str) -> dict:
 
 
 KINDS = {
-    "mixed": Kind(lambda random, name: Maker(random).scenario(name), 450),
+    "mixed": Kind(lambda random, name: Maker(random).scenario(name), 390),
     "amounts": Kind(lambda random, name: Writer(random).scenario(name), 150),
     "volumes": Kind(lambda random, name: VolumeMaker(random).scenario(name), 180),
+    "claims": Kind(lambda random, name: SettledClaimMaker(random).scenario(name), 60),
     "classes": Kind(lambda random, name: Classes(random).scenario(name), 60, ("schedule",)),
     "explained": Kind(lambda random, name: Classes(random).scenario(name, nodes=12, pods=25), 40),
     "evictions": Kind(lambda random, name: Evictions(random).scenario(name), 100, ("schedule",)),

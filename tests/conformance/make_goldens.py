@@ -2,8 +2,8 @@
 
     KUBEBUILDER_ASSETS=<folder with oracle> python -m tests.conformance.make_goldens
 
-reads what was asked from the files in goldens/ and writes them back with today's answers; `--evictions N` first makes
-the scenarios of evictions.jsonl.xz anew, from seed N.
+reads what was asked from the files in goldens/ and writes them back with today's answers; `--evictions N` and
+`--claims N` first make the scenarios of evictions.jsonl.xz and claims.jsonl.xz anew, from seed N.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.hunting import scenarios
+from tests.conformance.hunting import KINDS, scenarios
 from tests.conformance.reference import Reference
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -26,10 +26,11 @@ SCENARIOS = {
     "explain.jsonl.xz": "explain",
     "schedule.jsonl.xz": "schedule",
     "evictions.jsonl.xz": "schedule",
-    "regressions.jsonl": "",  # each line says what is asked
+    "claims.jsonl.xz": "",  # each line says what is asked
+    "regressions.jsonl": "",
 }
 CONFIGURATIONS = ("configurations.jsonl.gz", "documents.jsonl.gz")
-EVICTIONS = 60
+MADE = 60
 
 
 def read(name: str) -> list[dict[str, Any]]:
@@ -75,9 +76,14 @@ def answer_configurations(validate: Callable[[str], Any], name: str) -> None:
     write(name, lines)
 
 
+def made(kind: str, seed: int) -> list[dict[str, Any]]:
+    return [{"ask": mode, "scenario": one} for mode in KINDS[kind].modes for one in scenarios(kind, seed, MADE)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Ask the real scheduler again for every golden answer.")
-    parser.add_argument("--evictions", type=int, metavar="SEED")
+    for kind in ("evictions", "claims"):
+        parser.add_argument(f"--{kind}", type=int, metavar="SEED")
     options = parser.parse_args()
     assets = Path(os.environ["KUBEBUILDER_ASSETS"])
 
@@ -86,12 +92,9 @@ def main() -> None:
         return json.loads(done.stdout)
 
     for name in SCENARIOS:
-        if name.startswith("evictions") and options.evictions is not None:
-            lines = [
-                {"ask": "schedule", "scenario": made} for made in scenarios("evictions", options.evictions, EVICTIONS)
-            ]
-        else:
-            lines = read(name)
+        kind = name.partition(".")[0]
+        seed = getattr(options, kind, None)
+        lines = read(name) if seed is None else made(kind, seed)
         answer_scenarios(Reference(assets), name, lines)
     for name in CONFIGURATIONS:
         answer_configurations(validate, name)

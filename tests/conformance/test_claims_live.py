@@ -8,8 +8,8 @@ from random import Random, SystemRandom
 from typing import Any
 
 from kschedweb.engine.scenario import Scenario
-from tests.conformance.claim_scenarios import ClaimMaker
 from tests.conformance.hunting import comparable
+from tests.conformance.making.claims import ClaimMaker
 from tests.conformance.reference import Reference
 
 SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))

@@ -25,7 +25,7 @@ class ClaimMaker:
 
     def __init__(self, random: Random) -> None:
         self.random = random
-        self.allocated = 0.5
+        self.allocated, self.dated = 0.5, 0.2
 
     def maybe(self, chance: float) -> bool:
         return self.random.random() < chance
@@ -38,7 +38,7 @@ class ClaimMaker:
         return self.random.sample(listed, self.random.randint(least, min(most, len(listed))))
 
     def scenario(self, name: str) -> dict:
-        self.allocated = self.pick([1.0, 0.95, 0.95, 0.7, 0.3])
+        self.begin()
         names = [f"n{number}" for number in range(self.random.randint(1, 7))]
         objects = [self.node(node) for node in names]
         objects += [self.device_class(item) for item in self.some(CLASSES, 1, 4)]
@@ -55,6 +55,10 @@ class ClaimMaker:
             "pending": [pod for pod, *_ in pods],
             "mode": self.pick(["each", "sequence"]),
         }
+
+    def begin(self) -> None:
+        """What sets one scenario apart from another."""
+        self.allocated = self.pick([1.0, 0.95, 0.95, 0.7, 0.3])
 
     def config(self) -> dict:
         plugins: dict[str, Any] = {}
@@ -142,7 +146,7 @@ class ClaimMaker:
         allocation: dict[str, Any] = {"devices": {"results": results}}
         if self.maybe(0.75):
             allocation["nodeSelector"] = self.selector()
-        if self.maybe(0.2):
+        if self.maybe(self.dated):
             allocation["allocationTimestamp"] = LONG_AGO
         reserved = [
             {"resource": "pods", "name": pod, "uid": f"uid-{pod}"} for pod in self.some(["p0", "p1", "b0", "x"], 0, 3)
@@ -202,7 +206,7 @@ class ClaimMaker:
         spec: dict[str, Any] = {"containers": [self.container("c")], "resourceClaims": claims}
         if self.maybe(0.15):
             spec["initContainers"] = [self.container("i") | self.pick([{}, {"restartPolicy": "Always"}])]
-        spec["preemptionPolicy"] = "Never"
+        spec |= self.urgency()
         if on:
             spec["nodeName"] = on
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
@@ -210,12 +214,20 @@ class ClaimMaker:
             made.append(self.earlier_claim(metadata))
         return [pod | ({"status": {"resourceClaimStatuses": statuses}} if statuses else {}), *made]
 
+    def urgency(self) -> dict:
+        # Whether devices can be chosen is not seen where it is only tried for preemption.
+        return {"preemptionPolicy": "Never"}
+
     def container(self, name: str) -> dict:
         requests = {"cpu": self.pick(["100m", "100m", "1", "2"])}
-        for resource, chance in ((GPU, 0.12), (NIC, 0.1), (PLAIN, 0.08), (f"{IMPLICIT}gpu", 0.06)):
+        for resource, chance in self.extended():
             if self.maybe(chance):
                 requests[resource] = self.pick(["0", "1", "1", "2"])
         return {"name": name, "image": "i", "resources": {"requests": requests, "limits": requests}}
+
+    def extended(self) -> list[tuple[str, float]]:
+        """The resources that a container may ask for, and how often it does."""
+        return [(GPU, 0.12), (NIC, 0.1), (PLAIN, 0.08), (f"{IMPLICIT}gpu", 0.06)]
 
     def pod_claim(self, entry: str, pod: dict[str, Any]) -> list[Any]:
         """An entry of the pod's claims, its status if any, and the claims made for it."""
@@ -242,3 +254,20 @@ class ClaimMaker:
         owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["name"], "uid": pod["uid"], "controller": True}
         made["metadata"] |= {"annotations": EXTENDED_CLAIM, "ownerReferences": [owner]}
         return made
+
+
+class SettledClaimMaker(ClaimMaker):
+    """All claims have their devices, and nothing hangs on the clock: nothing is outside the simulation."""
+
+    def begin(self) -> None:
+        self.allocated, self.dated = 1.0, 0.0
+
+    def device_class(self, name: str) -> dict:
+        return super().device_class(name) | {"spec": {}}
+
+    def extended(self) -> list[tuple[str, float]]:
+        return [(GPU, 0.12), (PLAIN, 0.08)]
+
+    def urgency(self) -> dict:
+        policy = {"preemptionPolicy": "Never"} if self.maybe(0.1) else {}
+        return policy | {"priority": self.pick([0, 0, 5, 10])}
