@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from kschedweb.engine.config import cli_validate
-from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.scenario import Scenario, ScenarioError
 
 
@@ -30,20 +29,29 @@ def main(arguments: list[str] | None = None) -> int:
     gc.set_threshold(100_000, 50, 1000)
     try:
         if options.command == "validate":
-            print(json.dumps(cli_validate(sys.stdin.read()), ensure_ascii=False))
+            _write(cli_validate(sys.stdin.read()))
             return 0
         for line, scenario in _scenarios():
             try:
-                print(json.dumps(_answer(scenario, options), ensure_ascii=False), flush=True)
-            except CycleError as error:
-                raise ScenarioError(f"line {line}: {scenario.name}: {error}") from None
+                _write(_answer(scenario, options))
+            except ScenarioError as error:
+                raise ScenarioError(f"line {line}: {error}") from None
     except (ScenarioError, UnicodeDecodeError) as error:
-        print(f"kschedweb.engine: {error}", file=sys.stderr)
+        print(writable(f"kschedweb.engine: {' '.join(str(error).splitlines())}"), file=sys.stderr)
         return 2
     except BrokenPipeError:
         # Whoever read the answers has seen enough; nothing must be written to the closed pipe at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _write(answer: dict[str, Any]) -> None:
+    print(writable(json.dumps(answer, ensure_ascii=False)), flush=True)
+
+
+def writable(text: str) -> str:
+    """``text`` with halves of characters, which JSON may name, escaped: no stream takes them."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -10,6 +10,7 @@ from typing import Any
 from kschedweb.engine.config import Configuration, load
 from kschedweb.engine.cycle import Scheduler
 from kschedweb.engine.extender import Extenders, Post
+from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, ObjectError, reference
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.placement import Placement
@@ -63,11 +64,15 @@ class Scenario:
         """The verdicts and scores for each pending pod, in the form of the conformance files.
 
         Without ``post`` they are those of the plugins alone; what extenders were left out is said for each pod.
+        Raises ScenarioError where the cycle of a pod fails.
         """
         scheduler = self.scheduler(post)
         pods = []
         for pod in self.pending:
-            explanation = scheduler.explain(pod, preemption=True)
+            try:
+                explanation = scheduler.explain(pod, preemption=True)
+            except CycleError as error:
+                raise ScenarioError(f"{self.name}: Pod {pod.key}: {error}") from None
             pods.append(explanation.to_dict())
             if (mode or self.mode) == SEQUENCE and explanation.chosen is not None:
                 scheduler.bind(pod, explanation.nodes[explanation.chosen])

@@ -83,7 +83,7 @@ def test_validate_gives_the_defaulted_configuration_or_the_errors(run) -> None:
         ('{"config": {"kind": "Nope"}}', "config: "),
         (
             json.dumps({"name": "x", "objects": [node("a")], "pending": [pod("p", schedulerName="other")]}),
-            'line 1: x: profile not found for scheduler name "other"',
+            'line 1: x: Pod default/p: profile not found for scheduler name "other"',
         ),
     ],
 )

@@ -1,0 +1,184 @@
+"""Objects bent at random: the engine understands them, or names them with the field and the reason; it never breaks."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kschedweb.engine import Scheduler, Snapshot
+from kschedweb.engine.__main__ import main
+from kschedweb.engine.config import load
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.objects import Pod, reference
+from tests.engine.builders import CONFIGURATION
+from tests.support.hostile import bare_pod, bent, cluster, node, originals, plain_pod, pod, thing
+
+Json = dict[str, Any]
+
+DEFAULTS = load(CONFIGURATION).configuration
+# A field with its path, and what is wrong with it; or a reference that leads nowhere.
+REASON = re.compile(r"[\w.\[\]'/-]*.*: .+|is bound to node .+|is not a Kubernetes object", re.DOTALL)
+thorough = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+def decide(objects: list[Any]) -> Snapshot:
+    """Explain and schedule every pending pod among ``objects``, and one more; only the cycle itself may fail."""
+    assert DEFAULTS is not None
+    snapshot = Snapshot.from_objects(objects)
+    scheduler = Scheduler(snapshot, DEFAULTS)
+    for waiting in [*snapshot.pending, Pod.read(bare_pod("one-more"))]:
+        with contextlib.suppress(CycleError):
+            json.dumps(scheduler.explain(waiting, preemption=True).to_dict())
+    Scheduler(snapshot.copy(), DEFAULTS).schedule(snapshot.pending, preempt=True)
+    return snapshot
+
+
+def beside(items: list[Json]) -> list[Any]:
+    """``items`` in the place of what they were made from, among all the others."""
+    taken = {reference(item) for item in items}
+    return [item for item in originals() if reference(item) not in taken] + items
+
+
+@settings(thorough, max_examples=1000)
+@given(st.lists(bent(), min_size=5, max_size=5))
+def test_no_bent_object_breaks_the_engine(items: list[Json]) -> None:
+    snapshot = decide(beside(items))
+    for name, reason in snapshot.problems:
+        assert REASON.fullmatch(reason), f"{name}: {reason}"
+
+
+def run(command: str, scenario: Json) -> tuple[int, str, str]:
+    """Exit status, answer and error of the command line, written as to a terminal or pipe."""
+    out, error = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.StringIO(json.dumps(scenario)))
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+            status = main([command])
+    return status, *(stream.buffer.getvalue().decode() for stream in (out, error))  # type: ignore[attr-defined]
+
+
+def scenario_of(item: Json) -> Json:
+    """``item`` among all others: under ``pending`` where it is a pod without a node."""
+    waiting = [one for one in beside([item]) if one.get("kind") == "Pod" and not bound(one)]
+    return {"name": "bent", "objects": [one for one in beside([item]) if one not in waiting], "pending": waiting}
+
+
+def bound(pod: Json) -> bool:
+    spec = pod.get("spec")
+    return isinstance(spec, dict) and bool(spec.get("nodeName"))
+
+
+@settings(thorough, max_examples=1000)
+@given(bent(), st.sampled_from(["explain", "schedule"]))
+def test_the_command_line_answers_or_names_the_object_in_one_line(item: Json, command: str) -> None:
+    status, out, error = run(command, scenario_of(item))
+    if status == 0:
+        assert error == ""
+        assert json.loads(out)["name"] == "bent"
+        return
+    assert (status, out) == (2, "")
+    assert error.startswith("kschedweb.engine: line 1: bent: ")
+    assert len(error.splitlines()) == 1
+    named = " ".join(reference(item).splitlines()).encode("utf-8", "backslashreplace").decode()
+    # A cycle may also fail for another pod, because of what it refers to.
+    assert named in error or "Pod default/" in error
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"requests": {"cpu": "-1"}}, "spec.containers[0].resources.requests.cpu: must not be negative, is -1"),
+        ({"limits": {"memory": "much"}}, "spec.containers[0].resources.limits.memory: 'much' is not a quantity"),
+        ({"requests": []}, "spec.containers[0].resources.requests: must be an object, is a list"),
+    ],
+)
+def test_a_quantity_is_named_by_object_field_and_reason(change: Json, said: str) -> None:
+    broken = bare_pod("broken")
+    broken["spec"]["containers"][0]["resources"] = change
+    status, _, error = run("explain", {"name": "x", "objects": [node("node-1", "a")], "pending": [broken]})
+    assert status == 2
+    assert error.startswith(f"kschedweb.engine: line 1: x: pending[0]: Pod default/broken: {said}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "change", "said"),
+    [
+        ("Service", "web", {"selector": []}, "spec.selector: must be an object, is a list"),
+        ("ReplicationController", "web", {"selector": {"a": 1}}, "spec.selector['a']: must be a string, is a number"),
+        (
+            "ReplicaSet",
+            "web",
+            {"selector": {"matchExpressions": [{"key": "a", "operator": "In", "values": "b"}]}},
+            "spec.selector.matchExpressions[0].values: must be a list, is a string",
+        ),
+        (
+            "PodDisruptionBudget",
+            "web",
+            {"selector": {"matchExpressions": [{"key": 1, "operator": "In", "values": ["b"]}]}},
+            "spec.selector.matchExpressions[0].key: must be a string, is a number",
+        ),
+    ],
+)
+def test_what_selects_pods_is_refused_when_it_comes_in(kind: str, name: str, change: Json, said: str) -> None:
+    broken = thing("v1", kind, name, "default", spec=change)
+    status, _, error = run("explain", {"name": "x", "objects": [node("node-1", "a"), broken], "pending": []})
+    assert (status, error) == (2, f"kschedweb.engine: line 1: x: objects: {kind} default/{name}: {said}\n")
+
+
+def test_a_failing_cycle_names_its_pod() -> None:
+    lost = bare_pod("lost", schedulerName="nobody")
+    status, _, error = run("explain", {"name": "x", "objects": [node("node-1", "a")], "pending": [lost]})
+    assert status == 2
+    said = 'Pod default/lost: profile not found for scheduler name "nobody"'
+    assert error == f"kschedweb.engine: line 1: x: {said}\n"
+
+
+def test_text_that_cannot_be_written_is_escaped() -> None:
+    """JSON may name half a character, which no terminal takes."""
+    odd = bare_pod("\ud800 and\na line")
+    objects = [node("node-1", "a")]
+    status, out, error = run("explain", {"name": "\udfff", "objects": objects, "pending": [odd]})
+    assert (status, error) == (0, "")
+    answer = json.loads(out)
+    assert answer["name"] == "\udfff"
+    assert answer["pods"][0]["pod"] == "default/\ud800 and\na line"
+    odd["spec"]["priority"] = "high"
+    status, _, error = run("explain", {"name": "\udfff", "objects": objects, "pending": [odd]})
+    assert (status, error.count("\n")) == (2, 1)
+
+
+def test_ten_thousand_labels_are_labels_like_others() -> None:
+    many = {f"label-{number}": "x" for number in range(10_000)}
+    objects = copy.deepcopy(cluster())
+    for item in objects:
+        item["metadata"]["labels"] = {**item["metadata"]["labels"], **many}
+    waiting = plain_pod("waiting")
+    waiting["metadata"]["labels"] = many
+    waiting["spec"]["topologySpreadConstraints"][0]["labelSelector"] = {"matchLabels": many}
+    snapshot = decide([*objects, waiting])
+    assert snapshot.problems == []
+
+
+def test_references_that_go_in_circles_end() -> None:
+    """A pod that owns itself and its claim, whose volume is bound to it, owners that own each other."""
+    waiting = pod("circle")
+    waiting["metadata"]["ownerReferences"] = [
+        {"apiVersion": "v1", "kind": "Pod", "name": "circle", "uid": "uid-circle", "controller": True}
+    ]
+    sets = [thing("apps/v1", "ReplicaSet", name, "default", spec={"selector": {}}) for name in ("one", "two")]
+    for one, other in (sets, sets[::-1]):
+        reference_to = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": other["metadata"]["name"], "uid": "u"}
+        one["metadata"]["ownerReferences"] = [reference_to | {"controller": True}]
+    objects = copy.deepcopy(cluster())
+    claim = next(item for item in objects if item["kind"] == "PersistentVolumeClaim")
+    claim["metadata"]["ownerReferences"] = waiting["metadata"]["ownerReferences"]
+    waiting["status"]["nominatedNodeName"] = "node-1"
+    assert decide([*objects, *sets, waiting]).problems == []
