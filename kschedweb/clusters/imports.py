@@ -14,6 +14,7 @@ from typing import Any
 from kschedweb.clusters.documents import DocumentError, Limits, documents_read
 from kschedweb.clusters.kinds import BY_NAME, reduce
 from kschedweb.clusters.rows import MOST_PROBLEMS, object_problem
+from kschedweb.engine.objects.oddities import oddities
 from kschedweb.errors import ApplicationError
 
 Json = dict[str, Any]
@@ -50,7 +51,12 @@ class Import:
     left_out: int = 0
 
     def problem(self, name: str, reason: str) -> None:
+        """An object that is left out."""
         self.left_out += 1
+        self.remark(name, reason)
+
+    def remark(self, name: str, reason: str) -> None:
+        """Something that a person should know about an object."""
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append({"object": name[:320], "reason": reason[:500]})
 
@@ -151,6 +157,8 @@ def _take(item: Json, result: Import, seen: set[tuple[str, str, str]]) -> None:
         result.problem(name, problem["reason"])
         return
     seen.add(key)
+    for said in oddities(item):
+        result.remark(name, f"{said}; it is kept as it stands")
     item["apiVersion"] = item.get("apiVersion") or kind.api_version
     result.objects.append(reduce(item))
 

@@ -5,7 +5,8 @@ python -m kschedweb.engine schedule [--summary] [--extenders] < scenarios.jsonl
 python -m kschedweb.engine validate < config.yaml
 
 Extenders are asked over HTTP only with --extenders; without it a decision that they have a say in is not made up.
-Bad input ends it with status 2 and one line on stderr that says where.
+Bad input ends it with status 2 and one line on stderr that says where. What an API server would refuse, such as an
+unknown operator, but kube-scheduler runs with when it is given, is run with here too, and named on stderr.
 """
 
 from __future__ import annotations
@@ -32,12 +33,14 @@ def main(arguments: list[str] | None = None) -> int:
             _write(cli_validate(sys.stdin.read()))
             return 0
         for line, scenario in _scenarios():
+            for remark in scenario.remarks:
+                _say(f"line {line}: {remark}")
             try:
                 _write(_answer(scenario, options))
             except ScenarioError as error:
                 raise ScenarioError(f"line {line}: {error}") from None
     except (ScenarioError, UnicodeDecodeError) as error:
-        print(writable(f"kschedweb.engine: {' '.join(str(error).splitlines())}"), file=sys.stderr)
+        _say(str(error))
         return 2
     except BrokenPipeError:
         # Whoever read the answers has seen enough; nothing must be written to the closed pipe at exit either.
@@ -47,6 +50,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _write(answer: dict[str, Any]) -> None:
     print(writable(json.dumps(answer, ensure_ascii=False)), flush=True)
+
+
+def _say(text: str) -> None:
+    print(writable(f"kschedweb.engine: {' '.join(text.splitlines())}"), file=sys.stderr)
 
 
 def writable(text: str) -> str:

@@ -12,6 +12,7 @@ from kschedweb.engine.cycle import Scheduler
 from kschedweb.engine.extender import Extenders, Post
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, ObjectError, reference
+from kschedweb.engine.objects.oddities import oddities
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.placement import Placement
 from kschedweb.engine.snapshot import Snapshot
@@ -34,6 +35,7 @@ class Scenario:
     pending: list[Pod]
     mode: str
     preempt: bool = False
+    remarks: tuple[str, ...] = ()  # what an API server would have refused, but the scheduler runs with
 
     @classmethod
     def parse(cls, text: str) -> Scenario:
@@ -50,8 +52,9 @@ class Scenario:
         try:
             if raw.get("classic"):
                 raise ScenarioError("classic: the classic scheduler is not simulated yet")
-            snapshot = _snapshot(raw)
-            return cls(name, _configuration(raw), snapshot, _pending(raw, snapshot), _mode(raw), _preempt(raw))
+            snapshot, configuration = _snapshot(raw), _configuration(raw)
+            pending, remarks = _pending(raw, snapshot), _remarks(raw, name)
+            return cls(name, configuration, snapshot, pending, _mode(raw), _preempt(raw), remarks)
         except ScenarioError as error:
             raise ScenarioError(f"{name}: {error}" if name else str(error)) from None
 
@@ -174,3 +177,9 @@ def _pending(raw: Json, snapshot: Snapshot) -> list[Pod]:
             raise ScenarioError(f"pending[{position}]: Pod {pod.key}: is listed twice")
         pods[pod.key] = pod
     return list(pods.values())
+
+
+def _remarks(raw: Json, name: str) -> tuple[str, ...]:
+    head = f"{name}: " if name else ""
+    items = [*_list(raw, "objects"), *_list(raw, "pending")]
+    return tuple(f"{head}{reference(item)}: {said}" for item in items for said in oddities(item))

@@ -165,3 +165,20 @@ def test_the_limit_is_for_all_files_together() -> None:
     with pytest.raises(ImportFailed, match="larger than") as caught:
         files_read([("a", text), ("b", text)], limit=len(text) + 1)
     assert caught.value.status == 413
+
+
+def test_what_an_api_server_would_refuse_is_kept_and_said() -> None:
+    odd = pod("odd", tolerations=[{"operator": "Sometimes"}], topologySpreadConstraints=[{"maxSkew": -1}])
+    result = read(node(), odd)
+    assert names(result) == ["Node node-1", "Pod odd"]
+    assert result.left_out == 0
+    assert [problem["reason"].partition(":")[0] for problem in result.problems] == [
+        "spec.tolerations[0].operator",
+        "spec.topologySpreadConstraints[0].maxSkew",
+    ]
+
+
+def test_a_negative_quantity_is_left_out_with_its_field() -> None:
+    result = read(node(), pod("debt", containers=[{"resources": {"requests": {"cpu": "-500m"}}}]))
+    said = "spec.containers[0].resources.requests.cpu: must not be negative, is -500m"
+    assert reasons(result) == {"Pod default/debt": said}

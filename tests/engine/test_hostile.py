@@ -19,7 +19,7 @@ from kschedweb.engine.config import load
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects import Pod, reference
 from tests.engine.builders import CONFIGURATION
-from tests.support.hostile import bare_pod, bent, cluster, node, originals, plain_pod, pod, thing
+from tests.support.hostile import REQUIRED, bare_pod, bent, cluster, node, originals, plain_pod, pod, thing
 
 Json = dict[str, Any]
 
@@ -81,7 +81,8 @@ def bound(pod: Json) -> bool:
 def test_the_command_line_answers_or_names_the_object_in_one_line(item: Json, command: str) -> None:
     status, out, error = run(command, scenario_of(item))
     if status == 0:
-        assert error == ""
+        # What is odd, but means something to the scheduler, is said and run with.
+        assert all(re.match(r"kschedweb.engine: line 1: bent: \w* .*: spec\.", line) for line in error.splitlines())
         assert json.loads(out)["name"] == "bent"
         return
     assert (status, out) == (2, "")
@@ -133,6 +134,21 @@ def test_what_selects_pods_is_refused_when_it_comes_in(kind: str, name: str, cha
     assert (status, error) == (2, f"kschedweb.engine: line 1: x: objects: {kind} default/{name}: {said}\n")
 
 
+def test_what_an_api_server_would_refuse_is_named_and_means_what_it_means_to_the_scheduler() -> None:
+    odd = bare_pod("odd", tolerations=[{"operator": "Sometimes"}], nodeSelector={})
+    term = {"matchExpressions": [{"key": "size", "operator": "Like", "values": ["5"]}]}
+    odd["spec"]["affinity"] = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term]}}}
+    status, out, error = run("explain", {"name": "x", "objects": [node("node-1", "a")], "pending": [odd]})
+    said = "is none of In, NotIn, Exists, DoesNotExist, Gt, Lt, Equal"
+    where = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0].operator"
+    assert error.splitlines() == [
+        f"kschedweb.engine: line 1: x: Pod default/odd: spec.tolerations[0].operator: 'Sometimes' {said}",
+        f"kschedweb.engine: line 1: x: Pod default/odd: {where}: 'Like' {said}",
+    ]
+    message = json.loads(out)["pods"][0]["message"]
+    assert (status, message) == (0, "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.")
+
+
 def test_a_failing_cycle_names_its_pod() -> None:
     lost = bare_pod("lost", schedulerName="nobody")
     status, _, error = run("explain", {"name": "x", "objects": [node("node-1", "a")], "pending": [lost]})
@@ -165,6 +181,18 @@ def test_ten_thousand_labels_are_labels_like_others() -> None:
     waiting["spec"]["topologySpreadConstraints"][0]["labelSelector"] = {"matchLabels": many}
     snapshot = decide([*objects, waiting])
     assert snapshot.problems == []
+
+
+def test_nesting_has_no_end_that_matters() -> None:
+    deep = bare_pod("deep")
+    inner: Any = deep["spec"]
+    for _ in range(400):
+        inner["x"] = [{}]
+        inner = inner["x"][0]
+    inner["operator"] = "Deep"
+    status, _, error = run("explain", {"name": "x", "objects": [node("node-1", "a")], "pending": [deep]})
+    assert status == 0
+    assert error.endswith(".operator: 'Deep' is none of In, NotIn, Exists, DoesNotExist, Gt, Lt, Equal\n")
 
 
 def test_references_that_go_in_circles_end() -> None:
