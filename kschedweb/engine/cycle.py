@@ -196,6 +196,7 @@ class Scheduler:
             return failed.placement()
         result = failed.post_filter()
         victims = tuple(victim.key for victim in result.victims)
+        refused = failed.placement()  # before what the filters said changes with the next try
         if preempt and victims:
             for victim in victims:
                 self.snapshot.remove_pod(victim)
@@ -205,7 +206,7 @@ class Scheduler:
                 return replace(again, victims=victims)
             victims = ()
         said = result.status.message
-        return replace(failed.placement(), victims=victims, post_filter=said, nominated=result.nominated)
+        return replace(refused, victims=victims, post_filter=said, nominated=result.nominated)
 
     def _settle(self, pod: Pod, placement: Placement) -> Placement:
         """Bind the pod at once, or say who refused; nobody is here to allow what Permit lets wait."""
@@ -244,14 +245,16 @@ class Scheduler:
         snapshot, framework, pod = self.snapshot, handle.framework, cycle.pod
         narrowed_by = tuple(outcome.narrowed_by)
         filtered = plan.filter(cycle, outcome).beside(handle.beside_nominated(cycle))
-        if outcome.nodes is not None:
-            filtered = filtered.within(_positions(snapshot, outcome.nodes))
+        # This one node is looked at even where PreFilter leaves it out.
         nominated = snapshot.index.get(pod.nominated_node, -1)
         tried = self._try_nominated(cycle, filtered, nominated)
         if tried.rows.size:
             return Placement(pod.key, snapshot.names[int(tried.rows[0])], 1 + len(tried.statuses), 1)
+        if outcome.nodes is not None:
+            filtered = filtered.within(_positions(snapshot, outcome.nodes))
         start = self._start
-        found = search(filtered, start, self._wanted(framework, filtered.looked_at), nominated)
+        rejected = nominated if tried.statuses else -1
+        found = search(filtered, start, self._wanted(framework, filtered.looked_at), rejected)
         self._start = (start + found.evaluated) % len(snapshot)
         if found.error:
             raise CycleError(found.error)
@@ -260,8 +263,8 @@ class Scheduler:
             self._start = (start + len(found.feasible) + known.explicit) % len(snapshot)
             return self._extend(plan, cycle, found.feasible, Unplaced(cycle, known, handle, narrowed_by))
         if not found.feasible.size:
-            diagnosis = filtered.diagnosis(snapshot, outcome.absent)
-            return Unplaced(cycle, diagnosis, handle, tuple(outcome.narrowed_by))
+            diagnosis = filtered.diagnosis(snapshot, outcome.absent, extra=tried.statuses)
+            return Unplaced(cycle, diagnosis, handle, narrowed_by)
         chosen = int(found.feasible[0])
         if len(found.feasible) > 1:
             chosen = int(found.feasible[heap_root(plan.totals(cycle, found.feasible))])
@@ -287,7 +290,8 @@ class Scheduler:
             return Passed(NONE)
         name = cycle.snapshot.names[nominated]
         if not filtered.passes(nominated):
-            return Passed(NONE, statuses={name: filtered.status(nominated)} if filtered.rejects(nominated) else {})
+            rejects = filtered.rejects(nominated)
+            return Passed(NONE, statuses={name: filtered.status(nominated).decisive} if rejects else {})
         try:
             return self.extenders.filter(cycle, np.array([nominated], dtype=np.intp))
         except ExtenderError:

@@ -57,13 +57,15 @@ class Filtered:
         """Looking at the nodes ``named`` only."""
         return replace(self, feasible=named[self.first[named] == NOWHERE], named=named)
 
+    def looks_at(self, node: int) -> bool:
+        return self.named is None or node in self.named
+
     def passes(self, node: int) -> bool:
-        return bool(self.first[node] == NOWHERE) and (self.named is None or node in self.named)
+        return self.looks_at(node) and bool(self.first[node] == NOWHERE)
 
     def rejects(self, node: int) -> bool:
         """Whether a filter rejected the node, rather than failed."""
-        looked_at = self.named is None or node in self.named
-        return looked_at and self.first[node] != NOWHERE and self.status(node).code is not Code.ERROR
+        return self.looks_at(node) and self.first[node] != NOWHERE and self.status(node).code is not Code.ERROR
 
     def status(self, node: int) -> Status:
         """Why the first filter that does not let the node pass does not."""
@@ -125,10 +127,10 @@ class Found:
     error: str = ""
 
 
-def search(filtered: Filtered, start: int, wanted: int, nominated: int = -1) -> Found:
+def search(filtered: Filtered, start: int, wanted: int, rejected: int = -1) -> Found:
     """Walk over the nodes from ``start`` on, round once, up to a node more than ``wanted`` that is feasible.
 
-    The node ``nominated`` (-1: none) was visited before; where it was rejected, it counts as evaluated in any case.
+    The node ``rejected`` (-1: none) was visited before, being nominated: it counts as evaluated in any case.
     """
     size = filtered.looked_at
     start %= max(size, 1)
@@ -149,7 +151,7 @@ def search(filtered: Filtered, start: int, wanted: int, nominated: int = -1) -> 
     if failing.size and (ends := turns(failing)).min() < visited:
         visited, error = int(ends.min()), filtered.error(int(failing[ends.argmin()]))
         feasible = feasible[turns(feasible) < visited]
-    beyond = nominated >= 0 and filtered.rejects(nominated) and turns(np.array([nominated]))[0] >= visited
+    beyond = rejected >= 0 and (not filtered.looks_at(rejected) or turns(np.array([rejected]))[0] >= visited)
     return Found(feasible, visited + beyond, visited, error)
 
 

@@ -190,14 +190,22 @@ class Snapshot:
         self.nonzero[0, node] += sign * cpu
         self.nonzero[1, node] += sign * memory
         self.pod_count[node] += sign
+        self._set_ports(pod, node, taken=sign > 0)
+        if pod.volumes:
+            self.volume_use.account(pod, node, sign)
+
+    def _set_ports(self, pod: Pod, node: int, *, taken: bool) -> None:
+        # As in kube-scheduler a port is taken or not: of two pods that share it, the first to leave frees it.
         for ip, protocol, port in pod.host_ports:
             ips = self.ports.setdefault((protocol, port), {})
             if ip not in ips:
                 ips[ip] = np.zeros(len(self.nodes), dtype=np.int64)
-            # As in kube-scheduler a port is taken or not: of two pods that share it, the first to leave frees it.
-            ips[ip][node] = max(sign, 0)
-        if pod.volumes:
-            self.volume_use.account(pod, node, sign)
+            ips[ip][node] = taken
+
+    def hold_ports(self, node: int) -> None:
+        """Take the host ports of all pods on the node at position ``node``, after another one left that was tried."""
+        for pod in self.pods.on(node):
+            self._set_ports(pod, node, taken=True)
 
     def _row(self, name: str) -> int | None:
         row = self.resources.get(name)

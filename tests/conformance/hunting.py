@@ -118,16 +118,20 @@ def differing(reference: Reference, mode: str, asked: list[dict]) -> Iterator[tu
                 yield scenario, ours, expected
 
 
-def smallest(reference: Reference, mode: str, scenario: dict, *, failing: bool) -> dict:
-    """A small form of a scenario on which the two differ; ``failing``: in that one gives no answer."""
+def sort_of(ours: Answer, expected: Answer) -> tuple[bool, bool]:
+    """What a difference must stay when it is made small: that one gives no answer at all, that a plugin fails."""
+    return ("error" in ours) != ("error" in expected), "running " in json.dumps([ours, expected])
+
+
+def smallest(reference: Reference, mode: str, difference: tuple[dict, Answer, Answer]) -> dict:
+    """A small form of a scenario on which the two differ."""
+    scenario, *answers = difference
+    sort = sort_of(*answers)
 
     def check(forms: list[dict]) -> list[bool]:
-        verdicts = []
-        for form, expected in zip(forms, reference.answers(mode, forms), strict=True):
-            ours = engine_answer(mode, form)
-            one_fails = ("error" in ours) != ("error" in expected)
-            verdicts.append(one_fails if failing else not one_fails and not same(form, ours, expected))
-        return verdicts
+        asked = zip(forms, reference.answers(mode, forms), strict=True)
+        pairs = [(form, engine_answer(mode, form), expected) for form, expected in asked]
+        return [sort_of(ours, expected) == sort and not same(form, ours, expected) for form, ours, expected in pairs]
 
     found: dict = shrink(scenario, check, KEPT)
     return found
@@ -135,10 +139,9 @@ def smallest(reference: Reference, mode: str, scenario: dict, *, failing: bool) 
 
 def report(reference: Reference, mode: str, difference: tuple[dict, Answer, Answer]) -> str:
     """A difference as small as it gets, in words to paste into regressions."""
-    scenario, ours, expected = difference
-    small = smallest(reference, mode, scenario, failing=("error" in ours) != ("error" in expected))
+    small = smallest(reference, mode, difference)
     ours, (expected,) = engine_answer(mode, small), reference.answers(mode, [small])
-    lines = [f"{mode} {scenario['name']}", json.dumps(small), f"engine    {json.dumps(ours)}"]
+    lines = [f"{mode} {small['name']}", json.dumps(small), f"engine    {json.dumps(ours)}"]
     return "\n".join([*lines, f"reference {json.dumps(expected)}"])
 
 

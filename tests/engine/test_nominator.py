@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
 from kschedweb.engine.nominator import Nominator
-from tests.engine.builders import pod
+from tests.engine import builders
+from tests.engine.builders import pod, scheduler
 
 
 def nominated(name: str, node: str = "") -> Pod:
@@ -45,6 +46,15 @@ def test_an_update_that_drops_the_nomination_ends_it() -> None:
     nominator.add(nominated("a", "one"), "one")
     nominator.update(nominated("a", "one"), nominated("a"))
     assert not len(nominator)
+
+
+def test_a_pod_that_was_tried_beside_others_takes_no_host_port_from_them() -> None:
+    port: dict[str, Any] = {"container": {"ports": [{"containerPort": 80, "hostPort": 80}]}}
+    engine = scheduler(builders.node("one"), pod("there", on="one", **port))
+    engine.nominator.add(Pod.read(pod("nominated", priority=5, **port)), "one")
+    assert not engine.schedule_one(Pod.read(pod("first", **port))).node
+    engine.nominator.remove("default/nominated")
+    assert not engine.schedule_one(Pod.read(pod("second", **port))).node
 
 
 OPERATIONS = st.lists(

@@ -113,6 +113,8 @@ class CycleHandle:
         finally:
             for other in added:
                 trial.snapshot.remove_pod(other.key)
+            if any(other.host_ports for other in added):
+                trial.snapshot.hold_ports(node)
 
     def move_pod(self, cycle: Cycle, pod: Pod, node: int, *, add: bool) -> None:
         """Tell the plugins that ``pod`` came to the node at a position, or left it."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import Ints, LabelColumn, Mask, Rows
+from kschedweb.engine.columns import Codes, Ints, LabelColumn, Mask, Rows
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint, has_place
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
@@ -116,7 +116,9 @@ class PodTopologySpread:
         try:
             constraints = cycle.keep(self.name, lambda: self._constraints(cycle, hard=True))
         except CycleError as problem:
-            return PreFilterResult(error(f"obtaining pod's hard topology spread constraints: {problem}"))
+            return PreFilterResult(
+                error(f"get constraints from pod: obtaining pod's hard topology spread constraints: {problem}")
+            )
         if not constraints:
             return PreFilterResult(SKIP)
         for constraint in constraints:
@@ -179,9 +181,10 @@ class PodTopologySpread:
                     constraint.counts = np.zeros_like(constraint.counts)
                 constraint.weight = math.log(int(scored.sum()) + 2)
                 continue
-            constraint.domains = _values(constraint.column, scored)
+            codes = _with_empty(constraint.column)
+            constraint.domains = _values(constraint.column, codes[scored])
             # Nodes without the label form one more domain where labels are not required.
-            unlabelled = bool((scored & ~constraint.column.present).any())
+            unlabelled = bool((codes[scored] < 0).any())
             constraint.weight = math.log(int(constraint.domains.sum()) + unlabelled + 2)
         cycle.state[SCORE] = Soft(constraints, ~complete)
         return SUCCESS
@@ -249,9 +252,10 @@ def _ready(cycle: Cycle, rule: SpreadConstraint, selector: Selector, column: Lab
     if rule.topology_key == HOSTNAME and not rule.hard:
         codes, size = np.arange(len(snapshot)), len(snapshot)
     else:
-        codes, size = np.where(counted, column.codes, -1), len(column.values)
+        codes, size = np.where(counted, _with_empty(column), -1), len(column.values)
     tally = Tally(snapshot, _selection(pod.namespace, selector), codes, size)
-    return Constraint(rule, selector, column, complete, counted, _values(column, counted), tally, tally.counts())
+    domains = _values(column, column.codes[counted])
+    return Constraint(rule, selector, column, complete, counted, domains, tally, tally.counts())
 
 
 def _soft_state(cycle: Cycle) -> Soft:
@@ -281,10 +285,16 @@ def _included(cycle: Cycle, rule: SpreadConstraint) -> Mask:
     return mask
 
 
-def _values(column: LabelColumn, nodes: Mask) -> Mask:
-    """Which values of the label occur among ``nodes``."""
+def _with_empty(column: LabelColumn) -> Codes:
+    """The codes of the label, that of the empty value where there is no label: kube-scheduler tells no difference."""
+    empty = column.values.index("") if "" in column.values else -1
+    return np.where(column.present, column.codes, np.int32(empty))
+
+
+def _values(column: LabelColumn, codes: NDArray[np.signedinteger[Any]]) -> Mask:
+    """Which values of the label occur among ``codes``."""
     occurs = np.zeros(len(column.values) + 1, dtype=np.bool_)
-    occurs[column.codes[nodes]] = True
+    occurs[codes] = True
     return occurs[:-1]
 
 

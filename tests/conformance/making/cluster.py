@@ -44,7 +44,7 @@ class Cluster(Chance):
     def node_labels(self, name: str) -> dict[str, str]:
         labels = {HOST: name} if self.maybe(0.95) else {}
         if self.maybe(0.8):
-            labels[self.pick([ZONE, ZONE, ZONE, BETA_ZONE])] = self.pick(["a", "b", "c"])
+            labels[self.pick([ZONE, ZONE, ZONE, BETA_ZONE])] = self.pick(["a", "b", "c", "a", "b", "c", ""])
         if self.maybe(0.3):
             labels[self.pick([REGION, REGION, REGION, BETA_REGION])] = self.pick(["r1", "r2"])
         if self.maybe(0.5):

@@ -207,12 +207,14 @@ class Pods(Cluster):
 
     def pend(self, metadata: dict, spec: dict, status: dict) -> None:
         """What only a pod that waits has."""
-        if self.maybe(0.08) and "affinity" not in spec:
+        if self.maybe(0.08):
             status["nominatedNodeName"] = f"n{self.random.randrange(8):04}"
         if self.maybe(0.04):
             spec["schedulingGates"] = [{"name": "example.com/gate"}]
         if self.maybe(0.03):
             metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        if self.maybe(0.02):
+            spec["nodeName"] = f"n{self.random.randrange(8):04}"
 
     def fill(self, spec: dict[str, Any]) -> None:
         if self.maybe(0.2):

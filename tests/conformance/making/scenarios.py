@@ -98,6 +98,7 @@ class Classes(Maker):
         if self.maybe(0.4):
             pod["spec"]["topologySpreadConstraints"] = self.spreads(2)
         pod["metadata"].pop("deletionTimestamp", None)
+        pod["spec"].pop("nodeName", None)
         pod["status"] = {}
         return pod
 
@@ -113,7 +114,7 @@ class Classes(Maker):
                 {"name": "extra", "image": "i", "resources": {"requests": {"cpu": "30m"}}},
             ]
         status: dict = {}
-        if self.maybe(0.02) and "affinity" not in spec:
+        if self.maybe(0.02):
             status["nominatedNodeName"] = f"n{self.random.randrange(20):04}"
         if self.maybe(0.02):
             metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -162,9 +163,6 @@ class Evictions(Classes):
     def instance(self, prototype: dict, name: str) -> dict:
         """No two start at the same time: of equal candidates the original takes any."""
         pod = super().instance(prototype, name)
-        if name[0] in "bf":
-            for container in [*pod["spec"]["containers"], *pod["spec"].get("initContainers", [])]:
-                container.pop("ports", None)
         self.minute += 1
         pod["spec"]["priority"] = self.random.randint(-3, 9) * 10 + (0 if name[0] in "bf" else 30)
         pod["status"]["startTime"] = (
