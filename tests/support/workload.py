@@ -28,7 +28,7 @@ from kschedweb.engine.simulation import (
 )
 
 DAY, HOUR = 86400.0, 3600.0
-CPU, MEMORY = 64, 256  # of a node, cores and GiB
+CPU, MEMORY = 32, 128  # of a node, cores and GiB
 ZONE = "topology.kubernetes.io/zone"
 Json = dict[str, Any]
 
@@ -43,7 +43,7 @@ class Recorded:
 
 
 def recorded(shared: Path) -> list[Recorded]:
-    """The pods of the recorded cluster that ended, and that a node here has room for."""
+    """The pods of the recorded cluster that ended, and that take up three quarters of a node here at most."""
     with gzip.open(shared / "data" / "openb_pod_list_default.csv.gz", "rt", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     ended = [
@@ -53,11 +53,11 @@ def recorded(shared: Path) -> list[Recorded]:
         for row in rows
         if row["deletion_time"] and row["scheduled_time"]
     ]
-    return [one for one in ended if one.cpu <= 1000 * CPU and one.memory <= 1024 * MEMORY]
+    return [one for one in ended if one.cpu <= 750 * CPU and one.memory <= 768 * MEMORY]
 
 
 def nodes(count: int) -> list[Json]:
-    """Nodes of 64 CPU, 256 GiB and 110 pods in three zones."""
+    """Nodes of 32 CPU, 128 GiB and 110 pods in three zones."""
     return [
         {
             "apiVersion": "v1",

@@ -1,0 +1,35 @@
+"""A full day of a 5,000-node cluster, simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from kschedweb.engine.config import load
+from kschedweb.engine.simulation import PodArrives, Settings, Simulation
+from tests.bench.conftest import timed
+from tests.support import workload
+
+CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+NODES, JOBS, SERVICES, DRAINED, FAILURES = 5000, 100_000, 15_000, 250, 20
+LIMIT = 15 * 60 * 1000.0  # milliseconds: a person watches a day go by in less than that
+
+
+def test_a_day_of_a_large_cluster(shared: Path, report: Callable[..., None]) -> None:
+    configuration = load(CONFIG).configuration
+    assert configuration is not None
+    events = workload.day(shared, count=NODES, jobs=JOBS, services=SERVICES, drained=DRAINED, failures=FAILURES)
+    simulation = Simulation(workload.nodes(NODES), configuration, events, Settings(cycle=0.002, sample=300.0))
+    milliseconds = timed(lambda: simulation.run(workload.DAY))
+    result = simulation.result
+    arrived = sum(isinstance(event, PodArrives) for event in events)
+    replaced = len(result.evicted)
+    assert len(result.bound) + len(result.pending) == arrived + replaced
+    requested, allocatable = (simulation.world.snapshot.requested, simulation.world.snapshot.allocatable)
+    assert (requested <= allocatable).all()
+    remark = (
+        f"{workload.DAY / milliseconds * 1000:.0f} simulated seconds a second; {len(result.bound):,} pods bound, "
+        f"{len(result.rejected):,} tries in vain, {replaced:,} evictions; cpu at most "
+        f"{100 * max(sample.use['cpu'] for sample in result.samples):.0f} % requested"
+    )
+    report(f"simulate a day, {NODES:,} nodes, {arrived:,} pods", [milliseconds], LIMIT, remark)
