@@ -7,6 +7,7 @@ import json
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import urllib3
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def kube_scheduler(plane: ControlPlane, document: dict[str, Any], user: str = "admin") -> Iterator[None]:
-    """Run kube-scheduler on ``plane`` with the configuration ``document``; it has read the cluster when this yields."""
+def kube_scheduler(
+    plane: ControlPlane, document: dict[str, Any], user: str = "admin", *, verbosity: int = 0
+) -> Iterator[Path]:
+    """Run kube-scheduler on ``plane`` with the configuration ``document``; yields its log once it has read the cluster.
+
+    ``verbosity`` is how much it logs: from 5 on every move of a pod in its queue.
+    """
     folder, port = plane.folder / "kube-scheduler", free_port()
     folder.mkdir(exist_ok=True)
     (folder / "kubeconfig").write_text(json.dumps(kubeconfig(plane, user)))
@@ -29,6 +35,7 @@ def kube_scheduler(plane: ControlPlane, document: dict[str, Any], user: str = "a
     command = [
         str(plane.assets / "kube-scheduler"), "--config", str(folder / "config.yaml"),
         "--bind-address", "127.0.0.1", "--secure-port", str(port), "--cert-dir", str(folder / "certs"),
+        f"--v={verbosity}",
     ]  # fmt: skip
     log = folder / "log"
     log.unlink(missing_ok=True)
@@ -46,7 +53,7 @@ def kube_scheduler(plane: ControlPlane, document: dict[str, Any], user: str = "a
             wait_until(lambda: process.poll() is not None or ready(), 60, "kube-scheduler ready", 0.2)
         if process.poll() is not None or not ready():
             raise RuntimeError(log.read_text()[-2000:])
-        yield
+        yield log
 
 
 def kubeconfig(plane: ControlPlane, user: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class PodArrives(Event):
 
 @dataclass(frozen=True, slots=True)
 class PodChanges(Event):
-    """Somebody writes ``pod``, which waits for a node: it loses gates, say, or gets other labels."""
+    """Somebody writes ``pod``: it loses gates while it waits, say, or has other labels."""
 
     pod: Json
 

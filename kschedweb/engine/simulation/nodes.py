@@ -22,20 +22,26 @@ TAINTED, TAINT_MANAGER, DRAINED = "a taint", "DeletionByTaintManager", "the node
 
 
 class Nodes:
-    def __init__(self, pods: Pods, timing: LifecycleTiming) -> None:
+    """``timing`` is how the controllers work; where it is ``None``, none do."""
+
+    def __init__(self, pods: Pods, timing: LifecycleTiming | None) -> None:
         self.pods, self.world = pods, pods.world
         self.lifecycle = NodeLifecycle(timing)
+        self._controlled = timing is not None
         for node in list(self.world.nodes.values()):
-            self._set(with_condition_taints(node), 0.0)
+            self._set(self._tainted(node), 0.0)
+
+    def _tainted(self, node: Node) -> Node:
+        return with_condition_taints(node) if self._controlled else node
 
     def join(self, node: Node, now: float) -> None:
-        node = with_condition_taints(node)
+        node = self._tainted(node)
         self._set(node, now)
         self.pods.queue.move(NODE_ADD, None, node, now)
 
     def update(self, node: Node, now: float) -> None:
         """The node's object changed."""
-        old, node = self.world.nodes[node.name], with_condition_taints(node)
+        old, node = self.world.nodes[node.name], self._tainted(node)
         self._set(node, now)
         for event in node_changes(old, node):
             self.pods.queue.move(event, old, node, now)
@@ -87,11 +93,15 @@ class Nodes:
 
     def next_time(self, now: float) -> float | None:
         """When the controllers will do something by themselves; ``None`` for never."""
+        if not self._controlled:
+            return None
         times = [time for time in (self.lifecycle.next_time(now), self.pods.eviction.next_due()) if time is not None]
         return min(times, default=None)
 
     def pass_time(self, now: float) -> None:
         """Let the controllers do what is due by ``now``."""
+        if not self._controlled:
+            return
         if self.lifecycle.due(now):
             for node in self.lifecycle.monitor(self.world.nodes, now):
                 self.update(node, now)

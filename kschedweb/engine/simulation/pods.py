@@ -93,12 +93,22 @@ class Pods:
             self.result.ignored.append(pod.key)
 
     def change(self, new: Pod, now: float) -> None:
-        """The object of a pod without a node changed."""
+        """The object of a pod changed."""
         life = self.lives[new.key]
         old, life.pod = life.pod, new
+        if life.bound is not None:
+            self._changed_on_node(old, new, now)
+            return
         self.queue.update(old, new, now)
         if old.nominated_node and old.nominated_node != new.nominated_node:
             self._room_given_up(old, now)
+
+    def _changed_on_node(self, old: Pod, new: Pod, now: float) -> None:
+        self.world.replace(old, new)
+        if old.tolerations != new.tolerations:
+            self.eviction.pod_changed(new, now)
+        for event in pod_changes(old, new):
+            self.queue.move(event, old, new, now)
 
     def nominate(self, key: str, node: str, now: float) -> None:
         """Write down in the pod that it waits for ``node``, "" for none."""
@@ -143,9 +153,7 @@ class Pods:
             old = life.pod
             life.leaves = now + integer(mapping(old.raw, "spec"), "terminationGracePeriodSeconds", GRACE_PERIOD)
             life.pod = _terminating(old, now, condition)
-            self.world.replace(old, life.pod)
-            for event in pod_changes(old, life.pod):
-                self.queue.move(event, old, life.pod, now)
+            self._changed_on_node(old, life.pod, now)
             self.agenda.add(life.leaves, lambda time: self._end(life, time))
 
     def _end(self, life: Life, now: float) -> None:

@@ -31,10 +31,14 @@ class SimulationError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Seconds. ``cycle`` is what a try to schedule takes, ``sample`` how often is measured how things stand."""
+    """Seconds. ``cycle`` is what a try to schedule takes, ``sample`` how often is measured how things stand.
+
+    Without ``controllers`` nobody taints nodes for their conditions, and nobody evicts pods for taints.
+    """
 
     cycle: float = 0.001
     sample: float = 60.0
+    controllers: bool = True
     lifecycle: LifecycleTiming = field(default_factory=LifecycleTiming)
 
 
@@ -67,7 +71,7 @@ class Simulation:
         self._agenda = Agenda()
         self.pods = Pods(self.world, self.queue, self._agenda, self.result, frameworks, self._reachable)
         self.loop = SchedulingLoop(scheduler, self.pods, self.settings.cycle)
-        self.nodes = Nodes(self.pods, self.settings.lifecycle)
+        self.nodes = Nodes(self.pods, self.settings.lifecycle if self.settings.controllers else None)
         for pod in self.world.all_pods():
             self.pods.lives[pod.key] = Life(pod, pod, 0.0, bound=0.0)
         for pod in snapshot.pending:
@@ -163,9 +167,8 @@ class Simulation:
 
     def _change_pod(self, event: happen.PodChanges, now: float) -> None:
         new = Pod.read(admit(event.pod, self.world.cluster))
-        if self._life(new.key).pod.node_name:
-            raise SimulationError(f"Pod {new.key}: has a node already")
-        self.pods.change(new, now)
+        node = self._life(new.key).pod.node_name
+        self.pods.change(new.on(node) if node else new, now)
 
     def _life(self, key: str) -> Life:
         if key not in self.pods.lives:
