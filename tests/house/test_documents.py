@@ -21,7 +21,14 @@ def test_rbac_file_allows_exactly_what_is_read() -> None:
 
 
 def test_relative_links_lead_somewhere() -> None:
-    for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/architecture.md"):
+    for name in (
+        "README.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "CHANGELOG.md",
+        "docs/architecture.md",
+        "docs/engine.md",
+    ):
         page = ROOT / name
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{name} links to {target}"

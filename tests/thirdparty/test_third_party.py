@@ -112,4 +112,4 @@ def test_without_the_package_the_plugin_is_unknown() -> None:
 def test_the_site_shows_it_in_forms_profiles_and_explanations(folder: Path) -> None:
     """within.py, in a process that has the package."""
     output = run([sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "tests/thirdparty/within.py"], folder)
-    assert "5 passed" in output
+    assert "6 passed" in output

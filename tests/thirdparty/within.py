@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kschedweb.clusters import services as clusters
+from kschedweb.engine.config import load
+from kschedweb.engine.simulation import PodArrives, Simulation
 from kschedweb.policies import selectors
+from tests.engine.builders import node, pod
 from tests.policies.test_views import fields
 
 if TYPE_CHECKING:
@@ -83,6 +86,23 @@ def test_rest_validates_it_and_knows_its_defaults(api_as: Callable[[str], Any]) 
     assert profile["points"]["score"][-1] == {"name": "RackLimit", "weight": 1}
     assert profile["args"]["RackLimit"]["maxPods"] == 10
     assert profile["args"]["RackLimit"]["label"] == "example.com/rack"
+
+
+def test_it_decides_in_simulations() -> None:
+    document = (
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{plugins: {multiPoint: {enabled: [{name: RackLimit}]}},\n"
+        "  pluginConfig: [{name: RackLimit, args: {maxPods: 1}}]}]\n"
+    )
+    configuration = load(document).configuration
+    assert configuration is not None
+    nodes = [node(f"{rack}{number}", labels={"example.com/rack": rack}) for rack in "ab" for number in (1, 2)]
+    arrivals = [PodArrives(float(number), pod(f"p{number}")) for number in range(3)]
+    result = Simulation(nodes, configuration, arrivals).run(600.0)
+    assert {bound.node[0] for bound in result.bound} == {"a", "b"}
+    (waiting,) = result.pending
+    assert waiting.pod == "default/p2"
+    assert waiting.message.startswith("0/4 nodes are available: 4 rack(s) were full.")
 
 
 def test_its_verdicts_and_scores_are_explained_on_the_page_and_over_rest(

@@ -1,0 +1,91 @@
+"""docs/engine.md: its code runs, and its names exist."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kschedweb import engine
+from kschedweb.clusters import demo
+from kschedweb.engine import Explanation, Placement, Scheduler, Snapshot, config
+from tests.conftest import ROOT
+from tests.engine.builders import node, pod
+
+TEXT = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(\w+)\n(.*?)\n```", TEXT, re.DOTALL)
+PYTHON = [code for kind, code in BLOCKS if kind == "python"]
+(SHELL,) = (code for kind, code in BLOCKS if kind == "sh")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the examples read."""
+    (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": demo.cluster()}))
+    (tmp_path / "policy.yaml").write_text(config.default_document())
+    scenario = {"name": "x", "objects": [node("a")], "pending": [pod("p"), pod("q")]}
+    (tmp_path / "scenarios.jsonl").write_text(json.dumps(scenario) + "\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(code: str) -> None:
+    exec(compile(code, "docs/engine.md", "exec"), {"__name__": "__main__"})
+
+
+def test_the_library_is_used_in_twenty_lines(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = PYTHON[0]
+    assert len([line for line in example.splitlines() if line.strip()]) <= 20
+    run(example)
+    said = capsys.readouterr().out.splitlines()
+    pending = Snapshot.from_objects(demo.cluster()).pending
+    assert len(said) == 2 * len(pending) > 30
+    assert any("nodes are available" in line for line in said)
+    assert any(line.startswith("ml/notebook -> ") for line in said)
+
+
+def test_the_simulation_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    run(PYTHON[1])
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("0.0 s: default/first on one after 0.0 s and 1 tries")
+    assert second.startswith("60.0 s: default/second on one after 50.0 s")
+
+
+def test_the_plugin_shown_is_the_one_that_is_installed_in_tests() -> None:
+    for name, code in re.findall(r"<!-- (\S+) -->\n```\w+\n(.*?)\n```", TEXT, re.DOTALL):
+        assert (ROOT / name).read_text(encoding="utf-8").rstrip() == code
+    assert TEXT.count("<!-- tests/") == 2
+
+
+def test_every_command_shown_answers(here: Path) -> None:
+    for line in SHELL.splitlines():
+        command, _, given = line.partition("#")[0].partition("<")
+        words = [sys.executable, *shlex.split(command)[1:]]
+        text = (here / given.strip()).read_text()
+        done = subprocess.run(words, input=text, capture_output=True, text=True, cwd=ROOT, timeout=60)
+        assert (done.returncode, done.stderr) == (0, ""), line
+        assert json.loads(done.stdout)
+
+
+def test_every_name_in_the_tables_exists() -> None:
+    snapshot = Snapshot.from_objects([node("a")])
+    cases = {"snapshot": snapshot, "Snapshot": Snapshot, "scheduler": Scheduler}
+    for owner, first, others in re.findall(
+        r"^\| `(snapshot|Snapshot|scheduler)\.(\w+)[^|`]*`([^|]*)\|", TEXT, re.MULTILINE
+    ):
+        for name in [first, *re.findall(r"`\.(\w+)", others)]:
+            assert hasattr(cases[owner], name), name
+    for name in ("Node", "ObjectError", "Placement", "Pod", "Scheduler", "Snapshot", "Explanation"):
+        assert name in engine.__all__
+        assert f"`{name}" in TEXT
+    explained = TEXT.partition("\nAn `Explanation`:\n")[2].partition("A `Placement`")[0]
+    for cell in re.findall(r"^\| (`[^|]*`) \|", explained, re.MULTILINE):
+        for name in re.findall(r"`(\w+)", cell):
+            assert hasattr(Explanation("p", "s", []), name), name
+    for name in re.findall(r"`(\w+)`", TEXT.partition("A `Placement` has")[2].partition("\n")[0]):
+        assert hasattr(Placement("p"), name), name
