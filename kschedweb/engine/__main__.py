@@ -26,8 +26,8 @@ from kschedweb.engine.scenario import Scenario, ScenarioError
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    # What a scenario holds lives until it is answered: to look for garbage in it again and again takes time only.
-    gc.set_threshold(100_000, 50, 1000)
+    # Nothing of a scenario refers to itself in a circle: to look for such garbage takes time and finds none.
+    gc.disable()
     try:
         if options.command == "validate":
             _write(cli_validate(sys.stdin.read()))

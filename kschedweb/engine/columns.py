@@ -15,6 +15,10 @@ Mask = NDArray[np.bool_]
 Rows = slice | NDArray[np.intp]
 ALL = slice(None)
 
+# glibc gives freed memory back to the system, to ask for it again with the next array, until a large block was freed
+# once. This is such a block; it is never touched.
+np.empty(31 << 20, dtype=np.int8)
+
 Value = TypeVar("Value", bound=Hashable)
 Number = TypeVar("Number", bound=np.generic)
 

@@ -39,11 +39,11 @@ class Tally:
     def _recount(self) -> Ints:
         self._version = self._pods.version
         codes = self._codes[self._pods.nodes_of(self._selection)]
-        return np.bincount(codes[codes >= 0], minlength=self._size)
+        return np.bincount(codes + 1, minlength=self._size + 1)[1:]
 
 
 class TopologySums:
-    """Sums keyed by (label, value). ``number`` is how many amounts were added, were they 0."""
+    """Sums keyed by (label, value). ``number`` is above 0 where any amount was added, were it 0."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -70,7 +70,7 @@ class TopologySums:
 
     def add_counts(self, key: str, counts: Ints, weight: int = 1) -> None:
         """Add ``weight`` for each pod counted at the values of ``key``; ``counts`` itself stays as it is."""
-        self.number += int(counts.sum())
+        self.number += bool(counts.any())
         amounts = counts if weight == 1 else counts * weight
         # What is there may be somebody's counts: it is replaced, not written to.
         self._sums[key] = self._sums[key] + amounts if key in self._sums else amounts

@@ -48,7 +48,7 @@ class ScoreColumn:
 
     @property
     def weighted(self) -> Ints:
-        return self.normalized * self.weight
+        return self.normalized if self.weight == 1 else self.normalized * self.weight
 
 
 def _no_nodes() -> NDArray[np.intp]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.columns import Ints, Rows
+from kschedweb.engine.columns import Ints, Mask, Rows
 from kschedweb.engine.framework.interface import Cycle, Scope
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status
@@ -32,28 +32,38 @@ class NodeResourcesBalancedAllocation:
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """From 50 to 100; 75 where the pod leaves the balance as it is."""
         snapshot = cycle.snapshot
-        before, after, counted = [], [], []
-        for name in self.resources:
+        fractions = np.empty((2, len(self.resources), cycle.size(rows)))  # before and after the pod comes
+        counted = np.empty((len(self.resources), cycle.size(rows)), dtype=np.bool_)
+        for position, name in enumerate(self.resources):
             wanted = cycle.pod.occupied.get(name, 0)
             allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
             if wanted == 0 and is_scalar(name):
                 allocatable = np.zeros_like(allocatable)
             used = snapshot.amounts(snapshot.requested, name)[rows]
-            counts = allocatable != 0
-            size = np.maximum(allocatable, 1)
-            # Both are turned into float64 before they are divided.
-            before.append(np.minimum(used / size, 1.0))
-            after.append(np.minimum((used + wanted) / size, 1.0))
-            counted.append(counts)
-        return 50 + (50 + balance(after, counted) - balance(before, counted)) // 2
+            np.not_equal(allocatable, 0, out=counted[position])
+            size = np.maximum(allocatable, 1).astype(np.float64)
+            # What is used becomes a float64 before it is divided.
+            np.divide(used, size, out=fractions[0, position])
+            np.divide(used + wanted, size, out=fractions[1, position])
+        before, after = balance(np.minimum(fractions, 1.0, out=fractions), counted)
+        change: Ints = after - before
+        return 50 + (50 + change) // 2
 
 
-def balance(fractions: list[Floats], counted: list[NDArray[np.bool_]]) -> Ints:
-    """100 less the standard deviation (in points) of the fractions that count on each node."""
-    if len(fractions) == 2 and all(counts.all() for counts in counted):
-        return _points(np.abs((fractions[0] - fractions[1]) / 2))
-    number = sum((counts.astype(np.int64) for counts in counted), np.zeros_like(fractions[0], dtype=np.int64))
-    total = np.zeros_like(fractions[0])
+def balance(fractions: Floats, counted: Mask) -> Ints:
+    """100 less the standard deviation (in points) of the fractions that count on each node.
+
+    ``fractions`` float64[any, resources, nodes], ``counted`` bool[resources, nodes]; int64[any, nodes] comes back.
+    """
+    if len(counted) == 2 and counted.all():
+        # With two resources the scheduler takes half the difference, which rounds differently.
+        return _points(np.abs((fractions[:, 0] - fractions[:, 1]) / 2))
+    return np.array([_points(_deviation(part, counted)) for part in fractions])
+
+
+def _deviation(fractions: Floats, counted: Mask) -> Floats:
+    number = counted.sum(axis=0)
+    total: Floats = np.zeros(fractions.shape[1])
     highest, lowest = np.full_like(total, -np.inf), np.full_like(total, np.inf)
     for fraction, counts in zip(fractions, counted, strict=True):
         total = total + np.where(counts, fraction, 0.0)
@@ -63,13 +73,13 @@ def balance(fractions: list[Floats], counted: list[NDArray[np.bool_]]) -> Ints:
     squares = np.zeros_like(total)
     for fraction, counts in zip(fractions, counted, strict=True):
         squares = squares + np.where(counts, (fraction - mean) * (fraction - mean), 0.0)
-    deviation = np.sqrt(squares / np.maximum(number, 1))
+    deviation: Floats = np.sqrt(squares / np.maximum(number, 1))
     two = number == 2
-    # With two resources the scheduler takes half the difference, which rounds differently.
     deviation[two] = np.abs((highest[two] - lowest[two]) / 2)
     deviation[number < 2] = 0.0
-    return _points(deviation)
+    return deviation
 
 
 def _points(deviation: Floats) -> Ints:
-    return ((1 - deviation) * float(MAX_NODE_SCORE)).astype(np.int64)
+    points: Ints = ((1 - deviation) * float(MAX_NODE_SCORE)).astype(np.int64)
+    return points

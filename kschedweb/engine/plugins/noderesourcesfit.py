@@ -97,8 +97,9 @@ class NodeResourcesFit:
         weights: Ints | int = 0
         for name, weight in self.resources:
             requested, allocatable = requested_after(cycle, rows, name)
-            if allocatable.all() and self.strategy != RATIO:
-                totals += self._one(requested, allocatable) * weight
+            if self.strategy != RATIO and allocatable.all():
+                one = self._one(requested, allocatable)
+                totals += one if weight == 1 else one * weight
                 weights = weights + weight
                 continue
             counts = allocatable != 0
@@ -112,7 +113,9 @@ class NodeResourcesFit:
 
     def _one(self, requested: Ints, allocatable: Ints) -> Ints:
         if self.strategy == LEAST:
-            free: Ints = np.maximum(allocatable - requested, 0) * MAX_NODE_SCORE // allocatable
+            free: Ints = np.maximum(allocatable - requested, 0)
+            free *= MAX_NODE_SCORE
+            free //= allocatable
             return free
         share: Ints = np.minimum(requested, allocatable) * MAX_NODE_SCORE // allocatable
         return share if self.strategy == MOST else self.curve[share]

@@ -31,7 +31,7 @@ class NodeUnschedulable:
         return Scope.NODE
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        if tolerated(CORDONED, cycle.pod.tolerations):
+        if not cycle.snapshot.unschedulable.any() or tolerated(CORDONED, cycle.pod.tolerations):
             return Verdicts.uniform(cycle.size(rows))
         return Verdicts.where(cycle.snapshot.unschedulable[rows], REJECTED)
 
