@@ -135,6 +135,11 @@ class PodTable:
         """Codes of the term sets that may keep a pod with ``labels`` away (required anti-affinity); no others do."""
         return self._guards.about(labels)
 
+    @property
+    def guarded(self) -> bool:
+        """Whether any term set ever kept pods away."""
+        return not self._guards.empty
+
     def wishes_about(self, labels: Labels) -> list[int]:
         """Codes of the term sets that may have any other term about a pod with ``labels``; no others have."""
         return self._wishes.about(labels)
@@ -186,6 +191,10 @@ class _Index:
             keys: {values: list(codes) for values, codes in table.items()} for keys, table in self._codes.items()
         }
         return other
+
+    @property
+    def empty(self) -> bool:
+        return not self._codes
 
     def add(self, code: int, selector: Selector) -> None:
         if not selector.nothing:

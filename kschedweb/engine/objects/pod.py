@@ -75,30 +75,14 @@ class Pod:
     container_count: int
     gates: tuple[str, ...]
     resources: PodResources
+    requests: Amounts  # what the pod asks for when it comes in
+    occupied: Amounts  # what it takes from the node it is on
+    occupied_nonzero: tuple[int, int]  # (milli-CPU, bytes) of that, with defaults for what is not asked for
+    scoring_requests: Amounts  # what NodeResourcesFit scores with: with defaults, without pod-level resources
 
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
-
-    @property
-    def requests(self) -> Amounts:
-        """What the pod asks for when it comes in."""
-        return self.resources.requests
-
-    @property
-    def occupied(self) -> Amounts:
-        """What the pod takes from the node it is on."""
-        return self.resources.occupied
-
-    @property
-    def occupied_nonzero(self) -> tuple[int, int]:
-        """(milli-CPU, bytes) taken from its node, with defaults for what is not asked for."""
-        return self.resources.occupied_nonzero
-
-    @property
-    def scoring_requests(self) -> Amounts:
-        """What NodeResourcesFit scores with: container defaults in, pod-level resources left out."""
-        return self.resources.scoring_requests
 
     @cached_property
     def seen_by_selectors(self) -> Hashable:
@@ -197,6 +181,7 @@ def _content(namespace: str, spec: Json, status: Json) -> tuple[Any, ...]:
 def _read_shared(namespace: str, spec: Json, status: Json) -> dict[str, Any]:
     affinity = mapping(spec, "affinity", "spec.")
     containers, inits = each(spec, "containers", "spec."), each(spec, "initContainers", "spec.")
+    resources = read_resources(spec, status)
     return {
         "template": next(_NUMBERS),
         "scheduler_name": text(spec, "schedulerName", "spec.") or DEFAULT_SCHEDULER,
@@ -214,7 +199,11 @@ def _read_shared(namespace: str, spec: Json, status: Json) -> dict[str, Any]:
         "images": _images(spec, containers, inits),
         "container_count": len(containers) + len(inits),
         "gates": tuple(text(gate, "name", at) for gate, at in each(spec, "schedulingGates", "spec.")),
-        "resources": read_resources(spec, status),
+        "resources": resources,
+        "requests": resources.requests,
+        "occupied": resources.occupied,
+        "occupied_nonzero": resources.occupied_nonzero,
+        "scoring_requests": resources.scoring_requests,
     }
 
 

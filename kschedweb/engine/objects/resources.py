@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from kschedweb.engine.objects.access import Json, each, mapping, objects, text
 from kschedweb.engine.objects.labels import is_qualified_name
@@ -46,7 +45,7 @@ class Container:
     running: tuple[Amounts, Amounts] | None = None  # actuated, allocated
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PodResources:
     """The resources of a pod, before they are summed, and their sums in milli-CPU and whole units."""
 
@@ -61,17 +60,17 @@ class PodResources:
     def pod_level_set(self) -> bool:
         return self.pod_requests is not None and any(pod_level(name) for name in self.pod_requests)
 
-    @cached_property
+    @property
     def requests(self) -> Amounts:
         """What the pod asks for when it comes in."""
         return units(self.total())
 
-    @cached_property
+    @property
     def occupied(self) -> Amounts:
         """What the pod takes from the node it is on."""
         return units(self.total(status=True))
 
-    @cached_property
+    @property
     def occupied_nonzero(self) -> tuple[int, int]:
         """(milli-CPU, bytes) taken from its node, with defaults for what is not asked for."""
         defaults = DEFAULT_REQUESTS
@@ -81,7 +80,7 @@ class PodResources:
         total = units(self.total(status=True, defaults=defaults))
         return total.get(CPU, 0), total.get(MEMORY, 0)
 
-    @cached_property
+    @property
     def scoring_requests(self) -> Amounts:
         """What NodeResourcesFit scores with: container defaults in, pod-level resources left out."""
         return units(self.total(at_pod_level=False, defaults=DEFAULT_REQUESTS))

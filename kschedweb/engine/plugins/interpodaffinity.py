@@ -81,6 +81,8 @@ class InterPodAffinity:
         snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
         if own.error:
             return PreFilterResult(unresolvable(f"parsing pod: {own.error}"))
+        if not snapshot.pods.guarded and not own.required and not own.anti_required:
+            return PreFilterResult(SKIP)
         anti, affinity, matches_itself = cycle.keep(self.name, lambda: self._required(cycle))
         existing = anti.placed.sums()
         if not existing.number and not own.required and not own.anti_required:
