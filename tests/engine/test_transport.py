@@ -105,7 +105,7 @@ def test_without_being_asked_to_nothing_is_made_up(run, address: str) -> None:
     status, _, err = run(scenario(address), "schedule", "--summary")
     assert (status, err) == (
         2,
-        f"kschedweb.engine: s: config: extender {address} would be asked, which was not allowed\n",
+        f"kschedweb.engine: line 1: s: config: extender {address} would be asked, which was not allowed\n",
     )
 
 
