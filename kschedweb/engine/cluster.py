@@ -17,6 +17,13 @@ class ClusterObjects:
         self.storage = Storage()
         self.devices = Devices()
 
+    def copy(self) -> ClusterObjects:
+        """The same objects, but for claims and volumes, which can change without these changing."""
+        other = object.__new__(ClusterObjects)
+        other.__dict__.update(self.__dict__)
+        other.storage = self.storage.copy()
+        return other
+
     def add(self, raw: Json) -> None:
         """Keep ``raw``; raises ObjectError where it has no kind or name, or cannot be understood."""
         kind = text(raw, "kind")

@@ -117,14 +117,15 @@ class Snapshot:
         return len(self.nodes)
 
     def copy(self) -> Snapshot:
-        """A snapshot whose pods can change without these changing; nodes and other objects are shared."""
+        """A snapshot whose pods and claims can change without these changing; everything else is shared."""
         other = object.__new__(Snapshot)
         other.__dict__.update(self.__dict__)
         other.pending, other.pods = list(self.pending), self.pods.copy()
         other.requested, other.nonzero = self.requested.copy(), self.nonzero.copy()
         other.pod_count = self.pod_count.copy()
         other.ports = {port: {ip: counts.copy() for ip, counts in ips.items()} for port, ips in self.ports.items()}
-        other.volume_use = self.volume_use.copy()
+        other.objects = self.objects.copy()
+        other.volume_use = self.volume_use.copy(other.objects.storage)
         other.resource_claims = self.resource_claims.copy()
         return other
 

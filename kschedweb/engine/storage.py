@@ -45,6 +45,23 @@ class Storage:
         self.drivers: dict[str, CSIDriver] = {}
         self.capacities: list[CSIStorageCapacity] = []
         self.attachments: list[VolumeAttachment] = []
+        self._shared = False  # whether a copy has the same claims and volumes
+
+    def copy(self) -> Storage:
+        """One whose claims and volumes can change without these changing."""
+        other = object.__new__(Storage)
+        other.__dict__.update(self.__dict__)
+        self._shared = other._shared = True
+        return other
+
+    def put(self, changed: Claim | PersistentVolume) -> None:
+        """``changed`` takes the place of the one of its name, if there is one."""
+        if self._shared:
+            self.claims, self.volumes, self._shared = self.claims.copy(), self.volumes.copy(), False
+        if isinstance(changed, Claim):
+            self.claims[changed.key] = changed
+        else:
+            self.volumes[changed.name] = changed
 
     def add(self, kind: str, raw: Json) -> None:
         """Keep ``raw`` if it is of a storage kind; raises ObjectError where it cannot be understood."""

@@ -29,9 +29,9 @@ class VolumeUse:
         self._counts: dict[str, Ints] = {}
         self._attached: frozenset[tuple[Handle, int]] | None = None
 
-    def copy(self) -> VolumeUse:
-        """One that can change without this one changing."""
-        other = VolumeUse(self._index, self._storage)
+    def copy(self, storage: Storage) -> VolumeUse:
+        """One over a copy of the storage that can change without this one changing."""
+        other = VolumeUse(self._index, storage)
         other._claims = self._claims.copy()
         other._disks = {identity: users.copy() for identity, users in self._disks.items()}
         other._volumes = {handle: nodes.copy() for handle, nodes in self._volumes.items()}

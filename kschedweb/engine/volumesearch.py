@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.columns import Mask
+from kschedweb.engine.columns import ALL, Mask
 from kschedweb.engine.objects.quantity import whole
 from kschedweb.engine.objects.storage import STORAGE, Claim, PersistentVolume, StorageClass
 from kschedweb.engine.snapshot import Snapshot
@@ -47,7 +47,7 @@ def search(snapshot: Snapshot, claims: list[Claim]) -> Search:
         if result.error:
             result.failed = reached
             return result
-        wanting += [(claim, unmatched & reached) for claim, unmatched in _match(snapshot, free)]
+        wanting += [(claim, unmatched & reached) for claim, unmatched, _ in _match(snapshot, free)]
     for claim, nodes in wanting:
         _provision(snapshot, claim, nodes & ~result.no_volume & ~result.no_space, result)
     return result
@@ -85,9 +85,9 @@ def _has_space(snapshot: Snapshot, claim: Claim, storage_class: StorageClass) ->
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """The volumes of a class, smallest first; ``reach`` is bool[volumes, nodes]."""
+    """The volumes of a class by name, smallest first; ``reach`` is bool[volumes, nodes]."""
 
-    volumes: list[PersistentVolume]
+    names: list[str]
     reach: Matrix
 
 
@@ -101,13 +101,23 @@ def _candidates(snapshot: Snapshot, storage_class: str) -> _Candidates:
         reach = np.zeros((len(volumes), len(snapshot)), dtype=np.bool_)
         for row, volume in enumerate(volumes):
             reach[row] = reaches(snapshot, volume)
-        return _Candidates(volumes, reach)
+        return _Candidates([volume.name for volume in volumes], reach)
 
     return snapshot.memo(("volumes of class", storage_class), compute)
 
 
-def _match(snapshot: Snapshot, claims: list[Claim]) -> list[tuple[Claim, Mask]]:
-    """Each claim with the nodes where none of the volumes there are will do.
+def chosen(snapshot: Snapshot, claims: list[Claim], node: int) -> list[tuple[Claim, PersistentVolume | None]]:
+    """The volume that each claim takes on the node at a position, ``None`` where one is made for it."""
+    placed = [claim for claim in claims if claim.selected_node is not None]
+    free = sorted((claim for claim in claims if claim.selected_node is None), key=lambda claim: claim.request or 0)
+    found: list[tuple[Claim, PersistentVolume | None]] = [(claim, None) for claim in placed]
+    return found + [(claim, volume) for claim, _, volume in _match(snapshot, free, slice(node, node + 1))]
+
+
+def _match(
+    snapshot: Snapshot, claims: list[Claim], nodes: slice = ALL
+) -> list[tuple[Claim, Mask, PersistentVolume | None]]:
+    """Each claim with those of ``nodes`` where no volume will do, and the volume it takes where only one was asked of.
 
     A claim takes the smallest volume that suits it, or the one that is reserved for it, from those after it.
     """
@@ -116,28 +126,41 @@ def _match(snapshot: Snapshot, claims: list[Claim]) -> list[tuple[Claim, Mask]]:
     result = []
     for claim in claims:
         candidates, contested = _candidates(snapshot, claim.storage_class), rivals[claim.storage_class] > 1
-        none = np.broadcast_to(np.False_, candidates.reach.shape)
+        volumes = [snapshot.objects.storage.volumes[name] for name in candidates.names]
+        reach = candidates.reach[:, nodes]
+        none = np.broadcast_to(np.False_, reach.shape)
         gone = taken.setdefault(claim.storage_class, none.copy() if contested else none)
-        unmatched = np.ones(len(snapshot), dtype=np.bool_)
-        undecided = unmatched.copy()
-        for row in _rows(volume.bound_to(claim) and _suits(volume, claim) for volume in candidates.volumes):
-            # One that is reserved decides, be it within the node's reach or not.
-            here = undecided & ~gone[row]
-            undecided &= ~here
-            here &= candidates.reach[row]
-            unmatched &= ~here
-            if contested:
-                gone[row] |= here
-        others = _rows(_suits(volume, claim) and _available(volume, claim) for volume in candidates.volumes)
-        eligible = candidates.reach[others]
-        if contested:
-            eligible &= ~gone[others]
-        nodes = np.flatnonzero(undecided & eligible.any(axis=0))
-        unmatched[nodes] = False
-        if contested and nodes.size:
-            gone[others[eligible[:, nodes].argmax(axis=0)], nodes] = True
-        result.append((claim, unmatched))
+        unmatched, row = _take(claim, volumes, reach, gone if contested else None)
+        result.append((claim, unmatched, None if row is None else volumes[row]))
     return result
+
+
+def _take(claim: Claim, volumes: list[PersistentVolume], reach: Matrix, gone: Matrix | None) -> tuple[Mask, int | None]:
+    """(the nodes where none of ``volumes`` will do, the row taken on the one node asked of).
+
+    ``gone`` are those that other claims of the pod have taken, ``None`` where there are no such claims.
+    """
+    unmatched = np.ones(reach.shape[1], dtype=np.bool_)
+    undecided, row = unmatched.copy(), None
+    for reserved in _rows(volume.bound_to(claim) and _suits(volume, claim) for volume in volumes):
+        # One that is reserved decides, be it within the node's reach or not.
+        here = undecided if gone is None else undecided & ~gone[reserved]
+        undecided = undecided & ~here
+        here = here & reach[reserved]
+        unmatched &= ~here
+        row = int(reserved) if here.any() else row
+        if gone is not None:
+            gone[reserved] |= here
+    others = _rows(_suits(volume, claim) and _available(volume, claim) for volume in volumes)
+    eligible = reach[others] if gone is None else reach[others] & ~gone[others]
+    found = np.flatnonzero(undecided & eligible.any(axis=0))
+    unmatched[found] = False
+    if found.size and (gone is not None or len(unmatched) == 1):
+        rows = others[eligible[:, found].argmax(axis=0)]
+        row = int(rows[0])
+        if gone is not None:
+            gone[rows, found] = True
+    return unmatched, row
 
 
 def _suits(volume: PersistentVolume, claim: Claim) -> bool:

@@ -151,22 +151,27 @@ class StorageClass:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CSINode:
-    """What the drivers on one node can do: how many volumes each can attach, which in-tree plugins they replace."""
+    """What the drivers on one node can do: how many volumes each can attach, which in-tree plugins they replace.
+
+    ``topology`` holds the labels that say, for each driver, from where its volumes can be reached.
+    """
 
     name: str
     limits: dict[str, int]
     migrated: frozenset[str]
+    topology: dict[str, tuple[str, ...]]
 
     @classmethod
     def read(cls, raw: Json) -> CSINode:
         metadata = mapping(raw, "metadata")
-        limits = {}
+        limits, topology = {}, {}
         for driver, at in each(mapping(raw, "spec"), "drivers", "spec."):
             name, allocatable = text(driver, "name", at), mapping(driver, "allocatable", at)
+            topology[name] = texts(driver, "topologyKeys", at)
             if allocatable.get("count") is not None:
                 limits[name] = integer(allocatable, "count", path=f"{at}allocatable.")
         migrated = string_map(metadata, "annotations", "metadata.").get(MIGRATED_PLUGINS, "")
-        return cls(text(metadata, "name", "metadata."), limits, frozenset(migrated.split(",")))
+        return cls(text(metadata, "name", "metadata."), limits, frozenset(migrated.split(",")), topology)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

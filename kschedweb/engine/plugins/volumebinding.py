@@ -38,11 +38,13 @@ from kschedweb.engine.objects.storage import (
 )
 from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.storage import MissingClaim, Storage, VolumeError, check_owner
+from kschedweb.engine.volumeclaims import assume, bind, give_back
 from kschedweb.engine.volumematching import migrated, reaches_bound
-from kschedweb.engine.volumesearch import Search, search
+from kschedweb.engine.volumesearch import Search, chosen, search
 
 IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
 MISSING = error("not found")
+CHOICES = "VolumeBinding.choices"
 NO_ACCESS = "node(s) didn't match PersistentVolume's node affinity"
 NO_VOLUME = "node(s) didn't find available persistent volumes to bind"
 NO_SPACE = "node(s) did not have enough free storage"
@@ -103,6 +105,31 @@ class VolumeBinding:
         if state.delayed:
             answer.add_search(search(cycle.snapshot, state.delayed))
         return answer.verdicts(rows)
+
+    def reserve(self, cycle: Cycle, node: str) -> Status:
+        """Take the volumes found for the pod's claims, so that no other pod gets them."""
+        storage = cycle.snapshot.objects.storage
+        try:
+            delayed = _sorted(storage, _claims(storage, cycle.pod)).delayed
+        except VolumeError as problem:
+            return error(str(problem))
+        choices = chosen(cycle.snapshot, delayed, cycle.snapshot.index[node]) if delayed else []
+        cycle.state[CHOICES] = choices
+        assume(cycle.snapshot, choices, node)
+        return SUCCESS
+
+    def unreserve(self, cycle: Cycle, node: str) -> None:
+        give_back(cycle.snapshot, cycle.state.pop(CHOICES, []))
+
+    def pre_bind(self, cycle: Cycle, node: str) -> Status:
+        """Have the claims bound; that the controller and the provisioners do their part is taken for granted."""
+        choices, snapshot = cycle.state.get(CHOICES), cycle.snapshot
+        if choices:
+            position = snapshot.index[node]
+            snapshot.volume_use.account(cycle.pod, position, -1)
+            bind(snapshot, choices, node)
+            snapshot.volume_use.account(cycle.pod, position, 1)
+        return SUCCESS
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
         return SKIP
