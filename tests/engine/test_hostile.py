@@ -18,6 +18,7 @@ from kschedweb.engine.__main__ import main
 from kschedweb.engine.config import load
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects import Pod, reference
+from kschedweb.engine.simulation import Event, NodeJoins, PodArrives, Settings, Simulation, SimulationError
 from tests.engine.builders import CONFIGURATION
 from tests.support.hostile import REQUIRED, bare_pod, bent, cluster, node, originals, plain_pod, pod, thing
 
@@ -53,6 +54,19 @@ def test_no_bent_object_breaks_the_engine(items: list[Json]) -> None:
     snapshot = decide(beside(items))
     for name, reason in snapshot.problems:
         assert REASON.fullmatch(reason), f"{name}: {reason}"
+
+
+@settings(thorough, max_examples=200)
+@given(st.lists(bent(), min_size=5, max_size=5))
+def test_no_bent_object_breaks_a_simulation(items: list[Json]) -> None:
+    """Neither there from the beginning nor coming in later."""
+    assert DEFAULTS is not None
+    objects = beside(items)
+    arrivals: list[Event] = [PodArrives(1.0, item) for item in items if item.get("kind") == "Pod"]
+    joining: list[Event] = [NodeJoins(2.0, item | {"metadata": {"name": "late"}}) for item in items]
+    for listed, events in ((objects, []), (cluster(), arrivals), (cluster(), joining)):
+        with contextlib.suppress(SimulationError):
+            Simulation(listed, DEFAULTS, events, Settings(sample=10.0)).run(20.0)
 
 
 def run(command: str, scenario: Json) -> tuple[int, str, str]:

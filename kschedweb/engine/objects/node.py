@@ -51,6 +51,9 @@ class Node:
         name = text(metadata, "name", "metadata.")
         if not name:
             raise ObjectError("metadata.name: is missing")
+        string_map(metadata, "annotations", "metadata.")
+        for condition, at in each(status, "conditions", "status."):
+            text(condition, "type", at), text(condition, "status", at)
         return cls(
             name=name,
             labels=string_map(metadata, "labels", "metadata."),

@@ -18,6 +18,7 @@ from kschedweb.engine.objects.access import (
     each,
     integer,
     mapping,
+    objects,
     string_map,
     text,
 )
@@ -125,6 +126,7 @@ class Pod:
         if not name:
             raise ObjectError("metadata.name: is missing")
         namespace = text(metadata, "namespace", "metadata.") or "default"
+        _check(spec, status)
         pod = object.__new__(cls)
         pod.__dict__.update(
             _shared(namespace, spec, status),
@@ -141,6 +143,13 @@ class Pod:
             raw=raw,
         )
         return pod
+
+
+def _check(spec: Json, status: Json) -> None:
+    """Look at what is read only when the pod changes or ends, so that nothing is found broken then."""
+    integer(spec, "terminationGracePeriodSeconds", path="spec.", bits=64)
+    objects(status, "resourceClaimStatuses", "status.")
+    mapping(status, "extendedResourceClaimStatus", "status.")
 
 
 _TEMPLATES: dict[bytes, dict[str, Any]] = {}

@@ -151,7 +151,7 @@ class Pods:
             self.gone(life, now)
         elif life.leaves is None:
             old = life.pod
-            life.leaves = now + integer(mapping(old.raw, "spec"), "terminationGracePeriodSeconds", GRACE_PERIOD)
+            life.leaves = now + _grace_period(old)
             life.pod = _terminating(old, now, condition)
             self._changed_on_node(old, life.pod, now)
             self.agenda.add(life.leaves, lambda time: self._end(life, time))
@@ -218,6 +218,11 @@ def started(pod: Pod, now: float) -> Pod:
     """The pod with its start written down: of victims alike, preemption takes those that run for the shortest time."""
     time = datetime.fromtimestamp(now, UTC).isoformat()
     return replace(pod, raw={**pod.raw, "status": {**mapping(pod.raw, "status"), "startTime": time}})
+
+
+def _grace_period(pod: Pod) -> int:
+    """Seconds between the deletion of the pod and its end."""
+    return max(0, integer(mapping(pod.raw, "spec"), "terminationGracePeriodSeconds", GRACE_PERIOD, bits=64))
 
 
 def _terminating(pod: Pod, now: float, reason: str) -> Pod:
