@@ -10,36 +10,54 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.columns import Ints, Mask
 from kschedweb.engine.groups import Selection
+from kschedweb.engine.pods import Move, PodTable
 from kschedweb.engine.snapshot import Snapshot
 
 Weights = Mapping[str, int]  # by topology key
 
 
-class Tally:
-    """How many pods of a selection are at each code of ``codes``; -1 is not counted. Follows the pods as they move."""
+class _Follower:
+    """Something counted over the placed pods, which follows them as they move."""
+
+    def __init__(self, pods: PodTable) -> None:
+        self._pods, self._version = pods, -1
+
+    def _catch_up(self) -> None:
+        moves = self._pods.moves(self._version) if self._version >= 0 else None
+        if moves is None:
+            self._recount()
+        elif moves:
+            self._take(moves)
+        self._version = self._pods.version
+
+    def _recount(self) -> None:
+        raise NotImplementedError
+
+    def _take(self, moves: list[Move]) -> None:
+        raise NotImplementedError
+
+
+class Tally(_Follower):
+    """How many pods of a selection are at each code of ``codes``; -1 is not counted."""
 
     def __init__(self, snapshot: Snapshot, selection: Selection, codes: NDArray[np.intp], size: int) -> None:
-        self._pods, self._selection, self._codes, self._size = snapshot.pods, selection, codes, size
-        self._version = 0
-        self._counts = self._recount()
+        super().__init__(snapshot.pods)
+        self._selection, self._codes, self._size = selection, codes, size
 
     def counts(self) -> Ints:
         """The counts as of now: an array that changes with the next call. Shape [size]."""
-        moves = self._pods.moves(self._version)
-        if moves is None:
-            self._counts = self._recount()
-        elif moves:
-            meant = self._pods.groups.meant(self._selection)
-            for group, _, node, sign in moves:
-                if meant[group] and (code := self._codes[node]) >= 0:
-                    self._counts[code] += sign
-            self._version = self._pods.version
+        self._catch_up()
         return self._counts
 
-    def _recount(self) -> Ints:
-        self._version = self._pods.version
+    def _recount(self) -> None:
         codes = self._codes[self._pods.nodes_of(self._selection)]
-        return np.bincount(codes + 1, minlength=self._size + 1)[1:]
+        self._counts = np.bincount(codes + 1, minlength=self._size + 1)[1:]
+
+    def _take(self, moves: list[Move]) -> None:
+        meant = self._pods.groups.meant(self._selection)
+        for move in moves:
+            if meant[move.group] and (code := self._codes[move.node]) >= 0:
+                self._counts[code] += move.sign
 
 
 class TopologySums:
@@ -111,45 +129,38 @@ class TopologySums:
         return mask
 
 
-class TermTally:
-    """What the affinity terms of placed pods add up to for one kind of pod. Follows the pods as they move.
+class TermTally(_Follower):
+    """What the affinity terms of placed pods add up to for one kind of pod.
 
     ``weigh(code)`` says what a term set counts for, by topology key; ``about()`` which of them may count at all.
     """
 
     def __init__(self, snapshot: Snapshot, about: Callable[[], list[int]], weigh: Callable[[int], Weights]) -> None:
-        self._snapshot, self._pods, self._about = snapshot, snapshot.pods, about
-        self._weigh = functools.cache(weigh)
-        self._version = 0
-        self._sums = self._recount()
+        super().__init__(snapshot.pods)
+        self._snapshot, self._about, self._weigh = snapshot, about, functools.cache(weigh)
 
     def sums(self) -> TopologySums:
         """The sums as of now: they change with the next call."""
-        moves = self._pods.moves(self._version)
-        if moves is None:
-            self._sums = self._recount()
-        elif moves:
-            for _, terms, node, sign in moves:
-                if terms >= 0:
-                    for key, weight in self._weigh(terms).items():
-                        self._sums.add(key, node, weight, sign)
-            self._version = self._pods.version
+        self._catch_up()
         return self._sums
 
-    def _recount(self) -> TopologySums:
-        self._version = self._pods.version
-        sums = TopologySums(self._snapshot)
+    def _recount(self) -> None:
+        self._sums = TopologySums(self._snapshot)
         by_key: dict[str, dict[int, int]] = {}
         for code in self._about():
             for key, weight in self._weigh(code).items():
                 by_key.setdefault(key, {})[code] = weight
-        if by_key:
-            terms, nodes = self._pods.terms, self._pods.node
-            for key, weights in by_key.items():
-                table = np.zeros(len(self._pods.term_sets) + 1, dtype=np.int64)
-                counts = np.zeros(len(table), dtype=np.bool_)
-                codes = list(weights)
-                table[codes], counts[codes] = list(weights.values()), True
-                slots = np.flatnonzero(counts[terms])  # code -1 reaches the last entry, which never counts
-                sums.add_weights(key, nodes[slots], table[terms[slots]])
-        return sums
+        terms, nodes = self._pods.terms, self._pods.node
+        for key, weights in by_key.items():
+            table = np.zeros(len(self._pods.term_sets) + 1, dtype=np.int64)
+            counts = np.zeros(len(table), dtype=np.bool_)
+            codes = list(weights)
+            table[codes], counts[codes] = list(weights.values()), True
+            slots = np.flatnonzero(counts[terms])  # code -1 reaches the last entry, which never counts
+            self._sums.add_weights(key, nodes[slots], table[terms[slots]])
+
+    def _take(self, moves: list[Move]) -> None:
+        for move in moves:
+            if move.terms >= 0:
+                for key, weight in self._weigh(move.terms).items():
+                    self._sums.add(key, move.node, weight, move.sign)
