@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -201,9 +202,10 @@ class Scheduler:
             for victim in victims:
                 self.snapshot.remove_pod(victim)
             self.nominator.clear_below(pod.priority, result.nominated or "")
-            again = self._place(pod)
-            if not isinstance(again, Unplaced):
-                return replace(again, victims=victims)
+            with suppress(CycleError):  # why the pod did not fit is told, not what came after the evictions
+                again = self._place(pod)
+                if isinstance(again, Placement) and again.node:
+                    return replace(again, victims=victims)
             victims = ()
         said = result.status.message
         return replace(refused, victims=victims, post_filter=said, nominated=result.nominated)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kschedweb.engine.columns import ALL, Mask
 from kschedweb.engine.disruption import budgets, split
 from kschedweb.engine.extender import Extender, ExtenderError
 from kschedweb.engine.framework.diagnosis import Diagnosis
-from kschedweb.engine.framework.interface import Cycle, Handle, Scope
+from kschedweb.engine.framework.interface import Cycle, Handle, Heeding, Scope
 from kschedweb.engine.framework.status import Code, CycleError, Status, error, fit_error, unresolvable
 from kschedweb.engine.importance import by_importance, earliest_start
 from kschedweb.engine.objects.access import Json
@@ -73,15 +74,26 @@ class Search:
 
     def __init__(self, handle: Handle, cycle: Cycle, diagnosis: Diagnosis) -> None:
         self._handle, self._cycle, self._diagnosis = handle, cycle, diagnosis
-        self._reach = handle.reach(cycle.pod)
+        self._far = handle.far(cycle.pod)
+        self._crowded = handle.crowded(cycle)
+        # Of filters that cannot say which pods they heed, any move of a pod may change the answers.
+        self._blind = not all(isinstance(plugin, Heeding) for plugin in self._far)
         size = len(cycle.snapshot)
-        self._trials = Trials(size)
-        if self._reach < Scope.CLUSTER:
-            # Else a move of any pod may change what is true of any node.
-            self._trials = cycle.keep("preemption", lambda: Trials(size))
-        self._trials.refresh(cycle.snapshot, handle.crowded(cycle))
+        self._trials = Trials(size) if self._blind else cycle.keep("preemption", lambda: Trials(size))
+        self._trials.refresh(cycle.snapshot)
+        self._barred = self._rejected_afar()
         self._world: Cycle | None = None
         self._nodes: Rows = np.zeros(0, dtype=np.intp)
+
+    def _rejected_afar(self) -> Mask:
+        """The nodes that filters reject for more than want of room: only pods they heed can change that."""
+        barred: Mask = np.zeros(len(self._cycle.snapshot), dtype=np.bool_)
+        known = {column.plugin: column.codes for column in self._diagnosis.filters}
+        for plugin in () if self._blind else self._far:
+            # Where PreFilter rejected the pod no filter was asked.
+            codes = known[plugin.name] if plugin.name in known else plugin.filter(self._cycle, ALL).codes
+            barred |= codes != 0
+        return barred
 
     def candidates(self, nodes: Rows, wanted: int) -> Rows:
         """Try ``nodes`` (positions) in turn until ``wanted`` of them are candidates; returns those.
@@ -89,9 +101,9 @@ class Search:
         The search goes on beyond ``wanted`` while every candidate would violate a disruption budget.
         """
         self._nodes = nodes
-        while (due := self._trials.due(nodes, wanted)).size:
+        while (due := self._trials.due(nodes, wanted, self._barred)).size:
             self._try(due)
-        return self._trials.found(nodes, wanted)
+        return self._trials.found(nodes, wanted, self._barred)
 
     def best(self, nodes: Rows) -> Candidate:
         """The one of the candidates ``nodes`` where evictions disturb least."""
@@ -105,23 +117,39 @@ class Search:
         return Candidate(self._cycle.snapshot.names[node], outcome.victims, outcome.violations)
 
     def _try(self, nodes: Rows) -> None:
-        crowded = self._trials.fleeting
-        at_once = self._reach <= Scope.ROOM
-        one_by_one = [node for node in nodes.tolist() if not at_once or node in crowded]
-        for node in one_by_one:
-            self._trials.put(node, self._dry_run(node))
-        if at_once and len(one_by_one) < len(nodes):
-            self._try_rooms(nodes[~np.isin(nodes, one_by_one)] if one_by_one else nodes)
+        victims = [self._lower(pods) for pods in pods_on_each(self._cycle.snapshot.pods, nodes)]
+        alone = [
+            self._blind or node in self._crowded or any(map(self._heeded, there))
+            for node, there in zip(nodes.tolist(), victims, strict=True)
+        ]
+        for node in nodes[alone].tolist():
+            self._barred[node] = False
+            self._trials.put(node, self._dry_run(node), fleeting=True)
+        if not all(alone):
+            others = np.flatnonzero(~np.array(alone))
+            self._try_rooms(nodes[others], [victims[place] for place in others.tolist()])
 
-    def _try_rooms(self, nodes: Rows) -> None:
+    def _heeded(self, pod: Pod) -> bool:
+        """Whether a filter that looks far heeds the pod on its node."""
+        kind = pod.template, pod.seen_by_selectors, pod.volumes
+        for plugin in self._far:
+            key = plugin.name, kind
+            if key not in self._trials.heeded:
+                self._trials.heeded[key] = plugin.heeds(self._cycle, pod)
+            if self._trials.heeded[key]:
+                return True
+        return False
+
+    def _try_rooms(self, nodes: Rows, victims: list[list[Pod]]) -> None:
+        """Try ``nodes`` all at once: without their victims, then with one after the other let back in."""
         cycle, handle = self._cycle, self._handle
-        victims = [self._lower(pods) for pods in pods_on_each(cycle.snapshot.pods, nodes)]
 
         def on(snapshot: Snapshot) -> Cycle:
             return replace(cycle, snapshot=snapshot)
 
         rooms = Rooms(cycle.snapshot, lambda snapshot, rows: handle.have_room(on(snapshot), rows))
-        codes, statuses = handle.refusals(on(rooms.without(nodes, victims)), nodes, self._diagnosis.filters)
+        empty = on(rooms.without(nodes, victims))
+        codes, statuses = handle.refusals(empty, nodes, self._diagnosis.filters, Scope.ROOM)
         left, parts = [], []
         for place, (node, code) in enumerate(zip(nodes.tolist(), codes.tolist(), strict=True)):
             if not victims[place]:
@@ -197,7 +225,19 @@ class Search:
         return fit_error(size, histogram.items())
 
     def _refused(self) -> list[tuple[Status, int]]:
-        return self._trials.refused(self._nodes)
+        """Why it is no use on how many of the nodes tried."""
+        barred = self._nodes[self._barred[self._nodes]]
+        if not barred.size:
+            return self._trials.refused(self._nodes)
+        others = self._nodes[~self._barred[self._nodes]]
+        counts = Counter(dict(self._trials.refused(others)))
+        victims = [self._lower(pods) for pods in pods_on_each(self._cycle.snapshot.pods, barred)]
+        rooms = Rooms(self._cycle.snapshot, lambda snapshot, rows: np.zeros(len(rows), dtype=np.bool_))
+        empty = replace(self._cycle, snapshot=rooms.without(barred, victims))
+        codes, statuses = self._handle.refusals(empty, barred, self._diagnosis.filters)
+        for there, code in zip(victims, codes.tolist(), strict=True):
+            counts[statuses[code].decisive if there else NO_VICTIMS] += 1
+        return list(counts.items())
 
     def ask_extenders(self, candidates: list[Candidate]) -> list[Candidate]:
         """The candidates that extenders leave, with the victims that they name. Raises CycleError."""

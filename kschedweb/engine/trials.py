@@ -8,7 +8,7 @@ as columns. What is found out about a node stays true until its pods change, unl
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +39,7 @@ class Outcome:
 class Trials:
     """Outcomes by node, and as columns what is compared of them.
 
-    ``state`` int8[nodes] says UNTRIED, REFUSED or FOUND; ``fleeting`` are nodes whose outcome holds for one cycle.
+    ``state`` int8[nodes] says UNTRIED, REFUSED or FOUND; ``heeded`` remembers which kinds of pods filters heed.
     """
 
     def __init__(self, nodes: int) -> None:
@@ -50,11 +50,12 @@ class Trials:
         self._outcomes: list[Outcome | None] = [None] * nodes
         self._keys: Ints = np.zeros((4, nodes), dtype=np.int64)
         self._started: NDArray[np.float64] = np.zeros(nodes, dtype=np.float64)
-        self.fleeting: frozenset[int] = frozenset()
+        self.heeded: dict[Hashable, bool] = {}
+        self._fleeting: set[int] = set()
         self._version = -1
 
-    def refresh(self, snapshot: Snapshot, fleeting: frozenset[int]) -> None:
-        """Forget the nodes whose pods have changed, and those that were or are ``fleeting``."""
+    def refresh(self, snapshot: Snapshot) -> None:
+        """Forget the nodes whose pods have changed, and those whose outcome held for one cycle."""
         pods = snapshot.pods
         moves = pods.moves(self._version) if self._version >= 0 else None
         if moves is None:
@@ -62,11 +63,14 @@ class Trials:
         elif moves:
             self.state[[move.node for move in moves]] = UNTRIED
         self._version = pods.version
-        self.state[list(self.fleeting | fleeting)] = UNTRIED
-        self.fleeting = fleeting
+        self.state[list(self._fleeting)] = UNTRIED
+        self._fleeting = set()
 
-    def put(self, node: int, outcome: Outcome) -> None:
+    def put(self, node: int, outcome: Outcome, *, fleeting: bool = False) -> None:
+        """Keep what came of ``node``; where it is ``fleeting``, for this cycle."""
         self._outcomes[node] = outcome
+        if fleeting:
+            self._fleeting.add(node)
         if not outcome.victims:
             code = self._refusal_codes.setdefault(outcome.refusal, len(self.refusals))
             if code == len(self.refusals):
@@ -79,12 +83,12 @@ class Trials:
         self._keys[:, node] = outcome.violations, victims[0].priority, priorities, len(victims)
         self._started[node] = earliest_start(victims)
 
-    def due(self, nodes: Rows, wanted: int) -> Rows:
+    def due(self, nodes: Rows, wanted: int, barred: Mask) -> Rows:
         """Those of ``nodes`` to be tried next, until ``found`` is known; none where it is."""
         states = self.state[nodes]
         untried = np.flatnonzero(states == UNTRIED)
         if untried.size:
-            able = np.flatnonzero(states == FOUND)
+            able = np.flatnonzero((states == FOUND) & ~barred[nodes])
             enough = self._enough(nodes[able], wanted)
             if enough <= len(able):
                 untried = untried[untried < able[enough - 1]]
@@ -97,9 +101,12 @@ class Trials:
         kind = self._keys[VIOLATIONS, able] == 0
         return max(wanted, int(kind.argmax()) + 1) if kind.any() else len(able) + 1
 
-    def found(self, nodes: Rows, wanted: int) -> Rows:
-        """The candidates among ``nodes``, up to where the search ends; those that violate no budget come first."""
-        able = nodes[self.state[nodes] == FOUND]
+    def found(self, nodes: Rows, wanted: int, barred: Mask) -> Rows:
+        """The candidates among ``nodes``, up to where the search ends; those that violate no budget come first.
+
+        ``barred`` bool[nodes] are no candidates, whatever room can be made there.
+        """
+        able = nodes[(self.state[nodes] == FOUND) & ~barred[nodes]]
         able = able[: self._enough(able, wanted)]
         kind = self._keys[VIOLATIONS, able] == 0
         return able if kind.all() else np.concatenate((able[kind], able[~kind][:wanted]))
@@ -117,6 +124,10 @@ class Trials:
         found = self._outcomes[node]
         assert found is not None
         return found
+
+    def refusal(self, node: int) -> Status:
+        """Why it is no use on a node that was tried."""
+        return self.refusals[int(self._refused[node])]
 
     def refused(self, nodes: Rows) -> list[tuple[Status, int]]:
         """Why it is no use on how many of ``nodes``."""

@@ -96,3 +96,19 @@ def test_scheduling_by_force_evicts_and_places() -> None:
         "victims": ["default/q"],
     }
     assert sorted(engine.snapshot.pods.slots) == ["default/p", "default/r"]
+
+
+def test_what_fails_after_the_evictions_is_not_what_is_told() -> None:
+    apart = [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "p"}}}]
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": apart}}
+    keeper = placed("keeper", "a")
+    keeper["spec"]["affinity"] = affinity
+    zone = {"zone": "1"}
+    # With room on two nodes there is something to score, which fails where a plugin was not prepared.
+    plugins = {"preScore": {"disabled": [{"name": "TaintToleration"}]}}
+    engine = scheduler(node("a", labels=zone), node("b", labels=zone), keeper, plugins=plugins)
+    wanted = Pod.read(pod("p", labels={"app": "p"}, priority=100))
+    assert engine.schedule_one(wanted, post_filter=True).victims == ("default/keeper",)
+    by_force = engine.schedule_one(wanted, preempt=True)
+    assert by_force.message == "0/2 nodes are available: 2 node(s) didn't satisfy existing pods anti-affinity rules."
+    assert (by_force.node, by_force.victims) == ("", ())

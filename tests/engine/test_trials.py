@@ -6,14 +6,19 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine.framework.handle import CycleHandle
-from kschedweb.engine.framework.interface import Scope
 from kschedweb.engine.nominator import Nominator
 from tests.engine.builders import node, pod, scheduler
+
+
+class Unknown:
+    """A filter that cannot say which pods it heeds: each node has to be tried on its own."""
+
+    name = "Unknown"
 
 
 def budget(name: str, app: str, allowed: int) -> dict:
@@ -25,9 +30,28 @@ def budget(name: str, app: str, allowed: int) -> dict:
     }
 
 
+def wishes(draw: random.Random, chance: float) -> dict:
+    """What a pod may want of others: their absence, an even spread, a port of the host."""
+    selector = {"labelSelector": {"matchLabels": {"app": draw.choice("xyz")}}}
+    key = draw.choice(["zone", "kubernetes.io/hostname"])
+    spec: dict[str, Any] = {}
+    if draw.random() < chance:
+        apart = [{**selector, "topologyKey": key}]
+        spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": apart}}
+    if draw.random() < chance:
+        spread = {**selector, "topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+        spec["topologySpreadConstraints"] = [spread]
+    if draw.random() < chance:
+        spec["container"] = {"ports": [{"containerPort": 80, "hostPort": 80}]}
+    return spec
+
+
 def crowd(draw: random.Random) -> tuple[list[dict], list[dict]]:
     """(nodes, bound pods and budgets; waiting pods), drawn at random."""
-    objects = [node(f"n{number}", allocatable={"pods": draw.choice(["5", "110"])}) for number in range(6)]
+    objects = [
+        node(f"n{number}", allocatable={"pods": draw.choice(["5", "110"])}, labels={"zone": draw.choice("ab")})
+        for number in range(6)
+    ]
     objects += [budget(app, app, draw.randint(0, 2)) for app in draw.sample("xyz", draw.randint(0, 2))]
     for number in range(draw.randint(6, 40)):
         bound = pod(
@@ -36,16 +60,23 @@ def crowd(draw: random.Random) -> tuple[list[dict], list[dict]]:
             labels={"app": draw.choice("xyz")},
             requests={"cpu": draw.choice(["100m", "500m", "1", "2"])},
             priority=draw.choice([0, 1, 2, 20]),
+            **wishes(draw, 0.05),
         )
         if draw.random() < 0.7:
             bound["status"] = {"startTime": f"2026-01-01T00:0{draw.randint(0, 4)}:00Z"}
         objects.append(bound)
-    kinds = [{"cpu": draw.choice(["1", "2", "3500m"]), "priority": draw.choice([1, 10, 30])} for _ in range(3)]
-    waiting = [draw.choice(kinds) for _ in range(12)]
-    return objects, [
-        pod(f"p{number}", requests={"cpu": kind["cpu"]}, priority=kind["priority"])
-        for number, kind in enumerate(waiting)
+    kinds = [
+        pod(
+            "p",
+            labels={"app": draw.choice("xyz")},
+            requests={"cpu": draw.choice(["500m", "1", "2", "3500m"])},
+            priority=draw.choice([1, 10, 30]),
+            **wishes(draw, 0.3),
+        )
+        for _ in range(3)
     ]
+    waiting = [draw.choice(kinds) for _ in range(12)]
+    return objects, [kind | {"metadata": kind["metadata"] | {"name": f"p{turn}"}} for turn, kind in enumerate(waiting)]
 
 
 def outcomes(objects: list[dict], waiting: list[dict], nominated: dict[str, dict] | None = None) -> list[Any]:
@@ -61,15 +92,17 @@ def outcomes(objects: list[dict], waiting: list[dict], nominated: dict[str, dict
     return said
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 2**32))
 def test_all_at_once_and_one_by_one_come_to_the_same(seed: int) -> None:
     objects, waiting = crowd(random.Random(seed))
     at_once = outcomes(objects, waiting)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(CycleHandle, "reach", lambda self, pod: Scope.CLUSTER)
+        patch.setattr(CycleHandle, "far", lambda self, pod: [Unknown()])
         assert outcomes(objects, waiting) == at_once
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 2**32))
 def test_nominated_pods_are_heeded_and_then_forgotten(seed: int) -> None:
     draw = random.Random(seed)
@@ -80,7 +113,7 @@ def test_nominated_pods_are_heeded_and_then_forgotten(seed: int) -> None:
     }
     at_once = outcomes(objects, waiting, nominated)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(CycleHandle, "reach", lambda self, pod: Scope.CLUSTER)
+        patch.setattr(CycleHandle, "far", lambda self, pod: [Unknown()])
         assert outcomes(objects, waiting, nominated) == at_once
 
 

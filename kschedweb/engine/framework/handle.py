@@ -67,19 +67,24 @@ class CycleHandle:
         nodes = (cycle.snapshot.index.get(name) for name in self.nominator.nodes())
         return frozenset(node for node in nodes if node is not None and to_yield_to(cycle, self.nominator, node))
 
-    def reach(self, pod: Pod) -> Scope:
-        """How far the filters look that are asked about ``pod``."""
-        return max((scope_of(plugin, pod) for plugin in self._filters()), default=Scope.NODE)
+    def far(self, pod: Pod) -> list[Any]:
+        """The filters asked about ``pod`` that look further than at what a node has room for."""
+        return [plugin for plugin in self._filters() if scope_of(plugin, pod) > Scope.ROOM]
 
-    def refusals(self, cycle: Cycle, nodes: Rows, known: Sequence[FilterColumn]) -> tuple[Codes, list[Status]]:
+    def refusals(
+        self, cycle: Cycle, nodes: Rows, known: Sequence[FilterColumn], farthest: Scope = Scope.CLUSTER
+    ) -> tuple[Codes, list[Status]]:
         """The first refusal of each of ``nodes`` (positions): codes that index the statuses, 0 where there is none.
 
-        What filters said about node objects is taken from ``known`` columns, which are over all nodes.
+        What filters said about node objects is taken from ``known`` columns, which are over all nodes. Filters that
+        look further than ``farthest`` are left out.
         """
         columns = {column.plugin: column for column in known}
         statuses: list[Status] = [SUCCESS]
         first: Codes = np.zeros(len(nodes), dtype=np.int32)
         for plugin in self._filters():
+            if scope_of(plugin, cycle.pod) > farthest:
+                continue
             if plugin.name in columns and scope_of(plugin, cycle.pod) is Scope.NODE:
                 verdicts, codes = columns[plugin.name].verdicts, columns[plugin.name].codes[nodes]
             else:
@@ -94,7 +99,7 @@ class CycleHandle:
         """Which of ``nodes`` pass the filters that look at what a node has room for."""
         passes: Mask = np.ones(len(nodes), dtype=np.bool_)
         for plugin in self._filters():
-            if scope_of(plugin, cycle.pod) is not Scope.NODE:
+            if scope_of(plugin, cycle.pod) is Scope.ROOM:
                 passes &= plugin.filter(cycle, nodes).codes == 0
         return passes
 

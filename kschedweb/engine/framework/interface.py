@@ -152,6 +152,19 @@ class PreFilterExtensions(Protocol):
 
 
 @runtime_checkable
+class Heeding(Protocol):
+    """Can ``pod``, by coming to a node or leaving it, change what the filter says of that very node?
+
+    Without this every pod can, unless the plugin's scope says otherwise. The answer must be the same for all cycles
+    of pods alike.
+    """
+
+    name: str
+
+    def heeds(self, cycle: Cycle, pod: Pod) -> bool: ...
+
+
+@runtime_checkable
 class FilterPlugin(Protocol):
     """Which of the nodes ``rows`` can take the pod?"""
 
@@ -191,11 +204,11 @@ class Handle(Protocol):
     def crowded(self, cycle: Cycle) -> frozenset[int]:
         """The nodes with pods nominated to them that the cycle's pod must leave room for."""
 
-    def reach(self, pod: Pod) -> Scope:
-        """How far the filters look that are asked about ``pod``."""
+    def far(self, pod: Pod) -> list[Any]:
+        """The filters asked about ``pod`` that look further than at what a node has room for."""
 
     def refusals(
-        self, cycle: Cycle, nodes: NDArray[np.intp], known: Sequence[FilterColumn]
+        self, cycle: Cycle, nodes: NDArray[np.intp], known: Sequence[FilterColumn], farthest: Scope = Scope.CLUSTER
     ) -> tuple[Codes, list[Status]]:
         """The first refusal of each of ``nodes`` (positions): codes that index the statuses, 0 where there is none."""
 

@@ -33,6 +33,9 @@ class NodePorts:
         cycle.state[self.name] = cycle.pod.host_ports
         return PreFilterResult() if cycle.pod.host_ports else PreFilterResult(SKIP)
 
+    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+        return bool(pod.host_ports)
+
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         if self.name not in cycle.state:
             return Verdicts.uniform(cycle.size(rows), MISSING)

@@ -132,6 +132,12 @@ class PodTopologySpread:
     def remove_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
         self._move(cycle, pod, node, -1)
 
+    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+        constraints: list[Constraint] = cycle.state.get(self.name, [])
+        return pod.namespace == cycle.pod.namespace and any(
+            constraint.selector.matches(pod.labels) for constraint in constraints
+        )
+
     def _move(self, cycle: Cycle, pod: Pod, node: int, sign: int) -> None:
         # Unlike when counting, kube-scheduler heeds terminating pods and empty selectors here.
         constraints: list[Constraint] = cycle.state.get(self.name, [])

@@ -96,6 +96,9 @@ class VolumeBinding:
             return PreFilterResult(error(str(problem)))
         return PreFilterResult(IMMEDIATE) if state.immediate else PreFilterResult()
 
+    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+        return False
+
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         state: State | None = cycle.state.get(self.name)
         if state is None:

@@ -74,6 +74,9 @@ class VolumeRestrictions:
         if state is not None:
             state.conflicts += sign * sum(name in state.claims for name in _claims(pod))
 
+    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+        return bool(pod.volumes)
+
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         state: State | None = cycle.state.get(self.name)
         codes = np.zeros(len(cycle.snapshot), dtype=np.int32)

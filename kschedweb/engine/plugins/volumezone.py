@@ -65,6 +65,9 @@ class VolumeZone:
         cycle.state[self.name] = topologies
         return PreFilterResult()
 
+    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+        return False
+
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         topologies = cycle.state.get(self.name)
         if topologies is None:
