@@ -254,6 +254,7 @@ class Scheduler:
             return Placement(pod.key, snapshot.names[int(tried.rows[0])], 1 + len(tried.statuses), 1)
         if outcome.nodes is not None:
             filtered = filtered.within(_positions(snapshot, outcome.nodes))
+        absent = outcome.absent(*(status.plugin for status in tried.statuses.values()))
         start = self._start
         rejected = nominated if tried.statuses else -1
         found = search(filtered, start, self._wanted(framework, filtered.looked_at), rejected)
@@ -261,11 +262,11 @@ class Scheduler:
         if found.error:
             raise CycleError(found.error)
         if self.extenders:
-            known = filtered.diagnosis(snapshot, outcome.absent, start, found.visited, tried.statuses)
+            known = filtered.diagnosis(snapshot, absent, start, found.visited, tried.statuses)
             self._start = (start + len(found.feasible) + known.explicit) % len(snapshot)
             return self._extend(plan, cycle, found.feasible, Unplaced(cycle, known, handle, narrowed_by))
         if not found.feasible.size:
-            diagnosis = filtered.diagnosis(snapshot, outcome.absent, extra=tried.statuses)
+            diagnosis = filtered.diagnosis(snapshot, absent, extra=tried.statuses)
             return Unplaced(cycle, diagnosis, handle, narrowed_by)
         chosen = int(found.feasible[0])
         if len(found.feasible) > 1:
@@ -348,4 +349,4 @@ def _diagnosis(
 ) -> Diagnosis:
     if not outcome.status.ok:
         return Diagnosis.of_pre_filter(snapshot.names, snapshot.index, outcome.status)
-    return Diagnosis(snapshot.names, snapshot.index, filters, rejected_by, outcome.absent)
+    return Diagnosis(snapshot.names, snapshot.index, filters, rejected_by, outcome.absent())

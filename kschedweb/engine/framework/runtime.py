@@ -44,12 +44,12 @@ class PreFilterOutcome:
     narrowed_by: list[str] = field(default_factory=list)
     skipped: set[str] = field(default_factory=set)
 
-    @property
-    def absent(self) -> Status:
-        """What is known of the nodes that are not looked at."""
+    def absent(self, *others: str) -> Status:
+        """What is known of the nodes that are not looked at; ``others`` rejected the pod's nominated node before."""
         if self.nodes is None:
             return NO_REASON
-        return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(self.narrowed_by)}]")
+        plugins = sorted({*self.narrowed_by, *others} - {""})
+        return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}]")
 
 
 class Framework:

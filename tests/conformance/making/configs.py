@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tests.conformance.making.chance import Chance
@@ -16,13 +17,13 @@ STATELESS = ["NodeName", "TaintToleration", "NodeUnschedulable", "NodeAffinity",
 FILTERING = [*STATELESS, "NodePorts", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity"]
 # Off at PostFilter alone it is still asked by the oracle, which takes the plugin from where it is on.
 PREEMPTION = "DefaultPreemption"
-OTHER = "second-scheduler"
+DEFAULT, OTHER = "default-scheduler", "second-scheduler"
 
 
 class Configs(Chance):
     """Makes configurations; ties and the nodes sampled can be repeated, since ``parallelism`` is 1."""
 
-    def config(self, schedulers: tuple[str, ...] = ("default-scheduler",)) -> dict:
+    def config(self, schedulers: Sequence[str] = (DEFAULT,)) -> dict:
         found: dict[str, Any] = {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "KubeSchedulerConfiguration",

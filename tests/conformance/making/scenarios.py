@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.conformance.making.cluster import HOST, NAMESPACES
-from tests.conformance.making.configs import OTHER, Configs
+from tests.conformance.making.configs import DEFAULT, OTHER, Configs
 from tests.conformance.making.pods import Pods
 
 
@@ -12,13 +12,12 @@ class Maker(Configs, Pods):
 
     def scenario(self, name: str, *, nodes: int | None = None) -> dict:
         count = nodes or self.random.randint(1, 9)
-        schedulers = ("default-scheduler", OTHER) if self.maybe(0.15) else ("default-scheduler",)
+        schedulers = self.schedulers()
         placed = self.random.randint(0, 3 * min(count, 40))
         bound = [self.pod(f"b{number}", on=f"n{self.random.randrange(count):04}") for number in range(placed)]
         pending = [self.pod(f"p{number}") for number in range(self.random.randint(1, 4))]
         for pod in pending:
-            if len(schedulers) > 1 and self.maybe(0.5):
-                pod["spec"]["schedulerName"] = OTHER
+            pod["spec"]["schedulerName"] = self.pick(schedulers)
         return {
             "name": name,
             "config": self.config(schedulers),
@@ -26,6 +25,9 @@ class Maker(Configs, Pods):
             "pending": pending,
             "mode": self.pick(["each", "sequence"]),
         }
+
+    def schedulers(self) -> list[str]:
+        return [DEFAULT, OTHER] if self.maybe(0.15) else [DEFAULT]
 
     def around(self) -> list[dict]:
         objects = [self.namespace(name) for name in self.some(NAMESPACES)]
@@ -67,6 +69,9 @@ class Classes(Maker):
         number = pods or self.random.randint(30, 150)
         bound_classes = [self.prototype(place) for place in range(self.random.randint(1, 3))]
         classes = [self.prototype(place) for place in range(self.random.randint(2, 6))]
+        schedulers = self.schedulers()
+        for pod in classes:
+            pod["spec"]["schedulerName"] = self.pick(schedulers)
         bound = []
         for place in range(self.random.randint(0, count)):
             pod = self.instance(self.pick(bound_classes), f"b{place}")
@@ -74,7 +79,7 @@ class Classes(Maker):
             bound.append(pod)
         return {
             "name": name,
-            "config": self.config(),
+            "config": self.config(schedulers),
             "objects": [*self.around(), *(self.roomy(place) for place in range(count)), *bound],
             "pending": [self.instance(self.pick(classes), f"p{place}") for place in range(number)],
             "mode": "sequence",

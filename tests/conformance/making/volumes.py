@@ -73,7 +73,9 @@ class VolumeMaker:
         objects += [self.attachment(number, self.pick(names)) for number in range(self.random.randint(0, 4))]
         for number in range(self.random.randint(0, 3 * count)):
             objects += self.pod(f"b{number}", on=self.pick(names))
-        pods = [self.pod(f"p{number}") for number in range(self.random.randint(1, 4))]
+        pods = [self.pod(f"p{number}") for number in range(self.random.choice([1, 2, 3, 4, 12]))]
+        if self.maybe(0.3):
+            pods += [[self.again(self.pick(pods)[0], f"q{number}")] for number in range(8)]
         return {
             "name": name,
             "config": self.config(),
@@ -316,6 +318,13 @@ class VolumeMaker:
         if on:
             spec["nodeName"] = on
         return [{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, *made]
+
+    @staticmethod
+    def again(pod: dict, name: str) -> dict:
+        """Another pod that uses what ``pod`` uses, but for what was made for that one alone."""
+        volumes = [volume for volume in pod["spec"]["volumes"] if "ephemeral" not in volume]
+        metadata = {"name": name, "namespace": pod["metadata"]["namespace"]}
+        return pod | {"metadata": metadata, "spec": pod["spec"] | {"volumes": volumes}}
 
     def pod_source(self) -> dict:
         if self.maybe(self.claimed):
