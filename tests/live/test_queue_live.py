@@ -1,0 +1,253 @@
+"""Which pods the real kube-scheduler tries again when something happens, and when, beside the simulation."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.engine.admission import TOLERATION_SECONDS
+from kschedweb.engine.config import load
+from kschedweb.engine.objects.taints import NO_EXECUTE, NOT_READY, UNREACHABLE
+from kschedweb.engine.queue.backoff import WINDOW, BackoffQueue, window
+from kschedweb.engine.simulation import (
+    Event,
+    NodeChanges,
+    NodeLeaves,
+    PodArrives,
+    PodChanges,
+    PodLeaves,
+    Settings,
+    Simulation,
+)
+from tests.engine.builders import node, pod
+from tests.support.kubescheduler import kube_scheduler
+from tests.support.processes import wait_until
+
+if TYPE_CHECKING:
+    from tests.support.controlplane import ControlPlane
+
+pytestmark = pytest.mark.live
+
+Json = dict[str, Any]
+PODS, NODES = "/api/v1/namespaces/default/pods", "/api/v1/nodes"
+CONFIG: Json = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "parallelism": 1}
+ATTEMPT = re.compile(r'\] "Attempting to schedule pod" .*?pod="default/([^"]+)"')
+STAMP = re.compile(r"^I\d{4} (\d\d):(\d\d):(\d\d\.\d+)")
+QUIET = 0.4  # seconds in which a scheduler with nothing to do says nothing
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+
+
+def here(name: str, *, on: str, labels: Json | None = None, **spec: Any) -> Json:
+    """A pod for one node only, of which it is not known whether the node takes it."""
+    spec = {"nodeSelector": {HOST: on}, "terminationGracePeriodSeconds": 0, **spec}
+    return pod(name, labels=labels, **spec)
+
+
+def term(app: str, key: str = HOST) -> Json:
+    """A required affinity term about pods with that ``app``."""
+    found = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}
+    return {"requiredDuringSchedulingIgnoredDuringExecution": [found]}
+
+
+def port(number: int) -> Json:
+    return {"ports": [{"containerPort": number, "hostPort": number}]}
+
+
+def spread(app: str) -> list[Json]:
+    rule = {"maxSkew": 1, "topologyKey": HOST, "whenUnsatisfiable": "DoNotSchedule", "minDomains": 2}
+    return [{**rule, "labelSelector": {"matchLabels": {"app": app}}}]
+
+
+DEFAULTS = [  # what admission has added, and nobody may take away
+    {"key": key, "operator": "Exists", "effect": NO_EXECUTE, "tolerationSeconds": TOLERATION_SECONDS}
+    for key in (NOT_READY, UNREACHABLE)
+]
+TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
+CLUSTER = [
+    node("full", allocatable={"cpu": "1"}, labels={"x": "1"}),
+    node("plain", labels={"x": "1"}),
+    node("tainted", taints=[TAINT]),
+    node("cordoned", unschedulable=True),
+    node("other", labels={ZONE: "z"}),
+    node("empty"),
+]
+BOUND = [
+    here("fills", on="full", requests={"cpu": "1"}),
+    here("listens", on="plain", container=port(8080)),
+    here("shuns", on="plain", labels={"app": "shuns"}, affinity={"podAntiAffinity": term("quiet")}),
+    here("counted", on="plain", labels={"app": "spread"}),
+    here("crowd-1", on="plain", labels={"app": "crowd"}),
+    here("crowd-2", on="plain", labels={"app": "crowd"}),
+]
+WAITING = [
+    here("fit", on="full", requests={"cpu": "500m"}),
+    here("too-large", on="full", requests={"cpu": "3"}),
+    here("port", on="plain", container=port(8080)),
+    here("other-port", on="full", container=port(9090), requests={"cpu": "1"}),
+    here("affinity", on="plain", affinity={"podAffinity": term("friend")}),
+    here("quiet", on="plain", labels={"app": "quiet"}),
+    here("anti", on="plain", affinity={"podAntiAffinity": term("shuns")}),
+    here("spread", on="plain", labels={"app": "spread"}, topologySpreadConstraints=spread("spread")),
+    here("crowded", on="plain", labels={"app": "crowd"}, topologySpreadConstraints=spread("crowd")),
+    here("taint", on="tainted"),
+    here("cordon", on="cordoned"),
+    pod("label", nodeSelector={"wanted": "yes"}),
+    pod("two-labels", nodeSelector={"wanted": "yes", "too": "yes"}),
+    here("gate", on="plain", schedulingGates=[{"name": "g"}, {"name": "h"}]),
+]
+
+
+@dataclass
+class Step:
+    """Something that happens: on the API server by ``call``, in the simulation as ``event``."""
+
+    what: str
+    call: tuple[str, str, Any]
+    event: Callable[[float], Event]
+    tried: set[str] = field(default_factory=set)
+
+
+def delete(name: str) -> Step:
+    options = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
+    call = ("DELETE", f"{PODS}/{name}", options)
+    return Step(f"pod {name} is deleted", call, lambda now: PodLeaves(now, f"default/{name}"))
+
+
+def arrive(raw: Json) -> Step:
+    return Step(f"pod {raw['metadata']['name']} arrives", ("POST", PODS, raw), lambda now: PodArrives(now, raw))
+
+
+def change_pod(raw: Json, patch: Json) -> Step:
+    """``patch`` is merged into the pod ``raw``, with lists replaced."""
+    new = {**raw, **{part: {**raw.get(part, {}), **values} for part, values in patch.items()}}
+    call = ("PATCH", f"{PODS}/{raw['metadata']['name']}", patch)
+    return Step(f"pod {raw['metadata']['name']} gets {patch}", call, lambda now: PodChanges(now, new))
+
+
+def change_node(name: str, patch: Json, status: bool = False, **changes: Any) -> Step:
+    call = ("PATCH", f"{NODES}/{name}{'/status' if status else ''}", patch)
+    return Step(f"node {name} gets {patch}", call, lambda now: NodeChanges(now, name, **changes))
+
+
+def named(raws: list[Json], name: str) -> Json:
+    return next(raw for raw in raws if raw["metadata"]["name"] == name)
+
+
+def labels(name: str, **values: str) -> Step:
+    return change_node(name, {"metadata": {"labels": values}}, labels=values)
+
+
+STEPS = [
+    labels("plain", unrelated="yes"),
+    change_node("full", {"metadata": {"annotations": {"a": "b"}}}),
+    change_node("full", {"status": {"allocatable": {"cpu": "1200m"}}}, status=True, allocatable={"cpu": "1200m"}),
+    change_node("full", {"status": {"allocatable": {"memory": "9Gi"}}}, status=True, allocatable={"memory": "9Gi"}),
+    change_node("full", {"status": {"allocatable": {"cpu": "3"}}}, status=True, allocatable={"cpu": "3"}),
+    arrive(here("stranger", on="other", labels={"app": "stranger"})),
+    arrive(here("friend", on="plain", labels={"app": "friend"})),
+    change_pod(named(BOUND, "counted"), {"metadata": {"labels": {"app": "uncounted"}}}),
+    change_pod(named(BOUND, "shuns"), {"metadata": {"labels": {"app": "likes"}}}),
+    delete("listens"),
+    delete("shuns"),
+    delete("fills"),
+    change_node("tainted", {"spec": {"taints": [TAINT, {**TAINT, "key": "l"}]}}, taints=(TAINT, {**TAINT, "key": "l"})),
+    change_node("tainted", {"spec": {"taints": [TAINT]}}, taints=(TAINT,)),
+    change_node("tainted", {"spec": {"taints": None}}, taints=()),
+    change_node("other", {"spec": {"unschedulable": True}}, unschedulable=True),
+    change_node("cordoned", {"spec": {"unschedulable": False}}, unschedulable=False),
+    labels("other", wanted="yes"),
+    labels("other", too="yes"),
+    change_node("other", {"spec": {"unschedulable": False}}, unschedulable=False),
+    change_pod(named(WAITING, "gate"), {"spec": {"schedulingGates": [{"name": "h"}]}}),
+    change_pod(named(WAITING, "gate"), {"spec": {"schedulingGates": []}}),
+    change_pod(named(WAITING, "too-large"), {"metadata": {"labels": {"new": "label"}}}),
+    change_pod(named(WAITING, "too-large"), {"spec": {"tolerations": [*DEFAULTS, {"operator": "Exists"}]}}),
+    Step("node empty is deleted", ("DELETE", f"{NODES}/empty", None), lambda now: NodeLeaves(now, "empty")),
+]
+
+
+class Log:
+    """What a verbose kube-scheduler writes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._read = path, 0
+
+    def attempts(self) -> list[tuple[float, str]]:
+        """(second of the day, pod) of every try since the last call, once it has been quiet."""
+        size = -1
+        while size != (size := self._path.stat().st_size):
+            time.sleep(QUIET)
+        with self._path.open() as file:
+            file.seek(self._read)
+            text = file.read()
+            self._read = file.tell()
+        found = []
+        for line in text.splitlines():
+            if (attempt := ATTEMPT.search(line)) and (stamp := STAMP.match(line)):
+                hours, minutes, seconds = stamp.groups()
+                found.append((int(hours) * 3600 + int(minutes) * 60 + float(seconds), attempt[1]))
+        return found
+
+
+@pytest.fixture
+def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+    yield control_plane
+    control_plane.wipe()
+
+
+def test_the_same_pods_are_tried_again_when_the_same_things_happen(plane: ControlPlane) -> None:
+    plane.create_nodes(CLUSTER)
+    with kube_scheduler(plane, CONFIG, verbosity=5) as path:
+        log = Log(path)
+        for raw in BOUND + WAITING:
+            plane.call("POST", PODS, raw)
+            log.attempts()
+        for step in STEPS:
+            method, address, body = step.call
+            plane.call(method, address, body)
+            step.tried = {name for _, name in log.attempts()}
+    tried = {step.what: step.tried for step in STEPS}
+    assert simulated() == tried
+    assert {raw["metadata"]["name"] for raw in WAITING} <= set().union(*tried.values())
+
+
+def simulated() -> dict[str, set[str]]:
+    """Which pods the simulation tries in each step."""
+    configuration = load(CONFIG).configuration
+    assert configuration is not None
+    begin, apart = 10.0, 20.0
+    pods = [PodArrives(float(number) / 10, raw) for number, raw in enumerate(BOUND + WAITING)]
+    times = [begin + apart * number for number in range(len(STEPS))]
+    events = [step.event(at) for step, at in zip(STEPS, times, strict=True)]
+    settings = Settings(controllers=False)
+    result = Simulation(CLUSTER, configuration, [*pods, *events], settings).run(times[-1] + apart - 1)
+    tries = [(one.time, one.pod.removeprefix("default/")) for one in (*result.bound, *result.rejected)]
+    return {
+        step.what: {name for time, name in tries if at <= time < at + apart}
+        for step, at in zip(STEPS, times, strict=True)
+    }
+
+
+def test_a_pod_after_errors_is_tried_when_its_backoff_has_ended(plane: ControlPlane) -> None:
+    """That there is no node counts as an error: such a pod waits longer each time, and is not taken early."""
+    with kube_scheduler(plane, CONFIG, verbosity=5) as path:
+        plane.call("POST", PODS, pod("lonely"))
+        log, tries = Log(path), list[float]()
+
+        def enough() -> bool:
+            tries.extend(second for second, _ in log.attempts())
+            return len(tries) >= 5
+
+        wait_until(enough, 60, "five tries", 0.1)
+    backoff = BackoffQueue(1, 10, lambda one, other: False)
+    for count, (before, after) in enumerate(pairwise(tries), start=1):
+        due = window(before + backoff.duration(count)) + WINDOW
+        assert due <= after < due + 0.8, json.dumps(tries)
