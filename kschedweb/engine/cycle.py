@@ -92,8 +92,7 @@ class Scheduler:
         diagnosis = _diagnosis(snapshot, outcome, explanation.filters, explanation.rejected_by)
         passed = self._explain_extenders(explanation, cycle, diagnosis)
         if (unknown := explanation.unsimulated()) is not None:
-            explanation.feasible = explanation.feasible[:0]
-            explanation.message = unknown.message
+            explanation.leave_open(unknown)
         elif explanation.feasible.size:
             self._explain_scores(explanation, framework, cycle, passed)
         elif outcome.status.code is Code.ERROR:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kschedweb.dashboard.units import amount
 from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE
+from kschedweb.engine.framework.status import OUTSIDE
 from kschedweb.playground import words
 from kschedweb.playground.parts import Answer, Cell, Miss, Row, Stage, Verdict
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 # The longest matrix on one page, and how long its pages are where it is longer.
 ONE_PAGE, PAGE_SIZE = 200, 100
+UNKNOWN = "The scheduler's answer hangs on what is not simulated here, so none is given."
 BEST, PRE_FILTER = "feasible", "prefilter"
 
 
@@ -212,16 +214,21 @@ class Decision:
         """What became of the pod, in one sentence, with what else belongs beside it."""
         name = self.case.pod.name
         if self.waiting:
-            status = self.explanation.pre_enqueue
-            return Answer(
-                f"{name} is gated: {status.message}",
-                "amber",
-                [f"A gated pod is not scheduled until its gates are removed. {self._without_gates()}"],
-                status.message,
-            )
+            return self._held(name)
+        if (unknown := self.explanation.unsimulated()) is not None:
+            why = unknown.message.removeprefix(OUTSIDE)
+            return Answer(f"{name} cannot be judged: {why}", "amber", [UNKNOWN], unknown.message)
         if self.explanation.chosen is None:
             return self._unschedulable(name)
         return self._scheduled(name)
+
+    def _held(self, name: str) -> Answer:
+        status = self.explanation.pre_enqueue
+        if status.plugin == "SchedulingGates":
+            details = f"A gated pod is not scheduled until its gates are removed. {self._without_gates()}"
+            return Answer(f"{name} is gated: {status.message}", "amber", [details], status.message)
+        details = f"{status.plugin} keeps it out of the queue until that has changed."
+        return Answer(f"{name} is not tried: {status.message}", "amber", [details], status.message)
 
     def _without_gates(self) -> str:
         chosen = self.explanation.chosen

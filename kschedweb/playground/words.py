@@ -205,6 +205,19 @@ def _volumes(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> R
     return Reading(f"the pod's volumes{claims} cannot be used from {snapshot.names[node]}: {status.message}")
 
 
+def _devices(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+    name = snapshot.names[node]
+    if not status.simulated:
+        return Reading(f"{name}: {status.message}", "a claim that has its devices would be decided as always")
+    claims = _listed([item.claim for item in pod.resource_claims if item.claim])
+    if "not available" in status.message:
+        return Reading(
+            f"the devices of {claims} cannot be used on {name}",
+            "a claim that no other pod uses gives its devices back, so that others can be chosen",
+        )
+    return Reading(f"{name} cannot give the pod the devices it asks for: {status.message}")
+
+
 READERS: dict[str, Callable[[EngineSnapshot, Pod, int, Status], Reading]] = {
     "NodeResourcesFit": _resources,
     "TaintToleration": _taints,
@@ -218,6 +231,7 @@ READERS: dict[str, Callable[[EngineSnapshot, Pod, int, Status], Reading]] = {
     "VolumeZone": _volumes,
     "VolumeRestrictions": _volumes,
     "NodeVolumeLimits": _volumes,
+    "DynamicResources": _devices,
 }
 
 # What a reason means for a pod that it keeps from every node; {} is filled by ``summary``.
@@ -232,6 +246,7 @@ GENERAL = (
     ("node(s) didn't match pod affinity rules", "has no pod near that this one must run beside"),
     ("node(s) didn't match pod anti-affinity rules", "is near a pod that this one must not run beside"),
     ("node(s) didn't satisfy existing pods anti-affinity rules", "is near a pod that refuses this one"),
+    ("resourceclaim not available on the node", "has no access to the devices of the pod's claims"),
     (TOO_MANY, "has no room for another pod"),
 )
 

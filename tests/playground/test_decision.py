@@ -6,10 +6,15 @@ import plotly.graph_objects as go
 import pytest
 
 from kschedweb.clusters.models import PodRow, Snapshot
+from kschedweb.engine import Scheduler
+from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.config import load
 from kschedweb.engine.framework.explanation import FEASIBLE
 from kschedweb.playground import figures, services
 from kschedweb.playground.decision import Decision
 from kschedweb.policies.models import Revision
+
+from .conftest import HEAD
 
 
 @pytest.fixture
@@ -131,3 +136,63 @@ def test_many_nodes_are_binned_and_every_node_is_in_one_bin(stored, demo_objects
     assert chart is not None
     assert len(chart.rows) == figures.MOST_COLUMNS
     assert str(chart.rows[0][0]).startswith("places 1 to 5 ")
+
+
+CLAIM = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaim",
+    "metadata": {"name": "gpu-0", "namespace": "default"},
+    "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}},
+}
+CLASS = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu"},
+    "spec": {"extendedResourceName": "example.com/gpu"},
+}
+
+
+def decision_of(*objects: dict, **spec: object) -> Decision:
+    """The decision about the pod ``web`` among ``objects``."""
+    container = {"name": "main", "image": "web:1", "resources": {"requests": spec.pop("requests", {})}}
+    web = {
+        "kind": "Pod",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"containers": [container], **spec},
+    }
+    engine = EngineSnapshot.from_objects([*objects, web])
+    configuration = load(HEAD).configuration
+    assert configuration is not None
+    scheduler = Scheduler(engine, configuration)
+    pod = engine.pod("default/web")
+    return Decision(services.Case(engine, pod, scheduler, scheduler.explain(pod), ""))
+
+
+def a_node(name: str, **allocatable: str) -> dict:
+    amounts = {"cpu": "4", "memory": "8Gi", "pods": "110", **allocatable}
+    return {"kind": "Node", "metadata": {"name": name}, "status": {"allocatable": amounts}}
+
+
+def test_a_pod_whose_devices_would_be_chosen_is_not_judged() -> None:
+    claims = [{"name": "d", "resourceClaimName": "gpu-0"}]
+    decision = decision_of(a_node("a"), CLASS, CLAIM, resourceClaims=claims)
+    title = "web cannot be judged: devices still have to be chosen for resource claim default/gpu-0"
+    assert decision.answer().title == title
+    assert [row.node for row in decision.rows(decision.positions(""))] == ["a"]
+    assert [stage.left for stage in decision.stages()] == [1, 0, 0]
+
+
+def test_nodes_that_fit_are_left_open_where_others_may_be_better() -> None:
+    plugin, bare = a_node("plugin", **{"example.com/gpu": "2"}), a_node("bare")
+    decision = decision_of(plugin, bare, CLASS, requests={"example.com/gpu": "1"})
+    assert decision.answer().title.startswith("web cannot be judged: devices still have to be chosen")
+    readings = [row.reading.text for row in decision.rows(decision.positions("")) if row.reading]
+    assert len(readings) == 2
+    assert any("fits, and so may others" in text for text in readings)
+
+
+def test_a_pod_whose_claim_is_missing_is_not_tried() -> None:
+    decision = decision_of(a_node("a"), resourceClaims=[{"name": "d", "resourceClaimName": "gpu-0"}])
+    answer = decision.answer()
+    assert answer.title == 'web is not tried: could not find ResourceClaim "default/gpu-0"'
+    assert answer.details == ["DynamicResources keeps it out of the queue until that has changed."]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.columns import Codes, Ints
-from kschedweb.engine.framework.status import SUCCESS, Status
+from kschedweb.engine.framework.status import OUTSIDE, SUCCESS, Status
 
 FEASIBLE, EXCLUDED = -1, -2  # in Explanation.rejected_by
 
@@ -113,6 +113,18 @@ class Explanation:
                 if not status.simulated and np.any((column.codes == code) & (self.rejected_by == position)):
                     return status
         return None
+
+    def leave_open(self, unknown: Status) -> None:
+        """Choose no node, as one where ``unknown`` decides may be better: those that pass are left open too."""
+        self.message = unknown.message
+        position = next(at for at, column in enumerate(self.filters) if unknown in column.verdicts)
+        column = self.filters[position]
+        codes = column.codes.copy()
+        codes[self.feasible] = len(column.verdicts)
+        fits = replace(unknown, reasons=(f"{OUTSIDE}fits, and so may others: {unknown.message.removeprefix(OUTSIDE)}",))
+        self.filters[position] = replace(column, codes=codes, verdicts=[*column.verdicts, fits])
+        self.rejected_by[self.feasible] = position
+        self.feasible = _no_nodes()
 
     def to_dict(self) -> dict[str, Any]:
         """The form in which the real scheduler's answers are kept in the conformance files."""

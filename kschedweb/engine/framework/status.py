@@ -20,6 +20,7 @@ class Code(StrEnum):
     PENDING = "Pending"
 
 
+OUTSIDE = "outside the simulation: "
 REJECTED = frozenset({Code.UNSCHEDULABLE, Code.UNRESOLVABLE, Code.PENDING})
 
 
@@ -83,7 +84,7 @@ def error(reason: str) -> Status:
 
 def outside(reason: str) -> Status:
     """An error that is not kube-scheduler's: its answer hangs on what is not simulated."""
-    return Status(Code.ERROR, (f"outside the simulation: {reason}",), simulated=False)
+    return Status(Code.ERROR, (f"{OUTSIDE}{reason}",), simulated=False)
 
 
 class CycleError(Exception):

@@ -231,7 +231,11 @@ def test_an_extended_resource_that_a_class_stands_for_is_left_to_devices_where_n
     assert explain(wanting, *extended_nodes())["feasible"] == ["plugin"]
     answer = explain(wanting, *extended_nodes(), device_class("gpu", GPU))
     assert answer["message"] == f"{CHOICE} {GPU} (device class gpu)"
+    assert answer["rejected"].pop("plugin")["reasons"] == [
+        f"outside the simulation: fits, and so may others: devices still have to be chosen for {GPU} (device class gpu)"
+    ]
     assert set(answer["rejected"]) == {"empty", "none"}
+    assert answer["feasible"] is None
     assert explain(wanting, *extended_nodes()[:1], device_class("gpu", GPU))["feasible"] == ["plugin"]
 
 
