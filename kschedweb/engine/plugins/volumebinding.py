@@ -111,6 +111,8 @@ class VolumeBinding:
 
     def reserve(self, cycle: Cycle, node: str) -> Status:
         """Take the volumes found for the pod's claims, so that no other pod gets them."""
+        if not cycle.pod.volumes:
+            return SUCCESS
         storage = cycle.snapshot.objects.storage
         try:
             delayed = _sorted(storage, _claims(storage, cycle.pod)).delayed
