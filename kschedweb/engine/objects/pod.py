@@ -174,17 +174,27 @@ def _content(namespace: str, spec: Json, status: Json) -> tuple[Any, ...]:
     return (
         namespace,
         [spec.get(field) for field in SHARED_FIELDS],
-        [[raw.get(field) for field in CONTAINER_FIELDS] for raw in spec.get("containers") or ()],
-        [[raw.get(field) for field in CONTAINER_FIELDS] for raw in spec.get("initContainers") or ()],
-        [raw["image"] for raw in spec.get("volumes") or () if raw.get("image") is not None],
+        [[raw.get(field) for field in CONTAINER_FIELDS] for raw in _listed(spec, "containers")],
+        [[raw.get(field) for field in CONTAINER_FIELDS] for raw in _listed(spec, "initContainers")],
+        [raw["image"] for raw in _listed(spec, "volumes") if raw.get("image") is not None],
         status.get("resources"),
         [
             [raw.get(field) for field in ("name", "resources", "allocatedResources")]
             for key in ("containerStatuses", "initContainerStatuses")
-            for raw in status.get(key) or ()
+            for raw in _listed(status, key)
         ],
-        [raw.get("reason") for raw in status.get("conditions") or () if raw.get("type") == "PodResizePending"],
+        [raw.get("reason") for raw in _listed(status, "conditions") if raw.get("type") == "PodResizePending"],
     )
+
+
+def _listed(raw: Json, key: str) -> list[Json]:
+    """``raw[key]``; raises TypeError where it is no list: what is empty in another way is not the same template."""
+    value = raw.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise TypeError(key)
+    return value
 
 
 def _read_shared(namespace: str, spec: Json, status: Json) -> dict[str, Any]:

@@ -36,6 +36,18 @@ def test_a_pod_with_a_wrong_field_is_refused_with_its_path(change: dict, path: s
         Pod.read(raw)
 
 
+@pytest.mark.parametrize("part", ["containers", "initContainers", "volumes"])
+@pytest.mark.parametrize("empty", [{}, "", 0, False])
+def test_what_is_empty_in_another_way_is_refused_beside_a_pod_that_has_none(part: str, empty: object) -> None:
+    """Pods that say the same are read once for all; these do not say the same."""
+    raw = pod("p")
+    raw["spec"][part] = []
+    Pod.read(raw)
+    raw["spec"][part] = empty
+    with pytest.raises(ObjectError, match=f"spec.{part}: must be a list"):
+        Pod.read(raw)
+
+
 @pytest.mark.parametrize("field", ["metadata", "spec", "status"])
 @given(value=JSON)
 def test_no_wrong_shape_is_a_traceback(field: str, value: object) -> None:
