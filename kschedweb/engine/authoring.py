@@ -7,7 +7,8 @@ from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.fields import Problem, child, invalid, required
 from kschedweb.engine.config.registry import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import BOOL, DURATION, INT32, INT64, STRING, Field, ListOf, MapOf
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, default_normalize
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
@@ -25,13 +26,16 @@ __all__ = [
     "Codes",
     "Cycle",
     "CycleError",
+    "Diagnosis",
     "Field",
+    "Handle",
     "Ints",
     "ListOf",
     "MapOf",
     "Mask",
     "PluginSpec",
     "Pod",
+    "PostFilterResult",
     "PreFilterResult",
     "Problem",
     "Rows",
