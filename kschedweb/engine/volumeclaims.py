@@ -33,10 +33,21 @@ def give_back(snapshot: Snapshot, choices: list[Choice]) -> None:
 
 def bind(snapshot: Snapshot, choices: list[Choice], node: str) -> None:
     """Bind each claim to its volume, as the controller of volumes and the provisioners do."""
-    for claim, volume in choices:
-        volume = _made(snapshot, claim, node) if volume is None else volume
+    position, keys = snapshot.index[node], {claim.key for claim, _ in choices}
+    # What these pods have attached goes by another name from now on.
+    users = [
+        pod
+        for pod in snapshot.pods.on(position)
+        if any((pod.namespace, volume.claim) in keys for volume in pod.volumes)
+    ]
+    for pod in users:
+        snapshot.volume_use.account(pod, position, -1)
+    for claim, taken in choices:
+        volume = _made(snapshot, claim, node) if taken is None else taken
         snapshot.objects.storage.put(replace(volume, claim=(*claim.key, claim.uid), phase=BOUND))
         snapshot.objects.storage.put(replace(claim, volume=volume.name, bind_completed=True, phase=BOUND))
+    for pod in users:
+        snapshot.volume_use.account(pod, position, 1)
 
 
 def _made(snapshot: Snapshot, claim: Claim, node: str) -> PersistentVolume:

@@ -133,3 +133,28 @@ def test_claims_that_are_bound_stay_as_they_are(names: tuple[str, ...]) -> None:
     before = dict(storage.claims), dict(storage.volumes)
     assert engine.schedule_one(Pod.read(user("p", *names))).node == "a"
     assert (storage.claims, storage.volumes) == before
+
+
+def test_pods_that_wait_for_the_same_claim_attach_one_volume() -> None:
+    made = storage_class("made", DRIVER)
+    engine = scheduler(*NODES, csi_node("a", csi_example_com=1), made, claim("d", storageClassName="made"))
+    one, other = (engine.binding(Pod.read(user(name, "d")), "a") for name in "pq")
+    assert one.begin() is None
+    assert other.begin() is None
+    assert one.finish() is None
+    assert engine.snapshot.volume_use.attached(DRIVER).tolist() == [1, 0]
+    other.reject("Permit", "no")
+    assert the_claim(engine, "d").bound
+    engine.snapshot.remove_pod("default/p")
+    assert engine.snapshot.volume_use.attached(DRIVER).tolist() == [0, 0]
+
+
+def test_the_second_pod_of_a_claim_finds_it_bound_when_its_turn_comes() -> None:
+    engine = scheduler(*NODES, storage_class(), local("v", "a"), local("w", "a"), claim("c"))
+    one, other = (engine.binding(Pod.read(user(name, "c")), "a") for name in "pq")
+    assert one.begin() is None
+    assert other.begin() is None
+    assert one.finish() is None
+    assert other.finish() is None
+    assert the_claim(engine, "c").volume == "v"
+    assert the_volume(engine, "w").claim is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum
 
 from kschedweb.engine.config.affinity import selector_problems
@@ -170,8 +170,9 @@ def _optional(raw: Json, key: str, path: str) -> str | None:
 
 def _seconds(time: str) -> float:
     try:
-        return datetime.fromisoformat(time).timestamp()
-    except ValueError:
+        read = datetime.fromisoformat(time)
+        return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
         return float("-inf")
 
 

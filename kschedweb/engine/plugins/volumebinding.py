@@ -38,7 +38,7 @@ from kschedweb.engine.objects.storage import (
 )
 from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.storage import MissingClaim, Storage, VolumeError, check_owner
-from kschedweb.engine.volumeclaims import assume, bind, give_back
+from kschedweb.engine.volumeclaims import Choice, assume, bind, give_back
 from kschedweb.engine.volumematching import migrated, reaches_bound
 from kschedweb.engine.volumesearch import Search, chosen, search
 
@@ -128,12 +128,9 @@ class VolumeBinding:
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
         """Have the claims bound; that the controller and the provisioners do their part is taken for granted."""
-        choices, snapshot = cycle.state.get(CHOICES), cycle.snapshot
+        choices: list[Choice] = cycle.state.get(CHOICES) or []
         if choices:
-            position = snapshot.index[node]
-            snapshot.volume_use.account(cycle.pod, position, -1)
-            bind(snapshot, choices, node)
-            snapshot.volume_use.account(cycle.pod, position, 1)
+            bind(cycle.snapshot, choices, node)
         return SUCCESS
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
