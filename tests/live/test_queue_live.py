@@ -37,7 +37,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.live
 
 Json = dict[str, Any]
-PODS, NODES = "/api/v1/namespaces/default/pods", "/api/v1/nodes"
+PODS, NODES, CLASSES = (
+    "/api/v1/namespaces/default/pods",
+    "/api/v1/nodes",
+    "/apis/scheduling.k8s.io/v1/priorityclasses",
+)
 CONFIG: Json = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "parallelism": 1}
 ATTEMPT = re.compile(r'\] "Attempting to schedule pod" .*?pod="default/([^"]+)"')
 STAMP = re.compile(r"^I\d{4} (\d\d):(\d\d):(\d\d\.\d+)")
@@ -70,6 +74,12 @@ DEFAULTS = [  # what admission has added, and nobody may take away
     {"key": key, "operator": "Exists", "effect": NO_EXECUTE, "tolerationSeconds": TOLERATION_SECONDS}
     for key in (NOT_READY, UNREACHABLE)
 ]
+URGENT = {
+    "apiVersion": "scheduling.k8s.io/v1",
+    "kind": "PriorityClass",
+    "metadata": {"name": "urgent"},
+    "value": 1000,
+}
 TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
 CLUSTER = [
     node("full", allocatable={"cpu": "1"}, labels={"x": "1"}),
@@ -171,6 +181,10 @@ STEPS = [
     change_pod(named(WAITING, "too-large"), {"metadata": {"labels": {"new": "label"}}}),
     change_pod(named(WAITING, "too-large"), {"spec": {"tolerations": [*DEFAULTS, {"operator": "Exists"}]}}),
     Step("node empty is deleted", ("DELETE", f"{NODES}/empty", None), lambda now: NodeLeaves(now, "empty")),
+    delete("too-large"),
+    arrive(here("urgent", on="full", requests={"cpu": "2900m"}, priorityClassName="urgent")),
+    arrive(here("late", on="full", requests={"cpu": "200m"})),
+    delete("urgent"),
 ]
 
 
@@ -199,8 +213,10 @@ class Log:
 
 @pytest.fixture
 def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+    control_plane.call("POST", CLASSES, URGENT)
     yield control_plane
     control_plane.wipe()
+    control_plane.call("DELETE", f"{CLASSES}/urgent")
 
 
 def test_the_same_pods_are_tried_again_when_the_same_things_happen(plane: ControlPlane) -> None:
@@ -214,13 +230,16 @@ def test_the_same_pods_are_tried_again_when_the_same_things_happen(plane: Contro
             method, address, body = step.call
             plane.call(method, address, body)
             step.tried = {name for _, name in log.attempts()}
+        found = plane.call("GET", PODS)["items"]
     tried = {step.what: step.tried for step in STEPS}
-    assert simulated() == tried
+    expected, placed = simulated()
+    assert expected == tried
+    assert placed == {one["metadata"]["name"]: one["spec"].get("nodeName", "") for one in found}
     assert {raw["metadata"]["name"] for raw in WAITING} <= set().union(*tried.values())
 
 
-def simulated() -> dict[str, set[str]]:
-    """Which pods the simulation tries in each step."""
+def simulated() -> tuple[dict[str, set[str]], dict[str, str]]:
+    """Which pods the simulation tries in each step, and the nodes of the pods that are there in the end."""
     configuration = load(CONFIG).configuration
     assert configuration is not None
     begin, apart = 10.0, 20.0
@@ -228,12 +247,14 @@ def simulated() -> dict[str, set[str]]:
     times = [begin + apart * number for number in range(len(STEPS))]
     events = [step.event(at) for step, at in zip(STEPS, times, strict=True)]
     settings = Settings(controllers=False)
-    result = Simulation(CLUSTER, configuration, [*pods, *events], settings).run(times[-1] + apart - 1)
+    simulation = Simulation([*CLUSTER, URGENT], configuration, [*pods, *events], settings)
+    result = simulation.run(times[-1] + apart - 1)
     tries = [(one.time, one.pod.removeprefix("default/")) for one in (*result.bound, *result.rejected)]
-    return {
+    tried = {
         step.what: {name for time, name in tries if at <= time < at + apart}
         for step, at in zip(STEPS, times, strict=True)
     }
+    return tried, {life.pod.name: life.pod.node_name for life in simulation.pods.lives.values()}
 
 
 def test_a_pod_after_errors_is_tried_when_its_backoff_has_ended(plane: ControlPlane) -> None:

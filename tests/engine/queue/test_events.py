@@ -1,0 +1,72 @@
+"""What plugins register, and which events that covers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine import Pod
+from kschedweb.engine.cluster import ClusterObjects
+from kschedweb.engine.config import load
+from kschedweb.engine.config.registry import IN_TREE_REGISTRY, PluginSpec
+from kschedweb.engine.framework.events import (
+    ASSIGNED_POD,
+    ASSIGNED_POD_ADD,
+    ATTACHMENT,
+    CSI_NODE,
+    DEVICE_CLASS,
+    NODE,
+    STORAGE_CLASS,
+    UNSCHEDULED_POD,
+    VOLUME,
+    VOLUME_CLAIM,
+    Action,
+    Change,
+    ClusterEvent,
+)
+from kschedweb.engine.framework.runtime import Framework
+from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
+from kschedweb.engine.plugins import registry
+from kschedweb.engine.queue import QueuedPod
+from kschedweb.engine.queue.hints import Hints, Strategy
+from tests.engine.builders import CONFIGURATION, pod
+
+
+class Silent:
+    """A plugin of somebody else's that does not say what it waits for."""
+
+    name = "Silent"
+
+    def reserve(self, cycle: Any, node: str) -> Status:
+        return unschedulable("no")
+
+    def unreserve(self, cycle: Any, node: str) -> None:
+        pass
+
+    def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:
+        return SUCCESS
+
+
+def test_who_does_not_say_what_it_waits_for_is_woken_by_everything() -> None:
+    spec = PluginSpec(Silent.name, frozenset({"reserve", "preEnqueue"}), "Says nothing.")
+    plugins = {"multiPoint": {"enabled": [{"name": Silent.name}]}}
+    document = {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", "plugins": plugins}]}
+    configuration = load(document, registry=IN_TREE_REGISTRY.extended(spec)).configuration
+    assert configuration is not None
+    made = {**registry(), Silent.name: lambda args: Silent()}
+    hints = Hints({"default-scheduler": Framework(configuration.profiles[0], made)})
+    queued = QueuedPod(Pod.read(pod("p")), 0.0, rejected_by=frozenset({Silent.name}))
+    change = Change(None, None, ClusterObjects())
+    for resource in (ASSIGNED_POD, UNSCHEDULED_POD, NODE, VOLUME, VOLUME_CLAIM, STORAGE_CLASS, CSI_NODE, DEVICE_CLASS):
+        for action in (Action.ADD, Action.UPDATE, Action.DELETE):
+            assert hints.strategy(queued, ClusterEvent(resource, action), change) is Strategy.AFTER_BACKOFF
+    assert hints.strategy(queued, ClusterEvent(ATTACHMENT, Action.DELETE), change) is Strategy.SKIP
+
+
+def test_an_event_is_covered_by_what_is_as_general_or_more() -> None:
+    label = ClusterEvent(NODE, Action.NODE_LABEL)
+    assert ClusterEvent(NODE, Action.UPDATE).covers(label)
+    assert ClusterEvent(NODE, Action.NODE_LABEL | Action.ADD).covers(label)
+    assert not label.covers(ClusterEvent(NODE, Action.UPDATE))
+    assert not ClusterEvent(NODE, Action.ADD).covers(label)
+    assert ClusterEvent("Pod", Action.ALL).covers(ASSIGNED_POD_ADD)
+    assert not ClusterEvent(ASSIGNED_POD, Action.ALL).covers(ClusterEvent("Pod", Action.ADD))
