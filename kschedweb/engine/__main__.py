@@ -20,10 +20,13 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from kschedweb.engine.config import cli_validate
 from kschedweb.engine.scenario import Scenario, ScenarioError
 
 
+@np.errstate(over="ignore")  # amounts wrap around without a word, as they do in kube-scheduler
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     # Nothing of a scenario refers to itself in a circle: to look for such garbage takes time and finds none.

@@ -7,6 +7,7 @@ import copy
 import io
 import json
 import re
+import warnings
 from typing import Any
 
 import pytest
@@ -183,6 +184,16 @@ def test_text_that_cannot_be_written_is_escaped() -> None:
     odd["spec"]["priority"] = "high"
     status, _, error = run("explain", {"name": "\udfff", "objects": objects, "pending": [odd]})
     assert (status, error.count("\n")) == (2, 1)
+
+
+def test_amounts_beyond_64_bits_wrap_around_without_a_word() -> None:
+    """As they do in kube-scheduler, rather than as warnings beside the answer."""
+    most = {"name": "main", "image": "i", "resources": {"requests": {"cpu": "1", "memory": str(2**63 - 1)}}}
+    full = [bare_pod(f"full-{number}", nodeName="node-1", containers=[most]) for number in range(3)]
+    scenario = {"name": "x", "objects": [node("node-1", "a"), *full], "pending": [bare_pod("waiting")]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run("explain", scenario)[::2] == run("schedule", scenario)[::2] == (0, "")
 
 
 def test_ten_thousand_labels_are_labels_like_others() -> None:
