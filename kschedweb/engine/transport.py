@@ -22,12 +22,11 @@ def transport(extenders: Iterable[Json]) -> Post:
     settings = {(one.get("urlPrefix") or "").rstrip("/"): one for one in extenders}
 
     def post(url: str, body: bytes, timeout: float) -> tuple[int, bytes]:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https"):
-            raise TransportError(f'unsupported protocol scheme "{parts.scheme}"')
         known = next((settings[prefix] for prefix in settings if url.startswith(f"{prefix}/")), {})
-        connection = _connection(parts.scheme, parts.hostname or "", parts.port, timeout, known)
-        path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+        try:
+            connection, path = _connection(url, timeout, known)
+        except (OSError, ValueError) as error:
+            raise TransportError(str(error)) from None
         try:
             connection.request("POST", path, body, HEADERS)
             answer = connection.getresponse()
@@ -42,13 +41,19 @@ def transport(extenders: Iterable[Json]) -> Post:
     return post
 
 
-def _connection(scheme: str, host: str, port: int | None, timeout: float, extender: Json) -> http.client.HTTPConnection:
-    if scheme == "http":
-        return http.client.HTTPConnection(host, port, timeout=timeout)
+def _connection(url: str, timeout: float, extender: Json) -> tuple[http.client.HTTPConnection, str]:
+    """The connection and the path to ask for; raises OSError or ValueError."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https"):
+        raise ValueError(f'unsupported protocol scheme "{parts.scheme}"')
+    path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+    host, port = parts.hostname or "", parts.port
+    if parts.scheme == "http":
+        return http.client.HTTPConnection(host, port, timeout=timeout), path
     tls = extender.get("tlsConfig") or {}
     connection = _NamedConnection(host, port, timeout=timeout, context=_context(tls, bool(extender.get("enableHTTPS"))))
     connection.server_name = tls.get("serverName") or host
-    return connection
+    return connection, path
 
 
 class _NamedConnection(http.client.HTTPSConnection):

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from kschedweb.engine.__main__ import main
 from kschedweb.engine.extender import TransportError
@@ -123,6 +131,69 @@ def test_nobody_waits_longer_than_configured(address: str) -> None:
         transport([])(f"{address}/never", b'{"NodeNames": []}', 0.05)
 
 
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the key and the certificate of extender.example, signed by itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "extender.example")])
+    begin = datetime(2020, 1, 1, tzinfo=UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1, begin, begin + timedelta(days=36500))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("extender.example")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    file = tmp_path_factory.mktemp("tls") / "pair.pem"
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM) + secret)
+    return file
+
+
+@pytest.fixture
+def secure(pair: Path) -> Iterator[str]:
+    """An extender that speaks TLS, and wants its own certificate from whoever asks."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(pair))
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_cert_chain(pair)
+    server = HTTPServer(("127.0.0.1", 0), Keeper)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"https://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def ask(url: str, pair: Path, *, https: bool = False, **tls: str) -> int:
+    """The status of one question, asked with the client certificate and these settings."""
+    text = base64.b64encode(pair.read_bytes()).decode()
+    known = {"urlPrefix": url, "enableHTTPS": https, "tlsConfig": {"certData": text, "keyData": text, **tls}}
+    return transport([known])(f"{url}/filter", b'{"NodeNames": ["a", "b"]}', 30.0)[0]
+
+
+def test_certificates_are_checked_as_configured(secure: str, pair: Path) -> None:
+    authority = base64.b64encode(pair.read_bytes().partition(b"-----BEGIN PRIVATE")[0]).decode()
+    assert ask(secure, pair, caData=authority, serverName="extender.example") == 200
+    assert ask(secure, pair, https=True) == 200  # without an authority any certificate will do
+    assert ask(secure, pair, https=True, caFile=str(pair), serverName="extender.example") == 200
+    for settings in ({"caData": authority}, {"serverName": "extender.example"}):
+        with pytest.raises(TransportError, match="certificate"):
+            ask(secure, pair, **settings)
+
+
 def test_only_http_is_spoken() -> None:
     with pytest.raises(TransportError, match='unsupported protocol scheme "ftp"'):
         transport([])("ftp://extender.example/filter", b"", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("url", "tls"),
+    [("https://127.0.0.1:1", {"caFile": "/nowhere/ca.pem"}), ("http://127.0.0.1:port", {}), ("http://[::1", {})],
+)
+def test_what_cannot_be_connected_to_is_said(url: str, tls: dict) -> None:
+    with pytest.raises(TransportError):
+        transport([{"urlPrefix": url, "tlsConfig": tls}])(f"{url}/filter", b"", 1.0)
