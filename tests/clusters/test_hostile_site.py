@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.engine.objects import reference
 from kschedweb.playground import services as playground
-from tests.support.hostile import bent, originals
+from tests.support.hostile import REQUIRED, bare_pod, bent, originals
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -67,3 +68,55 @@ def test_no_bent_object_breaks_rest_or_a_page(
         ends_well(rest.get(f"/api/v1/clusters/bent/pods/{pod.namespace}/{pod.name}/decision/"), page=False)
         ends_well(pages.get(f"/decision/bent/{pod.namespace}/{pod.name}/?node=node-1"), page=True)
     playground.forget()
+
+
+ODD: list[tuple[Json, str]] = [
+    ({"containers": [{"resources": {"requests": {"cpu": "-1"}}}]}, "containers[0].resources.requests.cpu: must not be"),
+    ({"tolerations": [{"operator": "Sometimes"}]}, "tolerations[0].operator: 'Sometimes' is none of In,"),
+    ({"topologySpreadConstraints": [{"maxSkew": "1"}]}, "topologySpreadConstraints[0].maxSkew: must be a whole number"),
+    (
+        {"affinity": {"podAffinity": {REQUIRED: [{"topologyKey": 3}]}}},
+        f"affinity.podAffinity.{REQUIRED}[0].topologyKey: m",
+    ),
+]
+
+
+@pytest.mark.parametrize(("spec", "said"), ODD)
+def test_the_object_the_field_and_the_reason_are_on_the_page_and_in_the_answer(
+    client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], spec: Json, said: str
+) -> None:
+    odd = bare_pod("odd", **spec)
+    (problem,) = imported(api_as("editor"), [odd]).json()["snapshot"]["problems"]
+    assert problem["object"] == "Pod default/odd"
+    assert problem["reason"].startswith(f"spec.{said}")
+    page = unescape(client_as("viewer").get("/clusters/bent/").content.decode())
+    assert "Pod default/odd" in page
+    assert f"spec.{said}" in page
+    sent = {"name": "pasted", "text": json.dumps([*originals(), odd])}
+    page = unescape(client_as("editor").post("/clusters/import/", sent, follow=True).content.decode())
+    assert "Pod default/odd" in page
+    assert f"spec.{said}" in page
+
+
+def test_a_text_with_nothing_but_a_broken_object_is_refused_and_names_it(
+    client_as: Callable[[str], Client], api_as: Callable[[str], APIClient]
+) -> None:
+    broken = bare_pod("broken", priority="high")
+    said = "Pod default/broken: spec.priority: must be a whole number, is a string"
+    answer = api_as("editor").generic("POST", IMPORT, json.dumps(broken).encode(), content_type="application/json")  # type: ignore[arg-type]
+    assert answer.status_code == 400
+    assert said in answer.json()["detail"]
+    sent = {"name": "pasted", "text": json.dumps(broken)}
+    refused = client_as("editor").post("/clusters/import/", sent)
+    assert refused.status_code >= 400
+    assert said in unescape(refused.content.decode())
+    assert not Snapshot.objects.exists()
+
+
+def test_ten_thousand_labels_are_taken_and_shown(
+    client_as: Callable[[str], Client], api_as: Callable[[str], APIClient]
+) -> None:
+    many = bare_pod("many")
+    many["metadata"]["labels"] = {f"label-{number}": "x" for number in range(10_000)}
+    assert imported(api_as("editor"), [many]).json()["snapshot"]["problems"] == []
+    assert client_as("viewer").get("/decision/bent/default/many/").status_code == 200
