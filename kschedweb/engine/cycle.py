@@ -17,7 +17,7 @@ from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanati
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
-from kschedweb.engine.framework.status import Code, CycleError
+from kschedweb.engine.framework.status import Code, CycleError, OutsideError
 from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.placement import Placement, Unplaced
@@ -186,6 +186,9 @@ class Scheduler:
             found = self._place(pod)
             if isinstance(found, Unplaced):
                 found = self._make_room(found, preempt, post_filter)
+        except OutsideError as unknown:
+            # Nobody knows whether it fits: it waits for what its plugin waits for.
+            return Placement(pod.key, message=str(unknown), rejected_by=frozenset({unknown.plugin}))
         except CycleError as error:
             return Placement(pod.key, message=str(error))
         return found
@@ -258,8 +261,8 @@ class Scheduler:
         rejected = nominated if tried.statuses else -1
         found = search(filtered, start, self._wanted(framework, filtered.looked_at), rejected)
         self._start = (start + found.evaluated) % len(snapshot)
-        if found.error:
-            raise CycleError(found.error)
+        if found.failure is not None:
+            raise found.failure.failure
         if self.extenders:
             known = filtered.diagnosis(snapshot, absent, start, found.visited, tried.statuses)
             self._start = (start + len(found.feasible) + known.explicit) % len(snapshot)

@@ -83,9 +83,6 @@ class Filtered:
         nodes = np.sort(np.concatenate(failing)) if len(failing) > 1 else failing[0]
         return nodes if self.named is None else nodes[np.isin(nodes, self.named)]
 
-    def error(self, node: int) -> str:
-        return self.status(node).decisive.message
-
     def diagnosis(
         self,
         snapshot: Snapshot,
@@ -116,7 +113,7 @@ def earlier(first: Codes, column: FilterColumn, position: int) -> Codes:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """``feasible`` nodes in the order of the walk, how many nodes were evaluated, and the error that ended it.
+    """``feasible`` nodes in the order of the walk, how many nodes were evaluated, and the failure that ended it.
 
     ``visited`` is how many nodes the walk came to; the nominated one may have been evaluated without that.
     """
@@ -124,7 +121,7 @@ class Found:
     feasible: NDArray[np.intp]
     evaluated: int
     visited: int
-    error: str = ""
+    failure: Status | None = None
 
 
 def search(filtered: Filtered, start: int, wanted: int, rejected: int = -1) -> Found:
@@ -141,7 +138,7 @@ def search(filtered: Filtered, start: int, wanted: int, rejected: int = -1) -> F
         turns: NDArray[np.intp] = (ranks - start) % size
         return turns
 
-    feasible, visited, error = filtered.feasible, size, ""
+    feasible, visited, failure = filtered.feasible, size, None
     if start and feasible.size:
         feasible = np.roll(feasible, -int(np.argmin(turns(feasible))))
     if len(feasible) > wanted:
@@ -149,10 +146,10 @@ def search(filtered: Filtered, start: int, wanted: int, rejected: int = -1) -> F
         feasible = feasible[:wanted]
     failing = filtered.errors()
     if failing.size and (ends := turns(failing)).min() < visited:
-        visited, error = int(ends.min()), filtered.error(int(failing[ends.argmin()]))
+        visited, failure = int(ends.min()), filtered.status(int(failing[ends.argmin()]))
         feasible = feasible[turns(feasible) < visited]
     beyond = rejected >= 0 and (not filtered.looks_at(rejected) or turns(np.array([rejected]))[0] >= visited)
-    return Found(feasible, visited + beyond, visited, error)
+    return Found(feasible, visited + beyond, visited, failure)
 
 
 def heap_root(totals: Ints) -> int:

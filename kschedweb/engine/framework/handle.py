@@ -13,7 +13,7 @@ from kschedweb.engine.columns import Codes, Mask
 from kschedweb.engine.framework.explanation import FilterColumn
 from kschedweb.engine.framework.interface import Cycle, Scope, scope_of
 from kschedweb.engine.framework.runtime import Framework
-from kschedweb.engine.framework.status import SUCCESS, CycleError, Status
+from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.objects.pod import Pod
 
@@ -44,7 +44,7 @@ class CycleHandle:
         if status.ok:
             status = self.framework.filter_one(cycle, self.skipped, node)
         if not status.simulated:
-            raise CycleError(status.message)
+            raise status.failure
         return status.decisive
 
     def beside_nominated(self, cycle: Cycle) -> FilterColumn | None:

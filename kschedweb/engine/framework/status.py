@@ -55,6 +55,11 @@ class Status:
             return self
         return replace(self, reasons=(f'running "{self.plugin}" filter plugin: {self.message}',))
 
+    @property
+    def failure(self) -> CycleError:
+        """The error with which this ends a cycle."""
+        return CycleError(self.decisive.message) if self.simulated else OutsideError(self)
+
     def by(self, plugin: str) -> Status:
         return self if self.plugin == plugin else Status(self.code, self.reasons, plugin, self.simulated)
 
@@ -89,6 +94,14 @@ def outside(reason: str) -> Status:
 
 class CycleError(Exception):
     """The scheduling cycle cannot go on; the text is kube-scheduler's error."""
+
+
+class OutsideError(CycleError):
+    """What decides about the pod lies outside the simulation, as ``plugin`` says."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.message)
+        self.plugin = status.plugin
 
 
 def fit_error(nodes: int, histogram: Iterable[tuple[str, int]], pre_filter: str = "", post_filter: str = "") -> str:

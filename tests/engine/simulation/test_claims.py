@@ -40,3 +40,12 @@ def test_devices_that_nobody_is_left_to_use_would_have_to_be_chosen_again() -> N
     assert [(waiting.pod, waiting.message) for waiting in result.pending] == [
         ("default/q", "outside the simulation: devices still have to be chosen for resource claim default/c")
     ]
+
+
+def test_a_pod_that_cannot_be_judged_is_not_tried_all_the_time() -> None:
+    result = simulate(arrives(0.0, "p", 20.0), arrives(30.0, "q", 20.0))
+    assert [(refused.pod, refused.by) for refused in result.rejected] == [
+        ("default/q", ("DynamicResources",)),
+        ("default/q", ("DynamicResources",)),
+    ]
+    assert result.rejected[1].time - result.rejected[0].time > 300.0
