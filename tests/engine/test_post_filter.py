@@ -10,7 +10,7 @@ from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import load
 from kschedweb.engine.config.registry import IN_TREE_REGISTRY, PluginSpec
 from kschedweb.engine.framework.diagnosis import Diagnosis
-from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult
+from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error, unresolvable, unschedulable
 from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.plugins import registry
@@ -199,3 +199,44 @@ def test_answers_are_joined(results: list[PostFilterResult], said: str, nominate
     engine, _ = with_helpers(*results)
     placement = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "2"})), post_filter=True)
     assert (placement.post_filter, placement.nominated) == (said, nominated)
+
+
+class Closed:
+    """A PreFilter plugin that lets nobody in for now."""
+
+    name = "Closed"
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        return PreFilterResult(unschedulable("closed"))
+
+
+def closed(*objects: dict) -> Scheduler:
+    specs = [PluginSpec("Closed", frozenset({"preFilter"}), "Lets nobody in.")]
+    profile = {"schedulerName": "default-scheduler", "plugins": {"preFilter": {"enabled": [{"name": "Closed"}]}}}
+    loaded = load({**CONFIGURATION, "profiles": [profile]}, registry=IN_TREE_REGISTRY.extended(*specs))
+    assert loaded.configuration is not None, loaded.errors
+    factories = {**registry(), "Closed": lambda args: Closed()}
+    return Scheduler(Snapshot.from_objects(objects), loaded.configuration, factories)
+
+
+def test_where_prefilter_refuses_for_now_evictions_are_tried_everywhere() -> None:
+    zones = [node(name, labels={"zone": name}) for name in "ab"]
+    engine = closed(*zones, placed("x", "a", "4"), placed("y", "b", "4", priority=500))
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "p"}},
+    }
+    raw = pod("p", labels={"app": "p"}, requests={"cpu": "2"}, priority=100, topologySpreadConstraints=[spread])
+    placement = engine.schedule_one(Pod.read(raw), post_filter=True)
+    assert placement.message == "0/2 nodes are available: closed."
+    assert (placement.nominated, placement.victims) == ("a", ("default/x",))
+
+
+def test_a_node_where_nobody_needs_to_go_is_an_error() -> None:
+    engine = closed(node("a"), placed("x", "a", "1"))
+    said = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "1"}, priority=100)), post_filter=True)
+    assert said.post_filter == 'preemption: expected at least one victim pod on node "a"'
+    assert said.nominated is None
+    assert not said.error
