@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config import cli_validate
+from kschedweb.engine.config.registry import PluginError
 from kschedweb.engine.scenario import Scenario, ScenarioError
 
 
@@ -42,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
                 _write(_answer(scenario, options))
             except ScenarioError as error:
                 raise ScenarioError(f"line {line}: {error}") from None
-    except (ScenarioError, UnicodeDecodeError) as error:
+    except (PluginError, ScenarioError, UnicodeDecodeError) as error:
         _say(str(error))
         return 2
     except BrokenPipeError:

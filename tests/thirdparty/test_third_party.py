@@ -103,6 +103,35 @@ def test_the_command_line_validates_its_arguments(folder: Path) -> None:
     assert "maxPods: Invalid value: -1: must be greater than 0" in problem
 
 
+@pytest.mark.parametrize(
+    ("module", "why"),
+    [
+        ("", "No module named 'odd_plugin'"),
+        ("SPEC = 5", "is no PluginSpec"),
+        ("SPEC = 1 / 0", "division by zero"),
+        (
+            "from kschedweb.engine.config.registry import IN_TREE_REGISTRY\nSPEC = IN_TREE_REGISTRY.specs['NodeName']",
+            "two",
+        ),
+    ],
+)
+def test_a_plugin_that_cannot_be_used_is_named_in_one_line(tmp_path: Path, module: str, why: str) -> None:
+    information = tmp_path / "odd-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("[kschedweb.plugins]\nOdd = odd_plugin:SPEC\n")
+    if module:
+        (tmp_path / "odd_plugin.py").write_text(module)
+    command = [sys.executable, "-m", "kschedweb.engine", "explain"]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, input=SCENARIO, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"kschedweb.engine: the plugin Odd (odd_plugin:SPEC) cannot be used: {why}")
+    assert done.stderr.count("\n") == 1
+
+
 def test_without_the_package_the_plugin_is_unknown() -> None:
     answer = engine("validate", None, json.dumps(CONFIG))
     assert not answer["valid"]

@@ -24,6 +24,7 @@ __all__ = [
     "IN_TREE_REGISTRY",
     "PLUGIN_HELP",
     "ArgsSpec",
+    "PluginError",
     "PluginRef",
     "PluginSpec",
     "Registry",
@@ -82,6 +83,10 @@ class PluginSpec:
     gate: str = ""
     # Makes the plugin from its arguments; in-tree plugins are named in kschedweb.engine.plugins.
     factory: Callable[[dict[str, Any]], Any] | None = None
+
+
+class PluginError(Exception):
+    """A plugin of another package that cannot be used; the text names it and says why."""
 
 
 class Registry:
@@ -235,12 +240,16 @@ PLUGIN_HELP: dict[str, str] = {name: spec.help for name, spec in IN_TREE_REGISTR
 def installed() -> Registry:
     """Return the in-tree plugins and those of installed packages (entry points that load to a ``PluginSpec``).
 
-    Raises ``TypeError`` naming an entry point that is something else.
+    Raises ``PluginError`` naming the entry point that cannot be used.
     """
-    specs: list[PluginSpec] = []
+    registry = IN_TREE_REGISTRY
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
-        spec = entry.load()
-        if not isinstance(spec, PluginSpec):
-            raise TypeError(f"entry point {entry.value!r} of {ENTRY_POINTS} is no PluginSpec")
-        specs.append(spec)
-    return IN_TREE_REGISTRY.extended(*specs)
+        try:
+            spec = entry.load()
+            if not isinstance(spec, PluginSpec):
+                raise TypeError("is no PluginSpec")
+            registry = registry.extended(spec)
+        except Exception as error:
+            # Whatever goes wrong while another package's code runs, that package is to be named.
+            raise PluginError(f"the plugin {entry.name} ({entry.value}) cannot be used: {error}") from error
+    return registry

@@ -10,7 +10,7 @@ import pytest
 from kschedweb.engine.config import PluginRef, json_schema, load, registry
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.fields import Problem, child, invalid
-from kschedweb.engine.config.registry import IN_TREE_REGISTRY, ArgsSpec, PluginSpec, Registry
+from kschedweb.engine.config.registry import IN_TREE_REGISTRY, ArgsSpec, PluginError, PluginSpec, Registry
 from kschedweb.engine.config.types import INT32, Field
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -97,5 +97,5 @@ def test_entry_points_bring_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_entry_point_that_is_no_plugin_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = [EntryPoint("wrong", "json:loads", registry.ENTRY_POINTS)]
     monkeypatch.setattr(registry, "entry_points", lambda group: entries)
-    with pytest.raises(TypeError, match="entry point 'json:loads'"):
+    with pytest.raises(PluginError, match=r"the plugin wrong \(json:loads\) cannot be used: is no PluginSpec"):
         registry.installed.__wrapped__()
