@@ -16,6 +16,7 @@ from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.result import Bound, Evicted, Result
 from kschedweb.engine.simulation.world import World
 
+PERSONAL = frozenset({"uid", "deletionTimestamp", "generateName"})  # metadata that no other pod has
 GRACE_PERIOD = 30  # seconds, unless the pod says otherwise
 
 
@@ -43,18 +44,16 @@ class Life:
 
 
 def replica(pod: Pod, name: str) -> Pod:
-    """A pod like ``pod`` under another name, and without a node."""
-    metadata = {key: value for key, value in mapping(pod.raw, "metadata").items() if key != "uid"}
+    """A pod like ``pod`` under another name, as it would be created: without a node, status or end."""
+    spec = {key: value for key, value in mapping(pod.raw, "spec").items() if key != "nodeName"}
+    metadata = {key: value for key, value in mapping(pod.raw, "metadata").items() if key not in PERSONAL}
+    raw = {**pod.raw, "metadata": {**metadata, "name": name}, "spec": spec}
+    raw.pop("status", None)
+    if pod.node_name or "status" in pod.raw or any(volume.ephemeral for volume in pod.volumes):
+        return Pod.read(raw)
     twin = copy.copy(pod)
     # A copy keeps what was worked out of the spec, which is the same.
-    for attribute, value in {
-        "name": name,
-        "uid": f"{pod.namespace}/{name}",
-        "resource_claims": tuple(
-            replace(item, claim=None, created=False) if item.generated else item for item in pod.resource_claims
-        ),
-        "raw": {**pod.raw, "metadata": {**metadata, "name": name}},
-    }.items():
+    for attribute, value in {"name": name, "uid": f"{pod.namespace}/{name}", "raw": raw}.items():
         object.__setattr__(twin, attribute, value)
     return twin
 

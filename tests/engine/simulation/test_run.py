@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kschedweb.engine import Pod
 from kschedweb.engine.config import load
 from kschedweb.engine.simulation import (
     Event,
@@ -22,6 +23,7 @@ from kschedweb.engine.simulation import (
     Settings,
     Simulation,
     SimulationError,
+    replica,
 )
 from tests.engine.builders import CONFIGURATION, node, pod
 
@@ -209,6 +211,19 @@ def test_pods_there_from_the_start_are_bound_or_scheduled() -> None:
     result = simulate([node("a"), pod("bound", on="a", requests=TWO), pod("waits", requests=TWO)], [])
     assert where(result) == [("waits", "a", 0.001)]
     assert result.samples[-1].use["cpu"] == 1.0
+
+
+def test_a_replica_is_the_pod_that_its_text_would_be() -> None:
+    ephemeral = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
+    for raw in (pod("a", requests=TWO), pod("a", on="n"), pod("a", volumes=ephemeral)):
+        twin = replica(Pod.read({**raw, "metadata": {**raw["metadata"], "uid": "u"}}), "b")
+        expected = Pod.read({**raw, "metadata": {**raw["metadata"], "name": "b"}, "spec": without_node(raw["spec"])})
+        assert (twin.raw, twin.key, twin.uid) == (expected.raw, "default/b", "default/b")
+        assert (twin.volumes, twin.alike, twin.node_name) == (expected.volumes, expected.alike, "")
+
+
+def without_node(spec: dict) -> dict:
+    return {key: value for key, value in spec.items() if key != "nodeName"}
 
 
 @pytest.mark.parametrize(
