@@ -113,12 +113,18 @@ class NodeResourcesFit:
 
     def _one(self, requested: Ints, allocatable: Ints) -> Ints:
         if self.strategy == LEAST:
-            free: Ints = np.maximum(allocatable - requested, 0)
-            free *= MAX_NODE_SCORE
-            free //= allocatable
-            return free
-        share: Ints = np.minimum(requested, allocatable) * MAX_NODE_SCORE // allocatable
-        return share if self.strategy == MOST else self.curve[share]
+            return _percent(np.maximum(allocatable - requested, 0), allocatable)
+        share = _percent(np.minimum(requested, allocatable), allocatable)
+        return share if self.strategy == MOST else self.curve[np.clip(share, 0, MAX_NODE_SCORE)]
+
+
+def _percent(part: Ints, whole: Ints) -> Ints:
+    """What ``part`` is of ``whole``, cut to whole percents; absurd amounts wrap round in 64 bits, as in Go."""
+    hundredfold = part * MAX_NODE_SCORE
+    share: Ints = hundredfold // whole
+    if share.size and share.min() < 0:
+        share += (share < 0) & (share * whole != hundredfold)  # Go cuts toward 0
+    return share
 
 
 def requested_after(cycle: Cycle, rows: Rows, name: str) -> tuple[Ints, Ints]:
