@@ -9,6 +9,7 @@ from typing import Any
 from kschedweb.engine.admission import AdmissionError, admit
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.extender import Extenders
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.nodelifecycle import LifecycleTiming
 from kschedweb.engine.objects.access import Json, ObjectError, reference
@@ -45,7 +46,8 @@ class Settings:
 class Simulation:
     """Raw ``objects`` (nodes, pods, everything else) at time 0, and the ``events`` that follow.
 
-    Pods among the objects that have a node run for ever; those without arrive at time 0.
+    Pods among the objects that have a node run for ever; those without arrive at time 0. ``registry`` and
+    ``extenders`` are as for Scheduler.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Simulation:
         settings: Settings | None = None,
         *,
         registry: Mapping[str, Factory] | None = None,
+        extenders: Extenders | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.now = 0.0
@@ -63,10 +66,10 @@ class Simulation:
         snapshot = Snapshot.from_objects(objects)
         self.result.refused += [(0.0, f"{what}: {why}") for what, why in snapshot.problems]
         self.world = World(snapshot)
-        scheduler = Scheduler(self.world.snapshot, configuration, registry)
+        scheduler = Scheduler(self.world.snapshot, configuration, registry, extenders=extenders)
         timing = Timing.of(configuration.document)
-        frameworks, extenders = scheduler.frameworks, bool(configuration.extenders)
-        self.queue = SchedulingQueue(frameworks, self.world.cluster, timing, extenders=extenders)
+        frameworks = scheduler.frameworks
+        self.queue = SchedulingQueue(frameworks, self.world.cluster, timing, extenders=bool(configuration.extenders))
         scheduler.nominator = self.queue.nominator
         self._agenda = Agenda()
         self.pods = Pods(self.world, self.queue, self._agenda, self.result, frameworks, self._reachable)

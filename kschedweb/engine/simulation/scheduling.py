@@ -28,7 +28,7 @@ class SchedulingLoop:
         """Begin with the next pod, if there is one and the last is done."""
         while not self.busy and (queued := self.pods.queue.pop()) is not None:
             life = self._life(queued)
-            if life is None:
+            if life is None or life.pod.terminating:
                 self.pods.queue.done(queued.pod.uid)
                 continue
             self.cycles += 1

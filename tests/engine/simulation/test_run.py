@@ -207,6 +207,13 @@ def test_pods_of_another_scheduler_are_left_alone() -> None:
     assert result.pending == []
 
 
+def test_a_pod_that_is_being_deleted_is_not_scheduled() -> None:
+    ending = pod("p")
+    ending["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    result = simulate([node("a"), ending], [])
+    assert result.bound == result.rejected == []
+
+
 def test_pods_there_from_the_start_are_bound_or_scheduled() -> None:
     result = simulate([node("a"), pod("bound", on="a", requests=TWO), pod("waits", requests=TWO)], [])
     assert where(result) == [("waits", "a", 0.001)]
