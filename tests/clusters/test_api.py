@@ -310,12 +310,13 @@ def test_pods_without_a_good_shape_reach_no_row(api_as: ApiAs) -> None:
     odd = pod("odd")
     odd["metadata"]["creationTimestamp"] = "yesterday"
     odd["status"] = {"phase": 3, "conditions": [{"type": "PodScheduled", "status": "False", "message": 5}]}
-    odd["spec"]["priority"] = 2**40
-    body = json.dumps([node(), odd]).encode()
-    answer = send(api_as("editor"), "second", body)
+    huge = pod("huge", priority=2**40)
+    answer = send(api_as("editor"), "second", json.dumps([node(), odd, huge]).encode())
     assert answer.status_code == 201
     row = PodRow.objects.get()
-    assert (row.phase, row.message, row.created_at, row.priority) == ("", "", None, 2**31 - 1)
+    assert (row.name, row.phase, row.message, row.created_at) == ("odd", "", "", None)
+    said = {"object": "Pod default/huge", "reason": "spec.priority: must be a whole number of 32 bits"}
+    assert answer.json()["snapshot"]["problems"] == [said]
 
 
 def test_a_name_taken_in_the_meantime_is_a_conflict(imported: Cluster) -> None:
