@@ -77,7 +77,8 @@ def run(command: str, scenario: Json) -> tuple[int, str, str]:
         patch.setattr("sys.stdin", io.StringIO(json.dumps(scenario)))
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
             status = main([command])
-    return status, *(stream.buffer.getvalue().decode() for stream in (out, error))  # type: ignore[attr-defined]
+    said, complained = (stream.buffer.getvalue().decode() for stream in (out, error))  # type: ignore[attr-defined]
+    return status, said, complained
 
 
 def scenario_of(item: Json) -> Json:

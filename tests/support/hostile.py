@@ -58,7 +58,7 @@ def pod(name: str, on: str = "") -> Json:
     port = {"containerPort": 80, "hostPort": 8000 + len(name), "hostIP": "10.0.0.1", "protocol": "TCP"}
     container = {"name": "main", "image": "registry.example/web:v1", "resources": resources, "ports": [port]}
     init = {"name": "init", "image": "i", "resources": {"requests": {"cpu": "50m"}}, "restartPolicy": "Always"}
-    spread = {"maxSkew": 1, "minDomains": 2, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    spread: Json = {"maxSkew": 1, "minDomains": 2, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
     spread |= {"labelSelector": SELECTOR, "matchLabelKeys": ["app"], "nodeAffinityPolicy": "Honor"}
     spread |= {"nodeTaintsPolicy": "Ignore"}
     spec = {
@@ -93,8 +93,12 @@ def pod(name: str, on: str = "") -> Json:
         **({"nodeName": on} if on else {}),
     }
     condition = {"type": "PodScheduled", "status": "True", "reason": "", "message": ""}
-    running = {"name": "main", "resources": {"requests": {"cpu": "1"}}, "allocatedResources": {"cpu": "1"}}
-    status = {"phase": "Running" if on else "Pending", "startTime": "2026-01-01T00:00:00Z", "conditions": [condition]}
+    running: Json = {"name": "main", "resources": {"requests": {"cpu": "1"}}, "allocatedResources": {"cpu": "1"}}
+    status: Json = {
+        "phase": "Running" if on else "Pending",
+        "startTime": "2026-01-01T00:00:00Z",
+        "conditions": [condition],
+    }
     status |= {"containerStatuses": [running], "nominatedNodeName": "", "resourceClaimStatuses": []}
     found = thing("v1", "Pod", name, "default", spec=spec, status=status)
     found["metadata"]["ownerReferences"] = [OWNER]
@@ -164,12 +168,17 @@ def storage() -> list[Json]:
     made = thing("v1", "PersistentVolumeClaim", "pending-made", "default", spec=claim)
     made["metadata"]["ownerReferences"] = [OWNER | {"kind": "Pod", "name": "pending", "uid": "uid-pending"}]
     in_tree = {key: volume[key] for key in ("capacity", "accessModes")} | {"gcePersistentDisk": {"pdName": "old"}}
-    topology = [{"matchLabelExpressions": [{"key": ZONE, "values": ["a"]}]}]
+    topology: list[Json] = [{"matchLabelExpressions": [{"key": ZONE, "values": ["a"]}]}]
     driver = {"name": "disk.example.com", "nodeID": "1", "allocatable": {"count": 3}, "topologyKeys": [ZONE]}
     attachment = {"attacher": "disk.example.com", "nodeName": "node-1", "source": {"persistentVolumeName": "volume"}}
     group = "storage.k8s.io/v1"
-    wait = {"volumeBindingMode": "WaitForFirstConsumer", "allowedTopologies": topology}
-    capacity = {"storageClassName": "fast", "maximumVolumeSize": "1Gi", "capacity": "5Gi", "nodeTopology": SELECTOR}
+    wait: Json = {"volumeBindingMode": "WaitForFirstConsumer", "allowedTopologies": topology}
+    capacity: Json = {
+        "storageClassName": "fast",
+        "maximumVolumeSize": "1Gi",
+        "capacity": "5Gi",
+        "nodeTopology": SELECTOR,
+    }
     return [
         bound | {"status": {"phase": "Bound"}},
         made,
