@@ -90,7 +90,7 @@ def _scenarios() -> Iterator[tuple[int, Scenario]]:
 def _answer(scenario: Scenario, options: argparse.Namespace) -> dict[str, Any]:
     post = None
     if options.extenders:
-        from kschedweb.engine.transport import transport
+        from kschedweb.engine.extenders.transport import transport
 
         post = transport(scenario.configuration.extenders)
     if options.command == "explain":

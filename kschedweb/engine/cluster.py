@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.devices import Devices
+from kschedweb.engine.devices.claims import Devices
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, text
 from kschedweb.engine.objects.workloads import check
-from kschedweb.engine.storage import Storage
+from kschedweb.engine.volumes.storage import Storage
 
 
 class ClusterObjects:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.binding import Binding
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.extender import ExtenderError, Extenders, Passed
+from kschedweb.engine.extenders.extender import ExtenderError, Extenders, Passed
 from kschedweb.engine.framework.diagnosis import EXTENDER, Diagnosis, first_rejection
 from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanation, FilterColumn, ScoreColumn
 from kschedweb.engine.framework.handle import CycleHandle

@@ -9,7 +9,7 @@ from typing import Any
 
 from kschedweb.engine.config import Configuration, load
 from kschedweb.engine.cycle import Scheduler
-from kschedweb.engine.extender import Extenders, Post
+from kschedweb.engine.extenders.extender import Extenders, Post
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, ObjectError, reference
 from kschedweb.engine.objects.oddities import oddities

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import Ints, LabelColumn, Mask, grown
-from kschedweb.engine.devices import ClaimUse
+from kschedweb.engine.devices.claims import ClaimUse
 from kschedweb.engine.objects.access import Json, ObjectError, reference, text
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, EPHEMERAL, MEMORY, is_scalar
 from kschedweb.engine.objects.taints import Taint
 from kschedweb.engine.pods import PodTable
-from kschedweb.engine.volumes import VolumeUse
+from kschedweb.engine.volumes.use import VolumeUse
 
 Result = TypeVar("Result")
 BASIC = (CPU, MEMORY, EPHEMERAL)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kschedweb.engine.extenders.transport import transport
 from kschedweb.engine.scenario import Scenario, ScenarioError
-from kschedweb.engine.transport import transport
 from tests.conformance.hunting import same
 from tests.conformance.making.scenarios import Maker
 from tests.conformance.reference import Answer, Reference, failure

@@ -15,8 +15,8 @@ import pytest
 
 from kschedweb.engine.config import load
 from kschedweb.engine.cycle import Scheduler
-from kschedweb.engine.extender import Extenders
-from kschedweb.engine.transport import transport
+from kschedweb.engine.extenders.extender import Extenders
+from kschedweb.engine.extenders.transport import transport
 from tests.live.test_kube_scheduler_live import CONFIG, Json, Live, path_of, read_all, start
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 

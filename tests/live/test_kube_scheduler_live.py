@@ -16,7 +16,7 @@ from kschedweb.engine.config import load
 from kschedweb.engine.cycle import Scheduler
 from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.preemption import select
+from kschedweb.engine.preemption.search import select
 from kschedweb.engine.snapshot import Snapshot
 from tests.live.varied import Varied
 from tests.support.kubescheduler import PodWatch, kube_scheduler

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb.engine import Pod
-from kschedweb.engine.admission import admit
 from kschedweb.engine.cluster import ClusterObjects
+from kschedweb.engine.controllers.admission import admit
 from kschedweb.engine.simulation import (
     Event,
     NodeChanges,

@@ -191,7 +191,7 @@ class PostFilterResult:
 class Handle(Protocol):
     """What a plugin may ask of the cycle that it takes part in: kube-scheduler's handle."""
 
-    extenders: Sequence[Any]  # engine.extender.Extender, in the order in which they are asked
+    extenders: Sequence[Any]  # engine.extenders.extender.Extender, in the order in which they are asked
     thorough: bool  # look at all nodes, for an explanation, rather than at as many as a decision needs
     explains: bool  # say what would be done, and leave it undone
 

@@ -13,7 +13,7 @@ from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, error, unschedulable
 from kschedweb.engine.objects.access import mapping, objects
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.preemption import Preemption, Search
+from kschedweb.engine.preemption.search import Preemption, Search
 
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."

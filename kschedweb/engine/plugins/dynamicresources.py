@@ -12,7 +12,7 @@ import numpy as np
 
 from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import Codes, Ints, Mask, Rows
-from kschedweb.engine.deviceneeds import ClaimError, Needs, claims_of, extended_resources, may_be_extended, needs_of
+from kschedweb.engine.devices.needs import ClaimError, Needs, claims_of, extended_resources, may_be_extended, needs_of
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.events import (
     DEVICE_CLASS,

@@ -23,7 +23,7 @@ from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unre
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import Claim, CSINode, VolumeAttachment
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.storage import Handle, MissingClaim, VolumeError
+from kschedweb.engine.volumes.storage import Handle, MissingClaim, VolumeError
 
 EXCEEDED = unschedulable("node(s) exceed max volume count")
 NO_LIMIT = -1

@@ -37,10 +37,10 @@ from kschedweb.engine.objects.storage import (
     CSIStorageCapacity,
 )
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.storage import MissingClaim, Storage, VolumeError, check_owner
-from kschedweb.engine.volumeclaims import Choice, assume, bind, give_back
-from kschedweb.engine.volumematching import migrated, reaches_bound
-from kschedweb.engine.volumesearch import Search, chosen, search
+from kschedweb.engine.volumes.claims import Choice, assume, bind, give_back
+from kschedweb.engine.volumes.matching import migrated, reaches_bound
+from kschedweb.engine.volumes.search import Search, chosen, search
+from kschedweb.engine.volumes.storage import MissingClaim, Storage, VolumeError, check_owner
 
 IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
 MISSING = error("not found")

@@ -13,7 +13,7 @@ from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, 
 from kschedweb.engine.framework.status import SKIP, SUCCESS, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import READ_WRITE_ONCE_POD, Claim
-from kschedweb.engine.storage import MissingClaim
+from kschedweb.engine.volumes.storage import MissingClaim
 
 DISK = unschedulable("node(s) had no available disk")
 CLAIM = unschedulable(

@@ -24,7 +24,7 @@ from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import WAIT_FOR_FIRST_CONSUMER, Claim, PersistentVolume, StorageClass
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.storage import MissingClaim, Storage
+from kschedweb.engine.volumes.storage import MissingClaim, Storage
 
 REJECTED = unresolvable("node(s) had no available volume zone")
 KEYS = {BETA_ZONE: ZONE, BETA_REGION: REGION, ZONE: ZONE, REGION: REGION}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kschedweb.engine.framework.events import NODE_ADD, NODE_DELETE, node_changes
-from kschedweb.engine.nodelifecycle import (
+from kschedweb.engine.controllers.nodelifecycle import (
     CONTROLLED,
     READY,
     LifecycleTiming,
@@ -13,6 +12,7 @@ from kschedweb.engine.nodelifecycle import (
     with_condition,
     with_condition_taints,
 )
+from kschedweb.engine.framework.events import NODE_ADD, NODE_DELETE, node_changes
 from kschedweb.engine.objects.access import Json, mapping, objects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.simulation.events import NodeChanges

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from kschedweb.engine.eviction import TaintEviction
+from kschedweb.engine.controllers.eviction import TaintEviction
 from kschedweb.engine.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, RESOURCE_CLAIM_UPDATE, pod_changes
 from kschedweb.engine.objects.access import Json, integer, mapping, objects
 from kschedweb.engine.objects.pod import Pod

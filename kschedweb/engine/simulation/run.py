@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kschedweb.engine.admission import AdmissionError, admit
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.controllers.admission import AdmissionError, admit
+from kschedweb.engine.controllers.nodelifecycle import LifecycleTiming
 from kschedweb.engine.cycle import Scheduler
-from kschedweb.engine.extender import Extenders
+from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.runtime import Factory
-from kschedweb.engine.nodelifecycle import LifecycleTiming
 from kschedweb.engine.objects.access import Json, ObjectError, reference
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod

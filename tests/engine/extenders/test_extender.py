@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kschedweb.engine import Pod
-from kschedweb.engine.extender import ExtenderError, Extenders, NotAskedError, TransportError
+from kschedweb.engine.extenders.extender import ExtenderError, Extenders, NotAskedError, TransportError
 from kschedweb.engine.framework.interface import Cycle
 from tests.engine.builders import node, pod, scheduler
 

@@ -21,8 +21,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from kschedweb.engine.__main__ import main
-from kschedweb.engine.extender import TransportError
-from kschedweb.engine.transport import transport
+from kschedweb.engine.extenders.extender import TransportError
+from kschedweb.engine.extenders.transport import transport
 from tests.engine.builders import CONFIGURATION, node, pod
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kschedweb.engine import Pod
-from kschedweb.engine.eviction import TaintEviction, stay
+from kschedweb.engine.controllers.eviction import TaintEviction, stay
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, Taint, Toleration
 from tests.engine.builders import pod
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kschedweb.engine.columns import ALL, Mask
-from kschedweb.engine.disruption import budgets, split
-from kschedweb.engine.extender import Extender, ExtenderError
+from kschedweb.engine.extenders.extender import Extender, ExtenderError
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle, Handle, Heeding, Scope
 from kschedweb.engine.framework.status import Code, CycleError, Status, error, fit_error, unresolvable
-from kschedweb.engine.importance import by_importance, earliest_start
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.preemption.disruption import budgets, split
+from kschedweb.engine.preemption.importance import by_importance, earliest_start
+from kschedweb.engine.preemption.trials import Outcome, Rooms, Rows, Trials, pods_on_each
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.trials import Outcome, Rooms, Rows, Trials, pods_on_each
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")

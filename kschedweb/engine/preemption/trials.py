@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.columns import Codes, Ints, Mask
 from kschedweb.engine.framework.status import SUCCESS, Status
-from kschedweb.engine.importance import earliest_start
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.pods import PodTable
+from kschedweb.engine.preemption.importance import earliest_start
 from kschedweb.engine.snapshot import Snapshot
 
 Rows = NDArray[np.intp]

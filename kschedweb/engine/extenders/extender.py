@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine import extender_json as wire
 from kschedweb.engine.columns import Codes, Ints, Mask
 from kschedweb.engine.config.golang import parse_duration, quote
+from kschedweb.engine.extenders import messages as wire
 from kschedweb.engine.framework.diagnosis import EXTENDER, NO_REASON
 from kschedweb.engine.framework.explanation import FilterColumn
 from kschedweb.engine.framework.interface import Cycle

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from kschedweb.engine.extender import Post, TransportError
+from kschedweb.engine.extenders.extender import Post, TransportError
 from kschedweb.engine.objects.access import Json
 
 HEADERS = {"Content-Type": "application/json", "Connection": "close"}

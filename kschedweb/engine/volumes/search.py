@@ -13,7 +13,7 @@ from kschedweb.engine.columns import ALL, Mask
 from kschedweb.engine.objects.quantity import whole
 from kschedweb.engine.objects.storage import STORAGE, Claim, PersistentVolume, StorageClass
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.volumematching import allows, reaches, selected
+from kschedweb.engine.volumes.matching import allows, reaches, selected
 
 AVAILABLE = "Available"
 Matrix = NDArray[np.bool_]

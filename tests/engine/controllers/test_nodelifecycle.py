@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.nodelifecycle import NodeLifecycle, with_condition, with_condition_taints
+from kschedweb.engine.controllers.nodelifecycle import NodeLifecycle, with_condition, with_condition_taints
 from kschedweb.engine.objects.node import ZONE, Node
 from tests.engine.builders import node
 

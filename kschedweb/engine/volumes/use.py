@@ -11,7 +11,7 @@ import numpy as np
 from kschedweb.engine.columns import Ints, Mask
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.volume import Disk
-from kschedweb.engine.storage import Handle, MissingClaim, Storage, VolumeError
+from kschedweb.engine.volumes.storage import Handle, MissingClaim, Storage, VolumeError
 
 Counted = TypeVar("Counted", bound=Hashable)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedweb.engine.devices import ClaimUse, Devices
+from kschedweb.engine.devices.claims import ClaimUse, Devices
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, PodClaim, ResourceClaim
 from kschedweb.engine.objects.resources import is_extended

@@ -1,0 +1,1 @@
+"""What admission and controllers do to pods and nodes around the scheduler."""

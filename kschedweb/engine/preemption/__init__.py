@@ -1,0 +1,1 @@
+"""Which pods would have to go for one that fits nowhere, and where."""
