@@ -18,12 +18,14 @@ from kschedweb.engine.controllers.admission import TOLERATION_SECONDS
 from kschedweb.engine.objects.taints import NO_EXECUTE, NOT_READY, UNREACHABLE
 from kschedweb.engine.queue.backoff import WINDOW, BackoffQueue, window
 from kschedweb.engine.simulation import (
+    Bound,
     Event,
     NodeChanges,
     NodeLeaves,
     PodArrives,
     PodChanges,
     PodLeaves,
+    Rejected,
     Settings,
     Simulation,
 )
@@ -249,7 +251,8 @@ def simulated() -> tuple[dict[str, set[str]], dict[str, str]]:
     settings = Settings(controllers=False)
     simulation = Simulation([*CLUSTER, URGENT], configuration, [*pods, *events], settings)
     result = simulation.run(times[-1] + apart - 1)
-    tries = [(one.time, one.pod.removeprefix("default/")) for one in (*result.bound, *result.rejected)]
+    outcomes: list[Bound | Rejected] = [*result.bound, *result.rejected]
+    tries = [(one.time, one.pod.removeprefix("default/")) for one in outcomes]
     tried = {
         step.what: {name for time, name in tries if at <= time < at + apart}
         for step, at in zip(STEPS, times, strict=True)

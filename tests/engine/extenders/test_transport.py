@@ -180,7 +180,8 @@ def test_certificates_are_checked_as_configured(secure: str, pair: Path) -> None
     assert ask(secure, pair, caData=authority, serverName="extender.example") == 200
     assert ask(secure, pair, https=True) == 200  # without an authority any certificate will do
     assert ask(secure, pair, https=True, caFile=str(pair), serverName="extender.example") == 200
-    for settings in ({"caData": authority}, {"serverName": "extender.example"}):
+    incomplete: list[dict[str, Any]] = [{"caData": authority}, {"serverName": "extender.example"}]
+    for settings in incomplete:
         with pytest.raises(TransportError, match="certificate"):
             ask(secure, pair, **settings)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,14 @@ from hypothesis import strategies as st
 from kschedweb.engine.preemption.gosort import sort_slice
 
 DIVISORS = (1, 2, 5, 1000)
+
+
+def by_key(keys: list[int], one: int, other: int) -> bool:
+    return keys[one] < keys[other]
+
+
+def by_odd_key(keys: list[int], one: int, other: int) -> bool:
+    return keys[one] < keys[other] or (keys[one] == keys[other] and keys[one] % 2 == 0)
 
 
 def permutations(size: int) -> list[list[int]]:
@@ -24,13 +33,10 @@ def permutations(size: int) -> list[list[int]]:
         ]
         for keys in shapes:
             found.append(list(range(size)))
-            sort_slice(found[-1], lambda one, other, keys=keys: keys[one] < keys[other])
+            sort_slice(found[-1], partial(by_key, keys))
         odd = [(number**3 * 31 + number) % most for number in range(size)]
         found.append(list(range(size)))
-        sort_slice(
-            found[-1],
-            lambda one, other, keys=odd: keys[one] < keys[other] or (keys[one] == keys[other] and keys[one] % 2 == 0),
-        )
+        sort_slice(found[-1], partial(by_odd_key, odd))
     return found
 
 

@@ -146,7 +146,7 @@ def test_the_search_goes_on_until_a_candidate_violates_no_budget() -> None:
 
 def test_what_is_known_of_a_node_follows_its_pods() -> None:
     engine = scheduler(node("a"), node("b"), full("a", 0), full("b", 50))
-    kind = {"requests": {"cpu": "3"}, "priority": 100}
+    kind: dict[str, Any] = {"requests": {"cpu": "3"}, "priority": 100}
     placed = [engine.schedule_one(Pod.read(pod(f"p{number}", **kind)), preempt=True) for number in range(3)]
     assert [(placement.node, placement.victims) for placement in placed] == [
         ("a", ("default/on-a",)),
@@ -162,7 +162,7 @@ def test_what_is_known_of_a_node_follows_its_pods() -> None:
 def test_once_a_nomination_is_gone_the_room_is_free_again() -> None:
     engine = scheduler(node("a"), full("a", 0))
     engine.nominator.add(Pod.read(pod("q", requests={"cpu": "3"}, priority=15)), "a")
-    kind = {"requests": {"cpu": "2"}, "priority": 10}
+    kind: dict[str, Any] = {"requests": {"cpu": "2"}, "priority": 10}
 
     def nominated(name: str) -> str | None:
         return engine.schedule_one(Pod.read(pod(name, **kind)), post_filter=True).nominated

@@ -92,8 +92,8 @@ def raw_object(name: str = "c", namespace: str = "default", **fields: Any) -> Js
 
 BIG, SMALL = {"cpu": "2"}, {"cpu": "1"}
 TAINT, OTHER = {"key": "k", "effect": "NoSchedule"}, {"key": "l", "effect": "NoSchedule"}
-TOLERANT = {"tolerations": [{"key": "k", "operator": "Exists"}]}
-CORDON = {"tolerations": [{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}]}
+TOLERANT: dict[str, Any] = {"tolerations": [{"key": "k", "operator": "Exists"}]}
+CORDON: dict[str, Any] = {"tolerations": [{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}]}
 ONE, TWO = {"podAffinity": term(app="a")}, {"podAntiAffinity": term(app="a")}
 LABELLED = {"app": "a"}
 

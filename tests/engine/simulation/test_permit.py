@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kschedweb.engine.config import load
@@ -49,7 +50,7 @@ class Waiter:
         return SUCCESS
 
 
-def simulate(objects: list[dict], events: list[Event], until: float = 300.0) -> tuple[Result, Waiter]:
+def simulate(objects: list[dict], events: Sequence[Event], until: float = 300.0) -> tuple[Result, Waiter]:
     waiter = Waiter()
     spec = PluginSpec(Waiter.name, frozenset({"reserve", "permit", "preBind"}), "Waits.")
     plugins: dict[str, Any] = {"multiPoint": {"enabled": [{"name": Waiter.name}]}}

@@ -59,7 +59,7 @@ HAPPENINGS = st.lists(
         st.builds(NodeChanges, TIMES, NAMES, taints=TAINTS, unschedulable=st.booleans()),
     ),
     max_size=8,
-    unique_by=lambda event: type(event) if isinstance(event, NodeJoins | NodeLeaves) else id(event),
+    unique_by=lambda event: type(event).__name__ if isinstance(event, NodeJoins | NodeLeaves) else str(id(event)),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ from tests.engine.builders import CONFIGURATION, node, pod
 TWO = {"cpu": "2"}  # half a node
 
 
-def simulate(objects: list[dict], events: list[Event], until: float = 1000.0, **settings: Any) -> Result:
+def simulate(objects: list[dict], events: Sequence[Event], until: float = 1000.0, **settings: Any) -> Result:
     configuration = load(CONFIGURATION).configuration
     assert configuration is not None
     return Simulation(objects, configuration, events, Settings(**settings)).run(until)
@@ -186,7 +187,9 @@ def test_a_deleted_pod_gives_its_room_back() -> None:
 
 def test_a_pod_deleted_while_it_is_scheduled_is_nowhere() -> None:
     result = simulate([node("a")], [PodArrives(0.0, pod("p")), PodLeaves(0.5, "default/p")], cycle=1.0)
-    assert result.bound == result.rejected == result.pending == []
+    assert not result.bound
+    assert not result.rejected
+    assert not result.pending
 
 
 def test_a_node_that_leaves_while_a_pod_is_scheduled_does_not_get_it() -> None:
@@ -211,7 +214,8 @@ def test_a_pod_that_is_being_deleted_is_not_scheduled() -> None:
     ending = pod("p")
     ending["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     result = simulate([node("a"), ending], [])
-    assert result.bound == result.rejected == []
+    assert not result.bound
+    assert not result.rejected
 
 
 def test_pods_there_from_the_start_are_bound_or_scheduled() -> None:
