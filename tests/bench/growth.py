@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import resource
 import subprocess
@@ -46,6 +47,7 @@ def measure(nodes: int) -> Growth:
     reading = time.perf_counter() - begun
     configuration = load(workloads.CONFIG).configuration
     assert configuration is not None
+    gc.disable()  # as on the command line
     scheduler, rates = Scheduler(snapshot, configuration), {}
     for kind, make in workloads.KINDS.items():
         pods = [Pod.read(workloads.pod(f"{kind}-{number}", *make(number))) for number in range(PENDING)]

@@ -44,7 +44,7 @@ def test_every_node_scored(kind: str, oracle: Oracle, compare: Callable[..., Non
     scenario = json.dumps(whole)
     theirs, mine = oracle("bench", scenario), ours(scenario)
     first = json.dumps({**whole, "pending": whole["pending"][:CHECKED]})
-    assert engine(["schedule"], first)["placements"] == oracle("schedule", first)["placements"]
+    assert engine(["schedule"], first)["placements"] == oracle("schedule", first)[0]["placements"]
     compare(f"{kind}, 5,000 nodes", mine, theirs, LIMITS.get(kind, 30))
 
 
