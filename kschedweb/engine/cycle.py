@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from kschedweb.engine.binding import Binding
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.extenders.extender import ExtenderError, Extenders, Passed
-from kschedweb.engine.framework.diagnosis import EXTENDER, Diagnosis, first_rejection
-from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanation, FilterColumn, ScoreColumn
+from kschedweb.engine.framework.diagnosis import EXTENDER, Diagnosis
+from kschedweb.engine.framework.explanation import Explanation, ScoreColumn
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
@@ -88,8 +88,8 @@ class Scheduler:
             return explanation
         cycle = Cycle(snapshot, pod)
         outcome = framework.pre_filter(cycle)
-        self._explain_filters(explanation, framework, cycle, outcome)
-        diagnosis = _diagnosis(snapshot, outcome, explanation.filters, explanation.rejected_by)
+        handle = self._handle(framework, outcome, thorough=thorough, explains=True)
+        diagnosis = self._explain_filters(explanation, cycle, outcome, handle)
         passed = self._explain_extenders(explanation, cycle, diagnosis)
         if (unknown := explanation.unsimulated()) is not None:
             explanation.leave_open(unknown)
@@ -98,28 +98,28 @@ class Scheduler:
         elif outcome.status.code is Code.ERROR:
             explanation.message = outcome.status.message
         else:
-            handle = self._handle(framework, outcome, thorough=thorough, explains=True)
             explanation.message = diagnosis.message()
             if preemption:
                 self._explain_post_filter(explanation, Unplaced(cycle, diagnosis, handle))
         return explanation
 
+    @staticmethod
     def _explain_filters(
-        self, explanation: Explanation, framework: Framework, cycle: Cycle, outcome: PreFilterOutcome
-    ) -> None:
-        size = len(cycle.snapshot)
+        explanation: Explanation, cycle: Cycle, outcome: PreFilterOutcome, handle: CycleHandle
+    ) -> Diagnosis:
+        snapshot = cycle.snapshot
         if not outcome.status.ok:
             explanation.pre_filter = outcome.status
-            explanation.rejected_by = np.full(size, EXCLUDED, dtype=np.int32)
-            return
-        explanation.filters = self._filter(framework, cycle, outcome)
-        explanation.rejected_by = first_rejection(explanation.filters, size)
-        if outcome.nodes is not None:
-            explanation.pre_filter_nodes = sorted(outcome.nodes)
-            excluded = np.ones(size, dtype=np.bool_)
-            excluded[_positions(cycle.snapshot, outcome.nodes)] = False
-            explanation.rejected_by[excluded] = EXCLUDED
-        explanation.feasible = np.flatnonzero(explanation.rejected_by == FEASIBLE)
+            diagnosis = Diagnosis.of_pre_filter(snapshot.names, snapshot.index, outcome.status)
+        else:
+            filtered = Once(handle.framework, snapshot).filter(cycle, outcome).beside(handle.beside_nominated(cycle))
+            if outcome.nodes is not None:
+                explanation.pre_filter_nodes = sorted(outcome.nodes)
+                filtered = filtered.within(_positions(snapshot, outcome.nodes))
+            explanation.filters, explanation.feasible = filtered.columns, filtered.feasible
+            diagnosis = filtered.diagnosis(snapshot, outcome.absent())
+        explanation.rejected_by = diagnosis.rejected_by
+        return diagnosis
 
     def _explain_extenders(self, explanation: Explanation, cycle: Cycle, diagnosis: Diagnosis) -> Passed:
         """Let extenders look at the feasible nodes; what they say comes as the last filter of all."""
@@ -319,14 +319,6 @@ class Scheduler:
     def _handle(self, framework: Framework, outcome: PreFilterOutcome, **how: bool) -> CycleHandle:
         return CycleHandle(framework, outcome.skipped, self.nominator, self.extenders, **how)
 
-    def _filter(self, framework: Framework, cycle: Cycle, outcome: PreFilterOutcome) -> list[FilterColumn]:
-        """What the filters say of all nodes; where pods are nominated, first what they say beside those."""
-        filters = framework.filter(cycle, outcome.skipped)
-        if not len(self.nominator):
-            return filters
-        beside = CycleHandle(framework, outcome.skipped, self.nominator).beside_nominated(cycle)
-        return [beside, *filters] if beside is not None else filters
-
     def _wanted(self, framework: Framework, nodes: int) -> int:
         """How many feasible nodes are enough (specification 1.5)."""
         if not (framework.plugins("score") or self.extenders.any("prioritize") or self.extenders.any("filter")):
@@ -344,11 +336,3 @@ class Scheduler:
 def _positions(snapshot: Snapshot, names: frozenset[str]) -> NDArray[np.intp]:
     """The positions of those of the nodes that exist, in node order."""
     return np.array(sorted(snapshot.index[name] for name in names if name in snapshot.index), dtype=np.intp)
-
-
-def _diagnosis(
-    snapshot: Snapshot, outcome: PreFilterOutcome, filters: list[FilterColumn], rejected_by: NDArray[np.int32]
-) -> Diagnosis:
-    if not outcome.status.ok:
-        return Diagnosis.of_pre_filter(snapshot.names, snapshot.index, outcome.status)
-    return Diagnosis(snapshot.names, snapshot.index, filters, rejected_by, outcome.absent())

@@ -98,12 +98,3 @@ class Diagnosis:
         for reason in self.absent.reasons if unknown > 0 else ():
             counts[reason] += unknown
         return counts
-
-
-def first_rejection(filters: list[FilterColumn], size: int) -> Codes:
-    """Index of the first filter that rejects each node, -1 where none does."""
-    first: Codes = np.full(size, -1, dtype=np.int32)
-    for position in reversed(range(len(filters))):
-        if not filters[position].skipped:
-            first[filters[position].codes != 0] = position
-    return first
