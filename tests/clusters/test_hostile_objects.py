@@ -14,6 +14,7 @@ from kschedweb.clusters import demo
 from kschedweb.clusters.imports import ImportFailed, files_read
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.rows import rows_of
+from tests.support.hostile import places
 
 Json = dict[str, Any]
 
@@ -41,15 +42,6 @@ def originals() -> tuple[Json, ...]:
     others = {item["kind"]: item for item in objects if item["kind"] != "Pod"}
     bound = next(item for item in objects if item["kind"] == "Pod" and item["spec"].get("volumes"))
     return (*others.values(), *pods, bound)
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The path of everything inside ``value``."""
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    found = [path] if path else []
-    for key, inner in inside:
-        found += places(inner, (*path, key))
-    return found
 
 
 @st.composite

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from random import Random
 from typing import Any
 
@@ -20,11 +21,12 @@ class Chance:
     def maybe(self, chance: float) -> bool:
         return self.random.random() < chance
 
-    def pick(self, values: list) -> Any:
-        return self.random.choice(values)
+    def pick(self, values: Iterable) -> Any:
+        return self.random.choice(list(values))
 
-    def some(self, values: list, most: int = 3, least: int = 0) -> list:
-        return self.random.sample(values, self.random.randint(least, min(most, len(values))))
+    def some(self, values: Iterable, most: int = 3, least: int = 0) -> list:
+        listed = list(values)
+        return self.random.sample(listed, self.random.randint(least, min(most, len(listed))))
 
     def written(self, amount: float) -> str | int | float:
         """About ``amount`` in any notation that Kubernetes reads: 1500m, 1.5, .0015k, 15e-1, +1.50, 1536Mi, 2."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from tests.conformance.making.chance import Chance
+
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 ZONES, NAMESPACES = ["a", "b", "c"], ["default", "default", "default", "prod"]
 CLASSES = ["gpu", "nic", "fpga", "tpu"]
@@ -20,28 +22,18 @@ LONG_AGO = "2026-01-01T00:00:00Z"
 CLAIMS = 6
 
 
-class ClaimMaker:
+class ClaimMaker(Chance):
     """Makes one scenario after the other from ``random``."""
 
     def __init__(self, random: Random) -> None:
-        self.random = random
+        super().__init__(random)
         self.allocated, self.dated = 0.5, 0.2
-
-    def maybe(self, chance: float) -> bool:
-        return self.random.random() < chance
-
-    def pick(self, values: Any) -> Any:
-        return self.random.choice(list(values))
-
-    def some(self, values: Any, least: int = 0, most: int = 2) -> list:
-        listed = list(values)
-        return self.random.sample(listed, self.random.randint(least, min(most, len(listed))))
 
     def scenario(self, name: str) -> dict:
         self.begin()
         names = [f"n{number}" for number in range(self.random.randint(1, 7))]
         objects = [self.node(node) for node in names]
-        objects += [self.device_class(item) for item in self.some(CLASSES, 1, 4)]
+        objects += [self.device_class(item) for item in self.some(CLASSES, most=4, least=1)]
         objects += [self.claim(f"c{number}", "default") for number in range(CLAIMS)]
         objects += [self.claim(f"c{number}", "prod") for number in range(CLAIMS) if self.maybe(0.6)]
         objects += [self.resource_slice(node) for node in names if self.maybe(0.8)] if self.maybe(0.15) else []
@@ -149,7 +141,8 @@ class ClaimMaker:
         if self.maybe(self.dated):
             allocation["allocationTimestamp"] = LONG_AGO
         reserved = [
-            {"resource": "pods", "name": pod, "uid": f"uid-{pod}"} for pod in self.some(["p0", "p1", "b0", "x"], 0, 3)
+            {"resource": "pods", "name": pod, "uid": f"uid-{pod}"}
+            for pod in self.some(["p0", "p1", "b0", "x"], most=3, least=0)
         ]
         status: dict[str, Any] = {"allocation": allocation, "reservedFor": reserved}
         devices = [self.device_status(result) for result in results if "bindingConditions" in result]
@@ -161,8 +154,8 @@ class ClaimMaker:
             name = f"{name}/{self.pick(request['firstAvailable'])['name']}"
         result: dict[str, Any] = {"request": name, "driver": "d.example.com", "pool": "n0", "device": f"dev-{name[:2]}"}
         if self.maybe(0.15):
-            result["bindingConditions"] = self.some(CONDITIONS, 1, 2)
-            result["bindingFailureConditions"] = self.some(FAILURES, 0, 1)
+            result["bindingConditions"] = self.some(CONDITIONS, most=2, least=1)
+            result["bindingFailureConditions"] = self.some(FAILURES, most=1, least=0)
         return result
 
     def device_status(self, result: dict) -> dict:
@@ -190,7 +183,7 @@ class ClaimMaker:
             return {"matchExpressions": [{"key": key, "operator": operator, "values": values}]}
         found: dict[str, Any] = {"key": ZONE, "operator": self.pick(["In", "In", "NotIn", "Exists"])}
         if found["operator"] != "Exists":
-            found["values"] = self.some(ZONES, 1, 2)
+            found["values"] = self.some(ZONES, most=2, least=1)
         return {"matchExpressions": [found]}
 
     def pod(self, name: str, on: str = "") -> list[dict]:

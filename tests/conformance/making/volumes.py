@@ -9,6 +9,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from tests.conformance.making.chance import Chance
+
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
@@ -33,26 +35,16 @@ SIZES = ["1Gi", "5Gi", "5368709121", "10Gi", "1500M", "0.5", "20Gi"]
 CLAIMS, VOLUMES = 9, 7
 
 
-class VolumeMaker:
+class VolumeMaker(Chance):
     """Makes one scenario after the other from ``random``."""
 
     def __init__(self, random: Random) -> None:
-        self.random = random
+        super().__init__(random)
         self.capacities: list[int] = []
         self.reserved: set[str] = set()
         # What sets one scenario apart from another.
         self.classes = CLASSES
         self.bound = self.claimed = 0.5
-
-    def maybe(self, chance: float) -> bool:
-        return self.random.random() < chance
-
-    def pick(self, values: Any) -> Any:
-        return self.random.choice(list(values))
-
-    def some(self, values: Any, least: int = 0, most: int = 2) -> list:
-        listed = list(values)
-        return self.random.sample(listed, self.random.randint(least, min(most, len(listed))))
 
     def scenario(self, name: str) -> dict:
         count = self.random.randint(1, 6)
@@ -87,9 +79,9 @@ class VolumeMaker:
     def config(self) -> dict:
         plugins: dict[str, Any] = {}
         if self.maybe(0.35):
-            plugins["multiPoint"] = {"disabled": [{"name": name} for name in self.some(PLUGINS, 1, 3)]}
+            plugins["multiPoint"] = {"disabled": [{"name": name} for name in self.some(PLUGINS, most=3, least=1)]}
         elif self.maybe(0.15):
-            plugins["preFilter"] = {"disabled": [{"name": name} for name in self.some(PLUGINS, 1, 3)]}
+            plugins["preFilter"] = {"disabled": [{"name": name} for name in self.some(PLUGINS, most=3, least=1)]}
         return {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "KubeSchedulerConfiguration",
@@ -113,7 +105,7 @@ class VolumeMaker:
 
     def csi_node(self, name: str) -> dict:
         drivers = []
-        for driver in self.some([DRIVER, DRIVER, *[driver for _, driver, _ in MIGRATED.values()]], 0, 4):
+        for driver in self.some([DRIVER, DRIVER, *[driver for _, driver, _ in MIGRATED.values()]], most=4, least=0):
             item: dict[str, Any] = {"name": driver, "nodeID": name, "topologyKeys": None}
             if self.maybe(0.8):
                 item["allocatable"] = {"count": self.random.randint(0, 4)} if self.maybe(0.9) else {}
@@ -145,14 +137,17 @@ class VolumeMaker:
     def topology(self) -> dict:
         if self.maybe(0.08):
             return {}
-        wanted = [{"key": ZONE, "values": self.some(ZONES, 1, 3)}, {"key": "disk", "values": self.some(["ssd"], 0, 1)}]
-        return {"matchLabelExpressions": self.some(wanted, 1, 2)}
+        wanted = [
+            {"key": ZONE, "values": self.some(ZONES, most=3, least=1)},
+            {"key": "disk", "values": self.some(["ssd"], most=1, least=0)},
+        ]
+        return {"matchLabelExpressions": self.some(wanted, most=2, least=1)}
 
     def volume(self, number: int) -> dict:
         metadata: dict[str, Any] = {"name": f"v{number}", "labels": self.volume_labels(), "annotations": {}}
         spec: dict[str, Any] = {
             "capacity": {"storage": f"{self.capacities[number]}Gi"},
-            "accessModes": self.some(MODES, 1, 3),
+            "accessModes": self.some(MODES, most=3, least=1),
         }
         if self.maybe(0.85):
             spec["storageClassName"] = self.pick(self.classes)
@@ -183,7 +178,7 @@ class VolumeMaker:
         for key, values in ((ZONE, ZONES), (BETA_ZONE, ZONES), (REGION, REGIONS), (BETA_REGION, REGIONS)):
             if self.maybe(0.2):
                 labels[key] = self.pick(
-                    ["__", " __ ", ""] if self.maybe(0.06) else ["__".join(self.some(values, 1, 3))]
+                    ["__", " __ ", ""] if self.maybe(0.06) else ["__".join(self.some(values, most=3, least=1))]
                 )
         return labels
 
@@ -198,7 +193,7 @@ class VolumeMaker:
         key = self.pick([ZONE, ZONE, BETA_ZONE, BETA_REGION, "disk", "kubernetes.io/hostname"])
         values = {"disk": ["ssd", "hdd"], "kubernetes.io/hostname": ["n0", "n1", "n2"], BETA_REGION: REGIONS}
         condition: dict[str, Any] = {"key": key, "operator": self.pick(["In", "In", "In", "NotIn"])}
-        condition["values"] = self.some(values.get(key, ZONES), 1, 3)
+        condition["values"] = self.some(values.get(key, ZONES), most=3, least=1)
         if self.maybe(0.05):
             condition = {"key": key, "operator": self.pick(["Exists", "DoesNotExist", "Wrong"])}
         found: dict[str, Any] = {"matchExpressions": [condition]}
@@ -236,7 +231,7 @@ class VolumeMaker:
 
     def claim(self, name: str, namespace: str) -> dict:
         metadata: dict[str, Any] = {"name": name, "namespace": namespace, "uid": f"uid-{name}"}
-        spec: dict[str, Any] = {"accessModes": self.some(MODES, 1, 1)}
+        spec: dict[str, Any] = {"accessModes": self.some(MODES, most=1, least=1)}
         metadata["annotations"] = self.bind(spec)
         if self.maybe(0.9):
             spec["resources"] = {"requests": {"storage": self.pick(SIZES)}}
@@ -339,7 +334,7 @@ class VolumeMaker:
             return {"iscsi": iscsi}
         if self.maybe(0.6):
             pool = {"pool": self.pick(["rbd", "fast"])} if self.maybe(0.6) else {}
-            rbd = {"monitors": self.some(["a", "b", "c"], 0, 2), "image": "im", "readOnly": self.maybe(0.4)}
+            rbd = {"monitors": self.some(["a", "b", "c"], most=2, least=0), "image": "im", "readOnly": self.maybe(0.4)}
             return {"rbd": rbd | pool}
         others = [{"emptyDir": {}}, {"azureFile": {"secretName": "s", "shareName": "s"}}, {"csi": {"driver": DRIVER}}]
         return self.pick([*others, {"vsphereVolume": {"volumePath": "p"}}, {"configMap": {"name": "m"}}])
