@@ -10,7 +10,7 @@ from kschedweb.engine.columns import Mask
 from kschedweb.engine.objects.labels import Requirement
 from kschedweb.engine.objects.nodeselector import FIELD_NAME, NodeSelectorTerm
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, tolerated
+from kschedweb.engine.objects.taints import lets_in
 from kschedweb.engine.snapshot import Snapshot
 
 
@@ -55,11 +55,7 @@ def tolerates(snapshot: Snapshot, pod: Pod) -> Mask:
     codes, sets = snapshot.taint_sets()
     if not any(sets):
         return np.ones(len(snapshot), dtype=np.bool_)
-    accepts = [
-        all(taint.effect not in (NO_SCHEDULE, NO_EXECUTE) or tolerated(taint, pod.tolerations) for taint in taints)
-        for taints in sets
-    ]
-    mask: Mask = np.array(accepts, dtype=np.bool_)[codes]
+    mask: Mask = np.array([lets_in(taints, pod.tolerations) for taints in sets], dtype=np.bool_)[codes]
     return mask
 
 

@@ -9,6 +9,7 @@ room matters, nodes with the same room share the answer. All other plugins ("far
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,8 +143,8 @@ class Plan:
 
     def totals(self, cycle: Cycle, rows: NDArray[np.intp]) -> Ints:
         """Total scores of the feasible nodes ``rows``, but for what is the same for all of them. Raises CycleError."""
-        skipped = self._pre_score(cycle, rows)
         where = _slice(rows, len(self._snapshot))
+        skipped = self._framework.pre_score(cycle, where, self._pre_scores)
         total = self._score[where] + 0
         for preference in self._preferences:
             if preference.plugin.name not in skipped:
@@ -152,9 +153,6 @@ class Plan:
             if plugin.name not in skipped:
                 total += self._framework.ask_score(plugin, cycle, where).weighted
         return total
-
-    def _pre_score(self, cycle: Cycle, rows: NDArray[np.intp]) -> set[str]:
-        return self._framework.pre_score(cycle, rows, self._pre_scores)
 
     def _refresh(self) -> None:
         """Bring what is known of each node up to date."""
@@ -174,6 +172,7 @@ class Plan:
             cycle.state.update(state)
         self._build_filters(cycle)
         self._build_scores(cycle)
+        self._state = cycle.state
         aging = {plugin.name for plugin in (*self._aging_scores, *(plugin for _, plugin in self._aging_filters))}
         self._share = all(self._scopes[name] is Scope.ROOM for name in aging)
 
@@ -221,18 +220,15 @@ class Plan:
     def _build_score(self, plugin: Any, cycle: Cycle) -> None:
         scope, weight = self._scopes[plugin.name], self._framework.weights[plugin.name]
         normalizes = plugin.name in self._framework.normalizing
-        try:
-            if not self._near(plugin) or (normalizes and scope is not Scope.NODE):
-                raise CycleError("is asked in each cycle")
-            raw = plugin.score(cycle, ALL)
-        except CycleError:
+        raw: Ints | None = None
+        if scope is Scope.NODE or (scope < Scope.CLUSTER and not normalizes):
+            with suppress(CycleError):  # it is raised again in each cycle that comes so far
+                raw = plugin.score(cycle, ALL)
+        if raw is None or (out_of_range(raw) and not normalizes):
             self._far_scores.append(plugin)
-            return
-        if normalizes:
+        elif normalizes:
             if raw.size and raw.min() != raw.max():  # else it is the same for all nodes
                 self._preferences.append(Preference(plugin, weight, raw))
-        elif out_of_range(raw):
-            self._far_scores.append(plugin)
         elif raw.any() or scope is not Scope.NODE:
             self._score += weight * raw
             if scope is Scope.NODE:
@@ -263,9 +259,7 @@ class Plan:
 
     def _ask(self, rows: NDArray[np.intp]) -> list[Answer] | None:
         """The answers that age, for ``rows``; ``None`` where a score is out of range and has to be asked elsewhere."""
-        cycle = self.cycle(self._pod)
-        for _, state in (*self._pre_filters.values(), *self._pre_scores.values()):
-            cycle.state.update(state)
+        cycle = Cycle(self._snapshot, self._pod, dict(self._state), self._kept)
         codes, first = [], np.full(len(rows), NOWHERE, dtype=np.int32)
         for position, plugin in reversed(self._aging_filters):
             column = self._framework.ask_filter(plugin, cycle, rows)

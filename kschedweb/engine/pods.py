@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kschedweb.engine.columns import Codes, Ints
+from kschedweb.engine.columns import Codes
 from kschedweb.engine.groups import Groups, Selection
 from kschedweb.engine.objects.affinity import PodAffinity
 from kschedweb.engine.objects.labels import Labels, Selector
@@ -126,10 +126,6 @@ class PodTable:
     def nodes_of(self, selection: Selection) -> Codes:
         """The nodes of the pods that are meant, with repetitions."""
         return self.node[self.groups.meant(selection)[self.group]]
-
-    def count(self, selection: Selection) -> Ints:
-        """How many of the pods that are meant are on each node. Shape [nodes]."""
-        return np.bincount(self.nodes_of(selection), minlength=self._nodes)
 
     def guards_about(self, labels: Labels) -> list[int]:
         """Codes of the term sets that may keep a pod with ``labels`` away (required anti-affinity); no others do."""

@@ -59,17 +59,14 @@ class Framework:
         self.profile = profile
         self.weights = {ref.name: ref.weight for ref in profile.points.get("score", ())}
         self._instances: dict[str, Any] = {}
-        self.normalizing: set[str] = set()  # plugins that normalise their scores
-        self._extended: list[Any] = []  # PreFilter plugins that follow pods as they come and go
         self._points: dict[str, list[Any]] = {point: [] for point in POINTS}
         for point, refs in profile.points.items():
             for ref in refs:
                 plugin = self._instance(ref.name, registry)
                 if point in POINTS and isinstance(plugin, POINTS[point]):
                     self._points[point].append(plugin)
-        for plugin in self._instances.values():
-            if isinstance(plugin, NormalizeScorePlugin):
-                self.normalizing.add(plugin.name)
+        # Asking whether something follows a protocol takes longer than most of what is asked in a cycle.
+        self.normalizing = {name for name, one in self._instances.items() if isinstance(one, NormalizeScorePlugin)}
         self._extended = [plugin for plugin in self._points["preFilter"] if isinstance(plugin, PreFilterExtensions)]
 
     def _instance(self, name: str, registry: Mapping[str, Factory]) -> Any:

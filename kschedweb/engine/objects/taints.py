@@ -48,6 +48,11 @@ def tolerated(taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
     return any(toleration.tolerates(taint) for toleration in tolerations)
 
 
+def lets_in(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> bool:
+    """Whether none of ``taints`` keeps a pod off the node."""
+    return all(taint.effect not in (NO_SCHEDULE, NO_EXECUTE) or tolerated(taint, tolerations) for taint in taints)
+
+
 def read_taints(raw: Json, key: str, path: str = "") -> tuple[Taint, ...]:
     return tuple(
         Taint(text(item, "key", at), text(item, "value", at), text(item, "effect", at))

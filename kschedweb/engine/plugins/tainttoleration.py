@@ -12,9 +12,8 @@ from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unresolvable
 from kschedweb.engine.nodematching import tolerates
-from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated
+from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, lets_in, tolerated
 
 REJECTED = unresolvable("node(s) had untolerated taint(s)")
 
@@ -66,13 +65,8 @@ class TaintToleration:
 
 def _after_node(pod: Pod, change: Change) -> bool:
     """The node has no taint any more, or from the start, that keeps the pod away."""
-    return (change.old is None or not _welcome(change.old, pod)) and _welcome(change.new, pod)
-
-
-def _welcome(node: Node, pod: Pod) -> bool:
-    return all(
-        taint.effect not in (NO_SCHEDULE, NO_EXECUTE) or tolerated(taint, pod.tolerations) for taint in node.taints
-    )
+    kept_away = change.old is None or not lets_in(change.old.taints, pod.tolerations)
+    return kept_away and lets_in(change.new.taints, pod.tolerations)
 
 
 def _after_toleration(pod: Pod, change: Change) -> bool:
