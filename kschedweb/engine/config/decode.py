@@ -7,6 +7,7 @@ errors of values that read themselves (durations) stop at once. Field names are 
 from __future__ import annotations
 
 import base64
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -170,7 +171,7 @@ class _Decoder:
                 return raw
         else:
             with np.errstate(over="ignore"):
-                narrow = np.float32(raw)
+                narrow = _float(raw) if of.bits == 64 else np.float32(raw)
             if np.isfinite(narrow):
                 return float(narrow)
         self.refuse(raw, of, place, exact=True)
@@ -192,6 +193,14 @@ class _Decoder:
             self.saved = self.saved or Problem(place.path, f"illegal base64 data at input byte {at}")
             return current
         return base64.b64decode(raw)
+
+
+def _float(raw: int | float) -> float:
+    """``raw`` in 64 bits, infinite where it is out of range."""
+    try:
+        return float(raw)
+    except OverflowError:
+        return math.inf
 
 
 def _pairs(raw: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -65,9 +65,9 @@ def marshal(value: Any) -> str:
     return text
 
 
-def number_json(value: float) -> int | float:
-    """Return a 32-bit float as the shortest JSON number that reads back as itself."""
-    shortest = float(str(np.float32(value)))
+def number_json(value: float, bits: int = 32) -> int | float:
+    """Return a float of 32 or 64 bits as the shortest JSON number that reads back as itself."""
+    shortest = float(str(np.float32(value))) if bits == 32 else float(value)
     return int(shortest) if shortest.is_integer() and abs(shortest) < 1e21 else shortest
 
 

@@ -106,6 +106,7 @@ BOOL = Scalar("bool", "bool")
 INT32 = Scalar("int", "int32", 32)
 INT64 = Scalar("int", "int64", 64)
 FLOAT32 = Scalar("float", "float32", 32)
+FLOAT64 = Scalar("float", "float64", 64)
 DURATION = Scalar("duration", "v1.Duration")
 BYTES = Scalar("bytes", "[]uint8")
 RAW = Scalar("raw", "runtime.RawExtension")
@@ -140,7 +141,7 @@ def _encode_scalar(of: Scalar, value: Value) -> Value:
         case "bytes":
             return base64.b64encode(value).decode("ascii")
         case "float":
-            return number_json(value)
+            return number_json(value, of.bits)
         case _:
             return value
 

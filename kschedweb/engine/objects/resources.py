@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kschedweb.engine.objects.access import Json, each, mapping, objects, text
 from kschedweb.engine.objects.labels import is_qualified_name
@@ -37,12 +37,13 @@ def units(amounts: Amounts) -> Amounts:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One container's share in nano-units: asked for, and, once running, as the kubelet reports it."""
+    """One container's share in nano-units: asked for, at most, and, once running, as the kubelet reports it."""
 
     name: str
     requests: Amounts
     sidecar: bool = False
     running: tuple[Amounts, Amounts] | None = None  # actuated, allocated
+    limits: Amounts = field(default_factory=dict)  # only what has a limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ def _container(raw: Json, reported: dict[str, tuple[Json, str]], path: str) -> C
     limits = read_list(asked, "limits", f"{path}resources.")
     requests = read_list(asked, "requests", f"{path}resources.")
     running = _running(*reported.get(name, ({}, "")))
-    return Container(name, {**limits, **requests}, raw.get("restartPolicy") == "Always", running)
+    return Container(name, {**limits, **requests}, raw.get("restartPolicy") == "Always", running, limits)
 
 
 def _running(status: Json, path: str) -> tuple[Amounts, Amounts] | None:

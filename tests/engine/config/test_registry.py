@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.metadata import EntryPoint
 from typing import Any
 
@@ -11,7 +12,7 @@ from kschedweb.engine.config import PluginRef, json_schema, load, registry
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.fields import Problem, child, invalid
 from kschedweb.engine.config.registry import IN_TREE_REGISTRY, ArgsSpec, PluginError, PluginSpec, Registry
-from kschedweb.engine.config.types import INT32, Field
+from kschedweb.engine.config.types import FLOAT64, INT32, Field
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 TIDE_ARGS = args_struct("TideArgs", "How high the tide may rise.", Field("mark", INT32, "Percent.", pointer=True))
@@ -49,6 +50,32 @@ def test_a_plugin_from_elsewhere_is_enabled_with_its_defaults() -> None:
     assert profile.points["score"][-1] == PluginRef("Tide", 4)
     assert profile.points["preScore"][-1] == PluginRef("Tide")
     assert profile.args["Tide"] == {"kind": "TideArgs", "apiVersion": HEAD["apiVersion"], "mark": 80}
+
+
+FLOOD = PluginSpec(
+    "Tide",
+    frozenset({"score"}),
+    "Keeps nodes below a mark.",
+    ArgsSpec(args_struct("TideArgs", "How high.", Field("mark", FLOAT64, "Percent."))),
+)
+
+
+@pytest.mark.parametrize("mark", [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, 40, -2.5])
+def test_a_64_bit_float_comes_back_to_the_last_bit(mark: float) -> None:
+    loaded = load(document({"mark": mark}), IN_TREE_REGISTRY.extended(FLOOD))
+    assert loaded.configuration is not None
+    assert loaded.configuration.profiles[0].args["Tide"]["mark"] == mark
+    assert loaded.defaulted is not None
+    [written] = [item["args"] for item in loaded.defaulted["profiles"][0]["pluginConfig"] if item["name"] == "Tide"]
+    assert written.get("mark", 0.0) == mark
+
+
+@pytest.mark.parametrize("mark", ["1e400", "9" * 400])
+def test_a_float_out_of_range_is_refused(mark: str) -> None:
+    text = json.dumps(document({"mark": 0})).replace('"mark": 0', f'"mark": {mark}')
+    [error] = load(text, IN_TREE_REGISTRY.extended(FLOOD)).errors
+    assert f"cannot unmarshal number {mark}" in error
+    assert error.endswith("of type float64")
 
 
 def test_its_arguments_are_decoded_strictly_and_validated() -> None:

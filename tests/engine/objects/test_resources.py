@@ -24,6 +24,14 @@ def test_requests_are_taken_from_limits_where_they_are_missing() -> None:
     assert requests(raw) == {"cpu": 1000, "memory": 2**30}
 
 
+def test_limits_are_kept_beside_the_requests_they_default() -> None:
+    raw = pod("p")
+    raw["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "2"}, "requests": {"memory": "1Gi"}}
+    [container] = Pod.read(raw).resources.containers
+    assert container.limits == {"cpu": 2 * 10**9}
+    assert container.requests == {"cpu": 2 * 10**9, "memory": 2**30 * 10**9}
+
+
 def test_the_largest_init_container_counts_where_it_is_larger_than_the_sum() -> None:
     raw = pod("p", requests={"cpu": "1"}, initContainers=[container("a", "3"), container("b", "2")])
     assert requests(raw) == {"cpu": 3000}
