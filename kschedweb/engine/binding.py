@@ -41,7 +41,7 @@ class Binding:
     def begin(self, now: float = 0.0) -> Refusal | None:
         """Assume the pod on its node, then Reserve and Permit; ``None`` where it may go on, or must wait."""
         snapshot = self.cycle.snapshot
-        snapshot.add_pod(self.cycle.pod.on(self.node), snapshot.index[self.node])
+        snapshot.place_pod(self.cycle.pod, self.node)
         try:
             status = self.framework.reserve(self.cycle, self.node)
             seconds: dict[str, float] = {}

@@ -162,7 +162,7 @@ class Scheduler:
 
     def bind(self, pod: Pod, node: str) -> None:
         """Put ``pod`` on ``node`` in the snapshot."""
-        self.snapshot.add_pod(pod.on(node), self.snapshot.index[node])
+        self.snapshot.place_pod(pod, node)
 
     def schedule(self, pods: Iterable[Pod], *, preempt: bool = False) -> list[Placement]:
         """Place pods one after the other, each seeing those before it, as kube-scheduler does with parallelism 1."""

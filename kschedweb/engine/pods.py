@@ -175,6 +175,27 @@ class PodTable:
         self.slots = {pod.key: slot for slot, pod in enumerate(self.pods) if pod is not None}
 
 
+class Follower:
+    """Something counted over the placed pods, which follows them as they move."""
+
+    def __init__(self, pods: PodTable) -> None:
+        self._pods, self._version = pods, -1
+
+    def _catch_up(self) -> None:
+        moves = self._pods.moves(self._version) if self._version >= 0 else None
+        if moves is None:
+            self._recount()
+        elif moves:
+            self._take(moves)
+        self._version = self._pods.version
+
+    def _recount(self) -> None:
+        raise NotImplementedError
+
+    def _take(self, moves: list[Move]) -> None:
+        raise NotImplementedError
+
+
 class _Index:
     """Codes of term sets by the labels that their selectors ask for with one value each."""
 

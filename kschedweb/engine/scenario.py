@@ -11,11 +11,12 @@ from kschedweb.engine.config import Configuration, load
 from kschedweb.engine.cycle import Scheduler
 from kschedweb.engine.extenders.extender import Extenders, Post
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.objects.access import Json, ObjectError, reference
+from kschedweb.engine.objects.access import Json, ObjectError, number, reference
 from kschedweb.engine.objects.oddities import oddities
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.placement import Placement
 from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.watermarks import Watermarks
 
 EACH, SEQUENCE = "each", "sequence"
 EMPTY = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -53,7 +54,8 @@ class Scenario:
             if raw.get("classic"):
                 raise ScenarioError("classic: the classic scheduler is not simulated yet")
             snapshot, configuration = _snapshot(raw), _configuration(raw)
-            pending, remarks = _pending(raw, snapshot), _remarks(raw, name)
+            pending, remarks = _pending(raw, snapshot), _remarks(raw) + _watermarks(raw, snapshot)
+            remarks = tuple(f"{name}: {remark}" if name else remark for remark in remarks)
             return cls(name, configuration, snapshot, pending, _mode(raw), _preempt(raw), remarks)
         except ScenarioError as error:
             raise ScenarioError(f"{name}: {error}" if name else str(error)) from None
@@ -144,6 +146,20 @@ def _preempt(raw: Json) -> bool:
     return bool(preempt)
 
 
+def _watermarks(raw: Json, snapshot: Snapshot) -> tuple[str, ...]:
+    """Give the snapshot the utilisation that the scenario carries; returns remarks about it."""
+    listed = raw.get("watermarks")
+    if listed is None:
+        return ()
+    try:
+        snapshot.watermarks = Watermarks.read(listed, snapshot.names)
+        snapshot.now = number(listed, "now") or 0.0
+    except ObjectError as error:
+        raise ScenarioError(f"watermarks: {error}") from None
+    unknown = [name for name in listed.get("nodes") or {} if name not in snapshot.index]
+    return tuple(f"watermarks.nodes.{name}: there is no such node" for name in unknown)
+
+
 def _list(raw: Json, key: str) -> list[Any]:
     value = raw.get(key)
     if value is None:
@@ -179,7 +195,6 @@ def _pending(raw: Json, snapshot: Snapshot) -> list[Pod]:
     return list(pods.values())
 
 
-def _remarks(raw: Json, name: str) -> tuple[str, ...]:
-    head = f"{name}: " if name else ""
+def _remarks(raw: Json) -> tuple[str, ...]:
     items = [*_list(raw, "objects"), *_list(raw, "pending")]
-    return tuple(f"{head}{reference(item)}: {said}" for item in items for said in oddities(item))
+    return tuple(f"{reference(item)}: {said}" for item in items for said in oddities(item))

@@ -18,7 +18,9 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, EPHEMERAL, MEMORY, is_scalar
 from kschedweb.engine.objects.taints import Taint
 from kschedweb.engine.pods import PodTable
+from kschedweb.engine.recent import Estimate, Floats, Recent
 from kschedweb.engine.volumes.use import VolumeUse
+from kschedweb.engine.watermarks import Watermarks
 
 Result = TypeVar("Result")
 BASIC = (CPU, MEMORY, EPHEMERAL)
@@ -31,7 +33,8 @@ class Snapshot:
     ``allocatable`` and ``requested`` are int64[resources, nodes] in milli-CPU and whole units, ``resources`` names
     their rows; ``nonzero`` is int64[2, nodes] (milli-CPU, bytes) with defaults for what is not asked for;
     ``pod_limit`` and ``pod_count`` are int64[nodes]. Nodes do not change after construction; ``add_pod`` and
-    ``remove_pod`` update rows in place, and ``copy`` gives a snapshot that can change on its own.
+    ``remove_pod`` update rows in place, and ``copy`` gives a snapshot that can change on its own. ``now`` is the time
+    of decisions in seconds of the epoch, for plugins that weigh the age of ``watermarks``; no other clock is read.
     """
 
     def __init__(self, nodes: Iterable[Node] = (), objects: ClusterObjects | None = None) -> None:
@@ -48,6 +51,10 @@ class Snapshot:
         self.volume_use = VolumeUse(self.index, self.objects.storage)
         self.resource_claims = ClaimUse(self.objects.devices)
         self.bare = False  # whether nodes are seen without their pods
+        self.now = 0.0
+        self._watermarks: Watermarks | None = None
+        self._placed: dict[str, float] = {}  # when pods were placed that were not on their nodes from the beginning
+        self._recent = Recent()
         self._memo: dict[Hashable, Any] = {}
         self._fill_columns()
 
@@ -127,6 +134,7 @@ class Snapshot:
         other.objects = self.objects.copy()
         other.volume_use = self.volume_use.copy(other.objects.storage)
         other.resource_claims = self.resource_claims.copy()
+        other._placed, other._recent = dict(self._placed), Recent()
         return other
 
     def with_nodes(self, changed: Collection[Node]) -> Snapshot:
@@ -136,7 +144,7 @@ class Snapshot:
         """
         other = object.__new__(Snapshot)
         other.__dict__.update(self.__dict__)
-        other.nodes, other._memo = list(self.nodes), {}
+        other.nodes, other._memo, other._recent = list(self.nodes), {}, Recent()
         other.allocatable, other.pod_limit = self.allocatable.copy(), self.pod_limit.copy()
         other.unschedulable = self.unschedulable.copy()
         for node in changed:
@@ -177,11 +185,40 @@ class Snapshot:
         self.pods.add(pod, node)
         self._account(pod, node, 1)
 
+    def place_pod(self, pod: Pod, node: str) -> None:
+        """Put ``pod``, which is scheduled now, on the node called ``node``."""
+        self._placed[pod.key] = self.now
+        self.add_pod(pod.on(node), self.index[node])
+
     def remove_pod(self, key: str) -> Pod:
         """Take a bound pod off its node; raises KeyError where it is not bound."""
         pod, node = self.pods.remove(key)
+        self._placed.pop(key, None)
         self._account(pod, node, -1)
         return pod
+
+    @property
+    def watermarks(self) -> Watermarks | None:
+        """What nodes and workloads really use, in the order of the nodes; ``None`` where nobody knows."""
+        return self._watermarks
+
+    @watermarks.setter
+    def watermarks(self, known: Watermarks | None) -> None:
+        self._watermarks = None if known is None else known.aligned(self.names)
+        self._recent = Recent()
+
+    def scheduled_at(self, pod: Pod) -> float:
+        """When a bound pod got its node, in seconds of the epoch; NaN where nothing says so."""
+        placed = self._placed.get(pod.key)
+        return pod.scheduled if placed is None else placed
+
+    def recent(self, key: Hashable, width: int, estimate: Estimate) -> Floats:
+        """What pods add that the watermarks do not show yet, summed up by node: float64[width, nodes], not to be kept.
+
+        ``estimate(pod, node, time)`` says what a bound pod adds, scheduled at ``time`` (NaN: not known). ``key`` stands
+        for everything that the estimate depends on beside pods and watermarks.
+        """
+        return self._recent.sums(key, self, width, estimate)
 
     def _account(self, pod: Pod, node: int, sign: int) -> None:
         for name, amount in pod.occupied.items():
@@ -241,7 +278,7 @@ class Snapshot:
         other = copy.copy(self)
         rows = list(nodes)
         other.nodes = [nodes.get(position, node) for position, node in enumerate(self.nodes)]
-        other._memo, other.images, other.bare = {}, {}, True
+        other._memo, other.images, other.bare, other._recent = {}, {}, True, Recent()
         other.allocatable, other.requested = self.allocatable.copy(), self.requested.copy()
         other.nonzero, other.pod_count = self.nonzero.copy(), self.pod_count.copy()
         other.requested[:, rows] = other.nonzero[:, rows] = other.pod_count[rows] = 0

@@ -10,34 +10,13 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.columns import Ints, Mask
 from kschedweb.engine.groups import Selection
-from kschedweb.engine.pods import Move, PodTable
+from kschedweb.engine.pods import Follower, Move
 from kschedweb.engine.snapshot import Snapshot
 
 Weights = Mapping[str, int]  # by topology key
 
 
-class _Follower:
-    """Something counted over the placed pods, which follows them as they move."""
-
-    def __init__(self, pods: PodTable) -> None:
-        self._pods, self._version = pods, -1
-
-    def _catch_up(self) -> None:
-        moves = self._pods.moves(self._version) if self._version >= 0 else None
-        if moves is None:
-            self._recount()
-        elif moves:
-            self._take(moves)
-        self._version = self._pods.version
-
-    def _recount(self) -> None:
-        raise NotImplementedError
-
-    def _take(self, moves: list[Move]) -> None:
-        raise NotImplementedError
-
-
-class Tally(_Follower):
+class Tally(Follower):
     """How many pods of a selection are at each code of ``codes``; -1 is not counted."""
 
     def __init__(self, snapshot: Snapshot, selection: Selection, codes: NDArray[np.intp], size: int) -> None:
@@ -129,7 +108,7 @@ class TopologySums:
         return mask
 
 
-class TermTally(_Follower):
+class TermTally(Follower):
     """What the affinity terms of placed pods add up to for one kind of pod.
 
     ``weigh(code)`` says what a term set counts for, by topology key; ``about()`` which of them may count at all.

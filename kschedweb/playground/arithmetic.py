@@ -15,7 +15,7 @@ from kschedweb.engine.objects.resources import CPU, MEMORY, is_scalar
 from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, tolerated
 from kschedweb.engine.plugins.imagelocality import LEAST, MOST_A_CONTAINER, normalized
 from kschedweb.engine.plugins.interpodaffinity import SCORE as AFFINITY
-from kschedweb.engine.plugins.podtopologyspread import SCORE as SPREAD
+from kschedweb.engine.plugins.podtopologyspread import score_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -256,7 +256,11 @@ def _spread(case: Case, node: int) -> Arithmetic:
     result = Arithmetic(
         "", "", "Matching pods in the node's places, each place weighed by how many there are; fewer are better."
     )
-    soft, labels, total = _state(case, "PodTopologySpread")[SPREAD], case.snapshot.nodes[node].labels, 0.0
+    soft, labels, total = (
+        _state(case, "PodTopologySpread")[score_key("PodTopologySpread")],
+        case.snapshot.nodes[node].labels,
+        0.0,
+    )
     if soft.ignored[node]:
         result.about = "The node lacks a label of a constraint, so it is not scored."
         result.computed = 0

@@ -72,6 +72,9 @@ def _enabled(point: str, plugin: Fields, path: str, registry: Registry) -> Itera
     spec = registry.get(name)
     if spec is None:
         return
+    if spec.origin:
+        said = f"{quote(name)} is not part of kube-scheduler: it runs here, and in a scheduler that is built with it"
+        yield path, said
     if spec.gate:
         yield path, f"{quote(name)} does nothing unless the feature gate {spec.gate} is on"
     if weight is None:

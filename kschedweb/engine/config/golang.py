@@ -125,6 +125,11 @@ def parse_duration(text: str) -> int:
     return -total if negative else total
 
 
+def seconds(text: str) -> float:
+    """Read a duration as ``time.ParseDuration`` does, in seconds; raises ValueError."""
+    return parse_duration(text) / SECOND
+
+
 def _duration_step(rest: str, text: str) -> tuple[int, str]:
     """Read one number with its unit; return nanoseconds and what is left of the text."""
     match = _DURATION_PART.match(rest)

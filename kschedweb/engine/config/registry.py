@@ -72,7 +72,8 @@ class PluginSpec:
 
     ``points`` are the extension points it implements; ``args`` its arguments, kind ``<name>Args``.
     ``default_weight`` is its weight in the default set, 0 for one that has none there; ``gate`` names the feature
-    gate without which the plugin does nothing. ``factory`` brings the plugin of another package.
+    gate without which the plugin does nothing. ``factory`` brings the plugin of another package. ``origin`` names the
+    scheduler that it comes from where that is not kube-scheduler.
     """
 
     name: str
@@ -83,6 +84,7 @@ class PluginSpec:
     gate: str = ""
     # Makes the plugin from its arguments; in-tree plugins are named in kschedweb.engine.plugins.
     factory: Callable[[dict[str, Any]], Any] | None = None
+    origin: str = ""
 
 
 class PluginError(Exception):
@@ -238,11 +240,15 @@ PLUGIN_HELP: dict[str, str] = {name: spec.help for name, spec in IN_TREE_REGISTR
 
 @cache
 def installed() -> Registry:
-    """Return the in-tree plugins and those of installed packages (entry points that load to a ``PluginSpec``).
+    """Return the in-tree plugins, the load-aware ones, and those of installed packages.
+
+    The latter come from entry points that load to a ``PluginSpec``.
 
     Raises ``PluginError`` naming the entry point that cannot be used.
     """
-    registry = IN_TREE_REGISTRY
+    from kschedweb.engine.config.load_aware import LOAD_AWARE_SPECS  # which is written in terms of this module
+
+    registry = IN_TREE_REGISTRY.extended(*LOAD_AWARE_SPECS)
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
         try:
             spec = entry.load()

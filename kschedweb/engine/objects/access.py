@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 Json = dict[str, Any]
@@ -92,6 +93,23 @@ def integer(raw: Json, key: str, default: int = 0, path: str = "", *, bits: int 
         raise ObjectError(f"{path}{key}: must be a whole number of {bits} bits")
     number: int = value
     return number
+
+
+def number(raw: Json, key: str, path: str = "", least: float = -math.inf) -> float | None:
+    """``raw[key]`` as a finite number of at least ``least``; ``None`` where it is missing or null."""
+    value = _value(raw, key, path)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ObjectError(f"{path}{key}: must be a number, is a {_kind(value)}")
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found) or found < least:
+        bound = f" of at least {least:g}" if least > -math.inf else ""
+        raise ObjectError(f"{path}{key}: must be a finite number{bound}")
+    return found
 
 
 def boolean(raw: Json, key: str, path: str = "") -> bool:

@@ -7,7 +7,7 @@ import marshal
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +27,9 @@ from kschedweb.engine.objects.resourceclaim import PodClaim, read_pod_claims
 from kschedweb.engine.objects.resources import (
     Amounts,
     PodResources,
+    read_limits,
     read_resources,
+    units,
 )
 from kschedweb.engine.objects.spread import SpreadConstraint, read_constraint
 from kschedweb.engine.objects.taints import Toleration, read_tolerations
@@ -79,6 +81,7 @@ class Pod:
     requests: Amounts  # what the pod asks for when it comes in
     occupied: Amounts  # what it takes from the node it is on
     occupied_nonzero: tuple[int, int]  # (milli-CPU, bytes) of that, with defaults for what is not asked for
+    limits: Amounts  # what its containers together may use; without those that have no limit
     scoring_requests: Amounts  # what NodeResourcesFit scores with: with defaults, without pod-level resources
 
     @property
@@ -105,11 +108,17 @@ class Pod:
     @cached_property
     def started(self) -> float:
         """When the pod started, in seconds of the epoch; infinite where it has not."""
-        time = mapping(self.raw, "status").get("startTime")
-        try:
-            return datetime.fromisoformat(time).timestamp() if isinstance(time, str) else math.inf
-        except ValueError:
-            return math.inf
+        time = _time(mapping(self.raw, "status").get("startTime"))
+        return math.inf if time is None else time
+
+    @cached_property
+    def scheduled(self) -> float:
+        """When the pod got its node, or started, or else was created, in seconds of the epoch; NaN: nothing says."""
+        status = mapping(self.raw, "status")
+        conditions = [item for item in objects(status, "conditions") if item.get("type") == "PodScheduled"]
+        times = [item.get("lastTransitionTime") for item in conditions if item.get("status") == "True"]
+        times += [status.get("startTime"), mapping(self.raw, "metadata").get("creationTimestamp")]
+        return next((time for time in map(_time, times) if time is not None), math.nan)
 
     def on(self, node_name: str) -> Pod:
         """This pod, bound to ``node_name``."""
@@ -143,6 +152,15 @@ class Pod:
             raw=raw,
         )
         return pod
+
+
+def _time(value: Any) -> float | None:
+    """Seconds of the epoch; ``None`` for what is no time. Without a zone it is taken as UTC."""
+    try:
+        time = datetime.fromisoformat(value) if isinstance(value, str) else None
+        return None if time is None else (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def _check(spec: Json, status: Json) -> None:
@@ -223,6 +241,7 @@ def _read_shared(namespace: str, spec: Json, status: Json) -> dict[str, Any]:
         "occupied": resources.occupied,
         "occupied_nonzero": resources.occupied_nonzero,
         "scoring_requests": resources.scoring_requests,
+        "limits": units(read_limits(spec)),
     }
 
 

@@ -192,6 +192,15 @@ def _pod_level(
     return requests, _running(status, "status.")
 
 
+def read_limits(spec: Json) -> Amounts:
+    """What a pod may use in nano-units: its containers' limits, summed as requests are, or those of the pod itself."""
+    limits = _container_limits(spec)
+    if spec.get("resources") is not None:
+        limits |= read_list(mapping(spec, "resources", "spec."), "limits", "spec.resources.")
+    _add(limits, {name: amount for name, amount in read_list(spec, "overhead", "spec.").items() if name in limits})
+    return limits
+
+
 def _container_limits(spec: Json) -> Amounts:
     """The limits of all containers together, summed as requests are."""
 

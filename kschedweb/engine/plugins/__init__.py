@@ -10,6 +10,7 @@ from kschedweb.engine.config.registry import installed
 from kschedweb.engine.plugins.defaultbinder import DefaultBinder
 from kschedweb.engine.plugins.defaultpreemption import DefaultPreemption
 from kschedweb.engine.plugins.dynamicresources import DynamicResources
+from kschedweb.engine.plugins.hhewaterlevelbalance import HheWaterLevelBalance
 from kschedweb.engine.plugins.imagelocality import ImageLocality
 from kschedweb.engine.plugins.interpodaffinity import InterPodAffinity
 from kschedweb.engine.plugins.nodeaffinity import NodeAffinity
@@ -20,7 +21,7 @@ from kschedweb.engine.plugins.noderesourcesbalancedallocation import NodeResourc
 from kschedweb.engine.plugins.noderesourcesfit import NodeResourcesFit
 from kschedweb.engine.plugins.nodeunschedulable import NodeUnschedulable
 from kschedweb.engine.plugins.nodevolumelimits import NodeVolumeLimits
-from kschedweb.engine.plugins.podtopologyspread import PodTopologySpread
+from kschedweb.engine.plugins.podtopologyspread import HkePodTopologySpread, PodTopologySpread
 from kschedweb.engine.plugins.prioritysort import PrioritySort
 from kschedweb.engine.plugins.schedulinggates import SchedulingGates
 from kschedweb.engine.plugins.tainttoleration import TaintToleration
@@ -32,6 +33,8 @@ IN_TREE: tuple[Callable[[dict[str, Any]], Any], ...] = (
     DefaultBinder,
     DefaultPreemption,
     DynamicResources,
+    HheWaterLevelBalance,
+    HkePodTopologySpread,
     ImageLocality,
     InterPodAffinity,
     NodeAffinity,

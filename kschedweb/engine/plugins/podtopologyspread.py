@@ -32,7 +32,6 @@ from kschedweb.engine.topology import Tally
 SKEWED = unschedulable("node(s) didn't match pod topology spread constraints")
 UNLABELLED = unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
 MISSING = error('reading "PreFilterPodTopologySpread" from cycleState: not found')
-SCORE = "PodTopologySpread.score"
 SYSTEM_DEFAULTS = (
     SpreadConstraint(3, HOSTNAME, SCHEDULE_ANYWAY),
     SpreadConstraint(5, ZONE, SCHEDULE_ANYWAY),
@@ -154,6 +153,8 @@ class PodTopologySpread:
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         constraints: list[Constraint] | None = cycle.state.get(self.name)
         if constraints is None:
+            constraints = self._unprepared(cycle)
+        if constraints is None:
             return Verdicts.uniform(cycle.size(rows), MISSING)
         codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
         for constraint in reversed(constraints):
@@ -161,6 +162,10 @@ class PodTopologySpread:
             codes[constraint.column.at_nodes(skewed, False)] = 2
             codes[~constraint.column.present] = 1
         return Verdicts(codes[rows], (SUCCESS, UNLABELLED, SKEWED))
+
+    def _unprepared(self, cycle: Cycle) -> list[Constraint] | None:
+        """The hard constraints where PreFilter was not asked; ``None`` where the filter cannot do without it."""
+        return None
 
     @staticmethod
     def _skew(pod: Pod, constraint: Constraint) -> Ints:
@@ -172,7 +177,7 @@ class PodTopologySpread:
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
         try:
-            constraints = cycle.keep(SCORE, lambda: self._constraints(cycle, hard=False))
+            constraints = cycle.keep(score_key(self.name), lambda: self._constraints(cycle, hard=False))
         except CycleError as problem:
             return error(f"calculating preScoreState: obtaining pod's soft topology spread constraints: {problem}")
         if not constraints:
@@ -192,12 +197,12 @@ class PodTopologySpread:
             # Nodes without the label form one more domain where labels are not required.
             unlabelled = bool((codes[scored] < 0).any())
             constraint.weight = math.log(int(constraint.domains.sum()) + unlabelled + 2)
-        cycle.state[SCORE] = Soft(constraints, ~complete)
+        cycle.state[score_key(self.name)] = Soft(constraints, ~complete)
         return SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """Matching pods at the node's topology values, weighed by how many values there are; fewer is better."""
-        soft = _soft_state(cycle)
+        soft = _soft_state(cycle, self.name)
         sums: NDArray[np.float64] = np.zeros(len(cycle.snapshot), dtype=np.float64)
         for constraint in soft.constraints:
             added = constraint.counts.astype(np.float64) * constraint.weight + float(constraint.rule.max_skew - 1)
@@ -209,7 +214,7 @@ class PodTopologySpread:
         return rounded(sums)[rows]
 
     def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
-        ignored = _soft_state(cycle).ignored[rows]
+        ignored = _soft_state(cycle, self.name).ignored[rows]
         kept = scores[~ignored]
         highest = max(0, int(kept.max(initial=0)))
         if highest == 0:
@@ -247,6 +252,20 @@ class PodTopologySpread:
         return list(zip(rules, selectors, strict=True))
 
 
+class HkePodTopologySpread(PodTopologySpread):
+    """The same with arguments of its own; its filter does without PreFilter, where a profile does not enable that."""
+
+    name = "HkePodTopologySpread"
+
+    def _unprepared(self, cycle: Cycle) -> list[Constraint]:
+        return self._constraints(cycle, hard=True)
+
+
+def score_key(plugin: str) -> str:
+    """Where the state for scoring is kept in a cycle."""
+    return f"{plugin}.score"
+
+
 def _involved(other: Pod, pod: Pod) -> bool:
     """Whether a pod can count for the constraints of ``pod``."""
     return other.uid == pod.uid or (has_place(other) and other.namespace == pod.namespace)
@@ -264,12 +283,12 @@ def _ready(cycle: Cycle, rule: SpreadConstraint, selector: Selector, column: Lab
     return Constraint(rule, selector, column, complete, counted, domains, tally, tally.counts())
 
 
-def _soft_state(cycle: Cycle) -> Soft:
-    soft: Soft | None = cycle.state.get(SCORE)
+def _soft_state(cycle: Cycle, name: str) -> Soft:
+    soft: Soft | None = cycle.state.get(score_key(name))
     if soft is None:
         raise CycleError(
-            'running Score plugins: plugin "PodTopologySpread" failed with: '
-            'error reading "PreScorePodTopologySpread" from cycleState: not found'
+            f'running Score plugins: plugin "{name}" failed with: '
+            f'error reading "PreScore{name}" from cycleState: not found'
         )
     return soft
 

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kschedweb.engine.config import default_document, json_schema, load
-from kschedweb.engine.config.registry import IN_TREE, IN_TREE_REGISTRY
+from kschedweb.engine.config.registry import IN_TREE_REGISTRY, installed
 from tests.engine.config.test_conformance import CONFIGURATIONS
 
 SCHEMA = json_schema()
@@ -66,7 +66,8 @@ def test_an_extension_point_offers_the_plugins_that_run_there() -> None:
     for point in ("filter", "score", "multiPoint"):
         enabled = SCHEMA["$defs"][f"PluginSet.{point}"]["properties"]["enabled"]["items"]
         offered = {choice["const"] for choice in enabled["properties"]["name"]["anyOf"] if "const" in choice}
-        assert offered == {name for name, points in IN_TREE.items() if point in points or point == "multiPoint"}
+        specs = installed().specs.values()
+        assert offered == {spec.name for spec in specs if point in spec.points or point == "multiPoint"}
 
 
 def test_each_kind_of_arguments_is_described() -> None:

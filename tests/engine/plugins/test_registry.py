@@ -11,7 +11,7 @@ import pytest
 from kschedweb.engine import plugins
 from kschedweb.engine.columns import Ints, Rows
 from kschedweb.engine.config import registry
-from kschedweb.engine.config.registry import IN_TREE, PluginSpec
+from kschedweb.engine.config.registry import PluginSpec
 from kschedweb.engine.framework.interface import POINTS, Cycle
 from tests.engine.builders import explain, node, pod
 
@@ -55,4 +55,4 @@ def test_the_plugins_that_run_are_at_the_points_the_configuration_knows() -> Non
     for name, factory in plugins.registry().items():
         plugin = factory({})
         points = {point for point, protocol in POINTS.items() if isinstance(plugin, protocol)}
-        assert points <= IN_TREE[name], name
+        assert points <= registry.installed().specs[name].points, name

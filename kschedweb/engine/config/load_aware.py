@@ -1,0 +1,129 @@
+"""Plugins that weigh what nodes really use: not kube-scheduler's own, but known in every profile here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine.config import args, arguments
+from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.fields import Problem, Typed, child, invalid, unsupported
+from kschedweb.engine.config.golang import SECOND
+from kschedweb.engine.config.registry import ArgsSpec, PluginSpec
+from kschedweb.engine.config.types import DURATION, FLOAT64, STRING, Field, Struct
+
+Args = dict[str, Any]
+
+# HheWaterLevelBalance and HkePodTopologySpread
+
+WINDOW_WEIGHTS = Struct(
+    "v1.WindowWeights",
+    "How much the mean over each window counts, in proportion.",
+    tuple(
+        Field(window, FLOAT64, f"Weight of the mean over {words}; 0 or left out: not counted.", minimum=0)
+        for window, words in (("15m", "15 minutes"), ("1h", "one hour"), ("1d", "one day"))
+    ),
+)
+RESOURCE_WEIGHTS = Struct(
+    "v1.ResourceWeights",
+    "How much each resource counts, in proportion.",
+    tuple(Field(name, FLOAT64, "0 or left out: not counted.", minimum=0) for name in ("cpu", "memory")),
+)
+HHE = args_struct(
+    "HheWaterLevelBalanceArgs",
+    "What the cluster's level is, and what counts for it.",
+    Field(
+        "clusterCpuMinNodeWeight",
+        FLOAT64,
+        "Draws the cluster's level towards the lowest node: (mean + lowest × weight) ÷ (1 + weight), all resources.",
+        pointer=True,
+        default=0.2,
+        minimum=0,
+    ),
+    Field("windowWeights", WINDOW_WEIGHTS, "Weights of the windows of time, used in proportion.", pointer=True),
+    Field("resourceWeights", RESOURCE_WEIGHTS, "Weights of CPU and memory, used in proportion.", pointer=True),
+    *(
+        Field(
+            name,
+            FLOAT64,
+            f"A fixed level for {resource}, in percent, in place of the cluster's own.",
+            pointer=True,
+            minimum=0,
+            maximum=100,
+        )
+        for name, resource in (("clusterCpu", "CPU"), ("clusterMemory", "memory"))
+    ),
+    Field(
+        "scheduledPodsCleanUp",
+        DURATION,
+        "How long a pod that is newer than its node's figures is added to them at most.",
+        pointer=True,
+        default=300 * SECOND,
+    ),
+    Field("metricsExpiration", DURATION, "Figures older than this count as missing; 0s: never.", omit_empty=False),
+    Field(
+        "missingMetrics",
+        STRING,
+        "A node without figures scores 0 (Zero), or is taken to use nothing (Idle).",
+        default="Zero",
+        enum=("Zero", "Idle"),
+    ),
+)
+
+
+def hhe_defaults(args: Args) -> None:
+    for name, default in (("clusterCpuMinNodeWeight", 0.2), ("scheduledPodsCleanUp", 300 * SECOND)):
+        if args[name] is None:
+            args[name] = default
+    args["windowWeights"] = args["windowWeights"] or {"15m": 0.5, "1h": 0.3, "1d": 0.2}
+    args["resourceWeights"] = args["resourceWeights"] or {"cpu": 1.0, "memory": 1.0}
+    args["missingMetrics"] = args["missingMetrics"] or "Zero"
+
+
+def hhe_problems(args: Args, path: str) -> list[Problem]:
+    found = not_negative(args, path, "clusterCpuMinNodeWeight", "scheduledPodsCleanUp", "metricsExpiration")
+    for name in ("windowWeights", "resourceWeights"):
+        found += not_negative(args[name], child(path, name), *args[name])
+        if not any(args[name].values()):
+            found.append(invalid(child(path, name), Typed(args[name]), "one weight must be above 0"))
+    for name in ("clusterCpu", "clusterMemory"):
+        if args[name] is not None and not 0 <= args[name] <= 100:
+            found.append(invalid(child(path, name), args[name], "not in valid range [0, 100]"))
+    if args["missingMetrics"] not in ("Zero", "Idle"):
+        found.append(unsupported(child(path, "missingMetrics"), args["missingMetrics"], ("Zero", "Idle")))
+    return found
+
+
+def not_negative(args: Args, path: str, *names: str) -> list[Problem]:
+    """Problems of those of the numbers and durations ``names`` that are below 0."""
+    return [
+        invalid(child(path, name), args[name], "must be 0 or more")
+        for name in names
+        if args[name] is not None and args[name] < 0
+    ]
+
+
+HKE = args_struct("HkePodTopologySpreadArgs", args.POD_TOPOLOGY_SPREAD.help, *args.POD_TOPOLOGY_SPREAD.fields[2:])
+
+LOAD_AWARE_SPECS: tuple[PluginSpec, ...] = (
+    PluginSpec(
+        "HheWaterLevelBalance",
+        frozenset({"preFilter", "filter", "preScore", "score", "postBind"}),
+        "Fills nodes up to the level that the whole cluster really uses.",
+        ArgsSpec(HHE, hhe_defaults, hhe_problems),
+        origin="kschedweb",
+    ),
+    PluginSpec(
+        "HkePodTopologySpread",
+        frozenset({"preFilter", "filter", "preScore", "score"}),
+        "Does what PodTopologySpread does, with default constraints of its own.",
+        ArgsSpec(
+            args_struct(
+                "HkePodTopologySpreadArgs", args.POD_TOPOLOGY_SPREAD.help, *args.POD_TOPOLOGY_SPREAD.fields[2:]
+            ),
+            arguments.spread_defaults,
+            arguments.spread_problems,
+        ),
+        origin="kschedweb",
+    ),
+)
+"""Each names in ``origin`` the scheduler that it comes from."""
