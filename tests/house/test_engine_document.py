@@ -56,6 +56,11 @@ def test_the_simulation_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert second.startswith("60.0 s: default/second on one after 50.0 s")
 
 
+def test_watermarks_are_given_to_a_snapshot(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(f"{PYTHON[0]}\n{PYTHON[2]}")
+    assert capsys.readouterr().out.splitlines()[-1].startswith("[28. nan nan")
+
+
 def test_the_plugin_shown_is_the_one_that_is_installed_in_tests() -> None:
     for name, code in re.findall(r"<!-- (\S+) -->\n```\w+\n(.*?)\n```", TEXT, re.DOTALL):
         assert (ROOT / name).read_text(encoding="utf-8").rstrip() == code
