@@ -20,14 +20,16 @@ class Permission(TypedDict):
 
 
 def permissions_review(client: Client) -> list[Permission]:
-    """One access review a kind and verb (list, watch), the missing ones with what they cost.
+    """One access review a kind that is served and verb (list, watch), the missing ones with what they cost.
 
     Empty where the cluster does not let these credentials ask; reading then shows what is missing.
     """
-    asked = [(kind, verb) for kind in KINDS for verb in ("list", "watch")]
     with ThreadPoolExecutor(8, thread_name_prefix="access-review") as pool:
         try:
-            answers = list(pool.map(lambda question: _allowed(client, *question), asked))
+            served = list(pool.map(lambda kind: not kind.optional or is_served(client, kind), KINDS))
+            kinds = [kind for kind, there in zip(KINDS, served, strict=True) if there]
+            asked = [(kind, verb) for kind in kinds for verb in ("list", "watch")]
+            answers = list(pool.map(lambda question: allowed(client, *question), asked))
         except ClusterError as error:
             if error.code in (403, 404):
                 return []
@@ -36,14 +38,31 @@ def permissions_review(client: Client) -> list[Permission]:
         Permission(
             resource=kind.resource,
             verb=verb,
-            allowed=allowed,
+            allowed=answer,
             costs=kind.costs if verb == "list" else WITHOUT_WATCH,
         )
-        for (kind, verb), allowed in zip(asked, answers, strict=True)
+        for (kind, verb), answer in zip(asked, answers, strict=True)
     ]
 
 
-def _allowed(client: Client, kind: Kind, verb: str) -> bool:
+def is_served(client: Client, kind: Kind) -> bool:
+    """Whether the cluster has this kind at all; what it does not say counts as yes."""
+    try:
+        answer = client.get(f"/apis/{kind.group}/{kind.version}")
+    except ClusterError as error:
+        if error.code == 403:
+            return True
+        if error.code == 404:
+            return False
+        raise
+    listed = answer.get("resources") if isinstance(answer, dict) else None
+    if not isinstance(listed, list):
+        return True
+    return any(isinstance(item, dict) and item.get("name") == kind.resource for item in listed)
+
+
+def allowed(client: Client, kind: Kind, verb: str) -> bool:
+    """Whether the credentials may ``verb`` objects of ``kind`` everywhere in the cluster."""
     attributes = {"group": kind.group, "resource": kind.resource, "verb": verb}
     answer = client.create(
         REVIEWS,

@@ -35,6 +35,8 @@ ATTEMPTS = 4
 LARGEST_BODY = 256 * 1024 * 1024
 RETRIED = frozenset({429, 500, 502, 503, 504})
 CONNECTIONS = 16
+JSON = "application/json"
+MERGE = "application/merge-patch+json"
 SLOW = "The cluster did not answer in time."
 
 
@@ -76,7 +78,6 @@ class Client:
         self._api.rest_client.pool_manager = _pool(endpoint, secret)
         self._base = endpoint.url
         self._headers = {
-            "Accept": "application/json",
             "User-Agent": f"kschedweb/{__version__}",
             "Host": endpoint.host_header,
         }
@@ -118,12 +119,20 @@ class Client:
     def create(self, path: str, body: dict[str, Any]) -> Any:
         return self._json("POST", path, {}, body)
 
-    def pages(self, path: str, *, limit: int = PAGE) -> Iterator[Page]:
-        """The list at ``path`` page by page, all as of one resource version. ``Gone`` where paging took too long."""
+    def patch(self, path: str, body: dict[str, Any]) -> None:
+        """Merge ``body`` into the object at ``path``. Tried once: whoever writes much has its own way to wait."""
+        with self._request("PATCH", path, {}, body) as response:
+            _body(response, self._left(ANSWER_SECONDS))
+
+    def pages(self, path: str, *, limit: int = PAGE, accept: str = JSON, **more: object) -> Iterator[Page]:
+        """The list at ``path`` page by page, all as of one resource version. ``Gone`` where paging took too long.
+
+        ``accept`` may ask for less of each object, ``more`` holds further parameters, such as ``fieldSelector``.
+        """
         token = ""
         while True:
-            query = {"limit": limit} | ({"continue": token} if token else {})
-            answer = self.get(path, **query)
+            query = {"limit": limit} | more | ({"continue": token} if token else {})
+            answer = self._json("GET", path, query, accept=accept)
             items, metadata = (
                 (answer.get("items"), answer.get("metadata")) if isinstance(answer, dict) else (None, None)
             )
@@ -153,13 +162,15 @@ class Client:
                     raise _refusal(int(status.get("code") or 500), path)
                 yield event
 
-    def _json(self, method: str, path: str, query: dict[str, Any], body: dict[str, Any] | None = None) -> Any:
+    def _json(
+        self, method: str, path: str, query: dict[str, Any], body: dict[str, Any] | None = None, accept: str = JSON
+    ) -> Any:
         """One answer, read whole. Reading is tried again where the server is busy or the line breaks."""
         for attempt in range(1, ATTEMPTS + 1):
             if self.stop.is_set():
                 raise Stopped
             try:
-                with self._request(method, path, query, body) as response:
+                with self._request(method, path, query, body, accept=accept) as response:
                     return _parse(_body(response, self._left(ANSWER_SECONDS)), path)
             except ClusterError as error:
                 if attempt == ATTEMPTS or not error.passing or not self._left(1):
@@ -180,11 +191,14 @@ class Client:
         body: dict[str, Any] | None = None,
         *,
         read_seconds: float = READ_SECONDS,
+        accept: str = JSON,
     ) -> Iterator[urllib3.BaseHTTPResponse]:
         if not self._left(1):
             raise ClusterError(SLOW)
         url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
-        headers = dict(self._headers) | ({"Content-Type": "application/json"} if body is not None else {})
+        headers = dict(self._headers) | {"Accept": accept}
+        if body is not None:
+            headers["Content-Type"] = MERGE if method == "PATCH" else JSON
         try:
             answer = self._api.call_api(
                 method,
@@ -197,7 +211,7 @@ class Client:
             response = answer.response
             try:
                 if response.status >= 300:
-                    raise _refusal(response.status, path, response.headers.get("Retry-After", ""))
+                    raise _refusal(response.status, path, response.headers.get("Retry-After", ""), method)
                 yield response
                 response.release_conn()
             except BaseException:
@@ -278,14 +292,14 @@ def _parse(data: bytes, path: str) -> Any:
         raise ClusterError(f"The server's answer for {path} is not JSON.") from None
 
 
-def _refusal(code: int, path: str, retry_after: str = "") -> ClusterError:
+def _refusal(code: int, path: str, retry_after: str = "", method: str = "GET") -> ClusterError:
     """The error of an HTTP status. The server's own text stays out: it may come from anywhere and hold anything."""
     if code == 410:
         return Gone(f"The server no longer knows where reading {path} stopped.", code=code)
     wait = min(float(retry_after), 10.0) if retry_after.isdigit() else 0.0
     words = {
         401: "The cluster does not accept the credentials (401): they are wrong or have expired.",
-        403: f"The credentials may not read {path} (403).",
+        403: f"The credentials may not {'change' if method == 'PATCH' else 'read'} {path} (403).",
         404: f"The server does not serve {path} (404).",
         429: "The cluster is too busy to answer (429).",
     }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import quote
 
 
 @dataclass(frozen=True)
@@ -17,11 +18,17 @@ class Kind:
     namespaced: bool
     costs: str
     needed: bool = False  # without it no snapshot makes sense
-    newer: bool = False  # not served by every cluster that is still in use
+    optional: bool = False  # not served by every cluster
 
     @property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    def object_path(self, namespace: str, name: str) -> str:
+        """The address of one object; ``namespace`` is "" for a kind without namespaces."""
+        collection, _, _ = self.path.rpartition("/")
+        within = f"/namespaces/{quote(namespace, safe='')}" if self.namespaced else ""
+        return f"{collection}{within}/{self.resource}/{quote(name, safe='')}"
 
     @property
     def path(self) -> str:
@@ -46,12 +53,13 @@ KINDS: tuple[Kind, ...] = (
     Kind("StatefulSet", "apps", "v1", "statefulsets", True, "default topology spreading does not group pods by controller"),
     Kind("DaemonSet", "apps", "v1", "daemonsets", True, "new nodes are tried without their daemon pods"),
     Kind("Deployment", "apps", "v1", "deployments", True, "pods are shown under their replica set only"),
+    Kind("CloneSet", "apps.kruise.io", "v1alpha1", "clonesets", True, "what pods of clone sets use is not known", optional=True),
     Kind("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, "preemption does not know which pods are protected"),
     Kind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, "priorities of pods to come are unknown"),
     Kind("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", False, "overheads of pods to come are unknown"),
-    Kind("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", True, "pods that claim devices cannot be judged", newer=True),
-    Kind("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", False, "devices of nodes are unknown", newer=True),
-    Kind("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", False, "pods that claim devices cannot be judged", newer=True),
+    Kind("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", True, "pods that claim devices cannot be judged", optional=True),
+    Kind("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", False, "devices of nodes are unknown", optional=True),
+    Kind("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", False, "pods that claim devices cannot be judged", optional=True),
 )  # fmt: skip
 BY_NAME = {kind.name: kind for kind in KINDS}
 

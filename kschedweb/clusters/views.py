@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PAGE_SIZE = 50
 # What a snapshot is made of, as kubectl's users name it; "create clusterrole" and "get" take the same list.
 RESOURCES = ",".join(
-    f"{kind.resource}.{kind.group}" if kind.group else kind.resource for kind in KINDS if not kind.newer
+    f"{kind.resource}.{kind.group}" if kind.group else kind.resource for kind in KINDS if not kind.optional
 )
 PROBLEMS_SHOWN = 100
 

@@ -30,9 +30,11 @@ def pod(name: str = "pod-1", namespace: str = "default", **spec: Any) -> Json:
 class Request:
     """One request as the odd server got it."""
 
-    def __init__(self, handler: BaseHTTPRequestHandler) -> None:
+    def __init__(self, handler: BaseHTTPRequestHandler, body: bytes = b"") -> None:
+        self.method = handler.command
         self.path = handler.path
         self.headers = handler.headers
+        self.body = body
 
 
 class OddServer:
@@ -46,12 +48,14 @@ class OddServer:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
+            def do_PATCH(self) -> None:
+                self.do_GET()
+
             def do_POST(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 self.do_GET()
 
             def do_GET(self) -> None:
-                request = Request(self)
+                request = Request(self, self.rfile.read(int(self.headers.get("Content-Length") or 0)))
                 outer.requests.append(request)
                 status, headers, body = outer.answer(request)
                 self.send_response(status)

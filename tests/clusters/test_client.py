@@ -8,6 +8,7 @@ import time
 import pytest
 
 from kschedweb.clusters import client as client_module
+from kschedweb.clusters.access import permissions_review
 from kschedweb.clusters.client import Client, ClusterError, Gone, Stopped
 from kschedweb.clusters.credentials import Secret
 from kschedweb.clusters.kinds import BY_NAME
@@ -183,3 +184,18 @@ def test_what_is_stopped_asks_nothing_more(odd_server: OddServer) -> None:
         with pytest.raises(Stopped):
             client.get("/version")
     assert odd_server.requests == []
+
+
+def test_permissions_are_asked_for_kinds_that_the_cluster_has(odd_server: OddServer) -> None:
+    def answer(request: Request) -> tuple[int, dict[str, object]]:
+        if request.path == "/apis/apps.kruise.io/v1alpha1":
+            return 404, {}
+        if request.path == "/apis/resource.k8s.io/v1":
+            return 200, {"resources": [{"name": "resourceclaims"}, {"name": "deviceclasses/status"}]}
+        return 200, {"status": {"allowed": True}}
+
+    odd_server.json(answer)
+    with connect(odd_server) as client:
+        asked = {permission["resource"] for permission in permissions_review(client)}
+    assert {"nodes", "deployments", "resourceclaims"} < asked
+    assert not asked & {"clonesets", "deviceclasses", "resourceslices"}

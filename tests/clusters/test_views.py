@@ -127,7 +127,7 @@ def test_connecting_leads_to_the_cluster_with_its_permissions(
         given = {"source": "token", "name": "far", "server": odd_server.url, "token": "x"}
         page = client_as("admin").post("/clusters/connect/", given, follow=True).content.decode()
     assert "far is being read" in page
-    assert "44 permissions are missing" in page
+    assert "46 permissions are missing" in page
     assert "there is nothing to schedule to" in page
 
 

@@ -16,7 +16,7 @@ from pytest_django import Settings
 from kschedweb.clusters import reader, selectors, services, sources, tasks
 from kschedweb.clusters.client import Client, ClusterError, Gone
 from kschedweb.clusters.credentials import Secret, credential_open
-from kschedweb.clusters.kinds import BY_NAME
+from kschedweb.clusters.kinds import BY_NAME, KINDS
 from kschedweb.clusters.models import Cluster, Credential, NodeRow, PodRow, Snapshot
 from kschedweb.errors import ApplicationError
 from kschedweb.jobs.models import Job
@@ -92,7 +92,7 @@ def test_connecting_by_token_reads_the_cluster(plane: ControlPlane) -> None:
     assert snapshot.counts["Namespace"] >= 4
     assert snapshot.counts["PriorityClass"] == 2
     assert snapshot.problems == []
-    assert heard[-2][1] == heard[-2][2] == 22
+    assert heard[-2][1] == heard[-2][2] == len(KINDS)
     bound = NodeRow.objects.get(snapshot=snapshot, name="node-1")
     assert (bound.cpu_allocatable, bound.cpu_requested, bound.pods_bound) == (4000, 100, 1)
     assert bound.zone == "zone-a"

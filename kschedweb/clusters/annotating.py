@@ -1,0 +1,178 @@
+"""Annotations of nodes and workloads: what stands there, and many of them written at a gentle pace."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from kschedweb.clusters.access import allowed, is_served
+from kschedweb.clusters.client import JSON, Client, ClusterError, Stopped
+from kschedweb.clusters.kinds import BY_NAME, Kind
+from kschedweb.clusters.reader import object_key
+
+METADATA_ONLY = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+KINDS = tuple(BY_NAME[name] for name in ("Node", "Deployment", "StatefulSet", "DaemonSet", "CloneSet"))
+WORKERS = 4
+ATTEMPTS = 4
+CONFLICT, NOT_FOUND, FORBIDDEN = 409, 404, 403
+GIVE_UP = 8  # so many objects in a row that could not be written for what may pass: the server has other worries
+MOST_FAILURES = 100  # named one by one
+Found = dict[str, dict[str, str]]  # annotations by "namespace/name", "/name" for nodes
+
+
+@dataclass(frozen=True)
+class Change:
+    """What to write on one object, called ``namespace/name`` (``/name`` for a node); ``None`` takes a key away."""
+
+    kind: Kind
+    key: str
+    annotations: Mapping[str, str | None]
+
+    @property
+    def reference(self) -> str:
+        return f"{self.kind.name} {self.key.removeprefix('/')}"
+
+    @property
+    def path(self) -> str:
+        namespace, _, name = self.key.partition("/")
+        return self.kind.object_path(namespace, name)
+
+
+@dataclass
+class Outcome:
+    """How writing went, in objects; ``failed`` names the first of those that failed, with the reason."""
+
+    patched: int = 0
+    gone: int = 0  # deleted in the meantime
+    left: int = 0  # not tried any more
+    failures: int = 0
+    failed: list[dict[str, str]] = field(default_factory=list)
+
+    def fail(self, reference: str, reason: str) -> None:
+        self.failures += 1
+        if len(self.failed) < MOST_FAILURES:
+            self.failed.append({"object": reference, "reason": reason})
+
+
+def annotations_read(client: Client, kind: Kind) -> Found:
+    """The annotations of every object of ``kind``; of what the cluster sends only metadata crosses the line.
+
+    Raises ClusterError.
+    """
+    found: Found = {}
+    for page in client.pages(kind.path, accept=METADATA_ONLY):
+        for item in page.items:
+            if key := object_key(item):
+                listed = item["metadata"].get("annotations")
+                texts = listed.items() if isinstance(listed, dict) else ()
+                found[key] = {name: text for name, text in texts if isinstance(text, str)}
+    return found
+
+
+def patch_permissions(client: Client) -> list[dict[str, Any]]:
+    """``[{"resource": "nodes", "allowed": true}]``: which annotated kinds these credentials may patch."""
+    served = [kind for kind in KINDS if not kind.optional or is_served(client, kind)]
+    return [{"resource": kind.resource, "allowed": allowed(client, kind, "patch")} for kind in served]
+
+
+class Pace:
+    """At most ``rate`` requests a second, whoever sends them; after a rest that the server needs all go on late."""
+
+    def __init__(self, rate: float, stop: threading.Event) -> None:
+        self._gap, self._stop = 1.0 / rate, stop
+        self._lock, self._next = threading.Lock(), time.monotonic()
+
+    def turn(self) -> None:
+        """Wait until it is one's turn."""
+        with self._lock:
+            now = time.monotonic()
+            at = max(self._next, now)
+            self._next = at + self._gap
+        self._stop.wait(at - now)
+
+    def rest(self, seconds: float) -> None:
+        with self._lock:
+            self._next = max(self._next, time.monotonic() + seconds)
+
+
+def annotations_write(
+    client: Client,
+    changes: Iterable[Change],
+    *,
+    rate: float,
+    seconds: float,
+    step: Callable[[int, int], None] = lambda done, total: None,
+) -> Outcome:
+    """Write ``changes`` at no more than ``rate`` requests a second, for no longer than ``seconds``.
+
+    One that fails does not hold up the others. What the server is too busy for is tried again after a growing rest;
+    what is forbidden is not tried for further objects of the kind in that namespace. ``step(done, total)`` is heard.
+    """
+    return _Writing(client, list(changes), rate, seconds).run(step)
+
+
+class _Writing:
+    """One run of ``annotations_write``: what its threads share."""
+
+    def __init__(self, client: Client, changes: list[Change], rate: float, seconds: float) -> None:
+        self._client, self._changes = client, changes
+        self._pace, self._until = Pace(rate, client.stop), time.monotonic() + seconds
+        self._lock, self._outcome = threading.Lock(), Outcome()
+        self._forbidden: set[tuple[str, str]] = set()
+        self._in_a_row = 0
+
+    def run(self, step: Callable[[int, int], None]) -> Outcome:
+        with ThreadPoolExecutor(WORKERS, thread_name_prefix="annotate") as pool:
+            try:
+                for done, _ in enumerate(pool.map(self._one, self._changes), start=1):
+                    step(done, len(self._changes))
+            except BaseException:
+                self._client.stop.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        return self._outcome
+
+    def _one(self, change: Change) -> None:
+        place = (change.kind.name, change.key.partition("/")[0])
+        with self._lock:
+            if place in self._forbidden or self._in_a_row >= GIVE_UP or time.monotonic() > self._until:
+                self._outcome.left += 1
+                return
+        try:
+            self._patch(change)
+        except (ClusterError, Stopped) as error:
+            self._failed(change, place, error)
+        else:
+            with self._lock:
+                self._outcome.patched += 1
+                self._in_a_row = 0
+
+    def _patch(self, change: Change) -> None:
+        body = {"metadata": {"annotations": dict(change.annotations)}}
+        for attempt in range(1, ATTEMPTS + 1):
+            self._pace.turn()
+            try:
+                return self._client.patch(change.path, body)
+            except ClusterError as error:
+                worth_it = error.passing or error.code == CONFLICT
+                if attempt == ATTEMPTS or not worth_it or time.monotonic() > self._until:
+                    raise
+                self._pace.rest(error.wait or 0.2 * 2**attempt * random.uniform(0.5, 1.0))  # noqa: S311
+        raise AssertionError
+
+    def _failed(self, change: Change, place: tuple[str, str], error: ClusterError | Stopped) -> None:
+        with self._lock:
+            if isinstance(error, Stopped):
+                self._outcome.left += 1
+            elif error.code == NOT_FOUND:
+                self._outcome.gone += 1
+            else:
+                self._in_a_row += error.passing
+                if error.code == FORBIDDEN:
+                    self._forbidden.add(place)
+                self._outcome.fail(change.reference, error.detail)
