@@ -1,0 +1,208 @@
+"""crane-scheduler's node annotations, ``value,time``, read exactly as its Go code reads them, and its binding records.
+
+Usages are fractions of the node's capacity, usually from 0 to 1. The time has no zone: it ends in a letter Z that looks
+like UTC, and is the local time of a zone that writer and reader each take from their surroundings (Asia/Shanghai where
+there is none).
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+HOT_VALUE = "node_hot_value"
+DEFAULT_TIME_ZONE = "Asia/Shanghai"
+EXTRA = 300.0  # seconds that a metric stays valid beyond its sync period
+HOT_ACTIVE = 300.0  # seconds for which a hot value is valid
+HEAP_SIZE = 1024  # binding records kept at most, of all nodes
+SHORTEST_TIME = 5  # characters
+
+# Metric -> resource and key of the watermarks that mean the same.
+METRICS = {
+    f"{prefix}_usage_{metric}": (resource, key)
+    for prefix, resource in (("cpu", "cpu"), ("mem", "memory"))
+    for metric, key in (("avg_5m", "5m"), ("max_avg_1h", "1h_max"), ("max_avg_1d", "1d_max"))
+}
+
+_DIGITS = r"[0-9](?:_?[0-9])*"
+_HEX = r"[0-9a-fA-F](?:_?[0-9a-fA-F])*"
+_DECIMAL = re.compile(rf"[+-]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?")
+_HEXADECIMAL = re.compile(rf"[+-]?0[xX](?:_?{_HEX}(?:\.(?:{_HEX})?)?|\.{_HEX})[pP][+-]?{_DIGITS}")
+_INFINITY = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
+_TIME = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:\.(?P<part>[0-9]+))?Z")
+_ASSIGNED = re.compile(r"Successfully[^\S\n]+assigned[^\S\n]+(?P<pod>\S+)[^\S\n]+to[^\S\n]+(?P<node>\S+)")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# A day inside what Python's calendar holds, so that it can be told in any zone; seconds of the epoch.
+_FIRST, _LAST = -62135510400, 253402214400
+_YEARS_400 = 146097 * 86400  # seconds; the calendar repeats after 400 years
+
+
+class CraneError(ValueError):
+    """A text that crane-scheduler does not accept; says why."""
+
+
+class Reading(NamedTuple):
+    """What an annotation says, and when it was written, in seconds of the epoch."""
+
+    value: float
+    time: float
+
+    def fresh(self, active: float, now: float) -> bool:
+        """Whether it still counts: strictly less than ``active`` seconds old; one from the future always does."""
+        return now < self.time + active
+
+
+def read(text: str, zone: ZoneInfo) -> Reading:
+    """The annotation ``value,time``; raises CraneError where crane-scheduler takes it for missing."""
+    parts = text.split(",")
+    if len(parts) != 2:
+        raise CraneError(f"has {len(parts) - 1} commas, one is needed: value,time")
+    reading = Reading(read_number(parts[0]), read_time(parts[1], zone))
+    if reading.value < 0:
+        raise CraneError(f"its value {parts[0]} is negative")
+    return reading
+
+
+def write(fraction: float, time: float, zone: ZoneInfo) -> str:
+    """A usage as crane's controller writes it: five decimals, 0 for what is negative or no number."""
+    return f"{fraction if fraction > 0 else 0.0:.5f},{write_time(time, zone)}"
+
+
+def write_hot_value(value: int, time: float, zone: ZoneInfo) -> str:
+    return f"{value},{write_time(time, zone)}"
+
+
+def write_time(time: float, zone: ZoneInfo) -> str:
+    """Seconds of the epoch as local time of ``zone``, cut to whole seconds, with the letter Z that means nothing."""
+    return f"{(_EPOCH + timedelta(seconds=math.floor(time))).astimezone(zone):%Y-%m-%dT%H:%M:%S}Z"
+
+
+def read_number(text: str) -> float:
+    """A number as Go's ParseFloat reads it; raises CraneError.
+
+    Other than Python's ``float`` it takes hexadecimal floats, and neither blanks nor digits of other scripts; what is
+    too large for a float is an error.
+    """
+    try:
+        if _HEXADECIMAL.fullmatch(text):
+            return float.fromhex(text.replace("_", ""))
+        if _DECIMAL.fullmatch(text):
+            if math.isinf(number := float(text.replace("_", ""))):
+                raise OverflowError
+            return number
+    except OverflowError:
+        raise CraneError(f"its value {text} is too large") from None
+    if _INFINITY.fullmatch(text):
+        return -math.inf if text.startswith("-") else math.inf
+    if text.lower() == "nan":
+        return math.nan
+    raise CraneError(f"its value {text!r} is not a number")
+
+
+def read_time(text: str, zone: ZoneInfo) -> float:
+    """A local time of ``zone`` as Go reads it with the layout 2006-01-02T15:04:05Z; raises CraneError.
+
+    The hour may have one digit, the seconds may have decimals. Of a time that the zone has twice or not at all Go takes
+    the reading that its own search for the offset finds.
+    """
+    match = _TIME.fullmatch(text)
+    if len(text) < SHORTEST_TIME or match is None:
+        raise CraneError(f"its time {text!r} is not of the form 2026-11-21T14:00:00Z")
+    year, month, day, hour, minute, second = (int(match[position]) for position in range(1, 7))
+    try:
+        moment = datetime(year or 400, month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError as error:
+        raise CraneError(f"its time {text} does not exist: {error}") from None
+    local = (moment - _EPOCH) // timedelta(seconds=1)
+    if year == 0:
+        local -= _YEARS_400
+    utc = local - _offset(local, zone)
+    return local - _offset(utc, zone) + (float(f"0.{match['part'][:9]}") if match["part"] else 0.0)
+
+
+def _offset(time: int, zone: ZoneInfo) -> int:
+    """Seconds that ``zone`` is ahead of UTC at a time; outside the years 1 to 9999 those of their ends."""
+    moment = _EPOCH + timedelta(seconds=min(max(time, _FIRST), _LAST))
+    offset = moment.astimezone(zone).utcoffset()
+    return int(offset.total_seconds()) if offset else 0
+
+
+class HotRule(NamedTuple):
+    """Every ``pods`` bound to a node within ``seconds`` make it hotter by one."""
+
+    seconds: int
+    pods: int
+
+
+def hot_value(times: Sequence[int], now: float, rules: Iterable[HotRule]) -> int:
+    """How hot a node is to which pods were bound at ``times`` (whole seconds of the epoch).
+
+    Division is Go's for whole numbers; a count of 0 raises ZeroDivisionError, as it ends crane's controller.
+    """
+    hot = 0
+    for rule in rules:
+        since = math.floor(now) - rule.seconds
+        hot += quotient(sum(time > since for time in times), rule.pods)
+    return hot
+
+
+def quotient(dividend: int, divisor: int) -> int:
+    """Whole division that cuts towards 0."""
+    whole = abs(dividend) // abs(divisor)
+    return whole if (dividend < 0) == (divisor < 0) else -whole
+
+
+class Binding(NamedTuple):
+    """A pod that came to a node; ``time`` is in whole seconds of the epoch."""
+
+    namespace: str
+    pod: str
+    node: str
+    time: int
+
+
+def read_event(message: str, count: int, event_time: int, last_time: int) -> Binding:
+    """What an event of reason Scheduled tells; raises CraneError. A counted event happened at its last time."""
+    if (match := _ASSIGNED.match(message)) is None:
+        raise CraneError(f"its message {message!r} does not say which pod was assigned to which node")
+    parts = match["pod"].split("/")
+    if len(parts) > 2:
+        raise CraneError(f"its message names the pod {match['pod']}, which is not of the form namespace/name")
+    namespace, pod = parts if len(parts) == 2 else ("", parts[0])
+    return Binding(namespace, pod, match["node"], last_time if count else event_time)
+
+
+class BindingRecords:
+    """The latest bindings to all nodes, as crane's controller keeps them: a heap by time with a greatest size.
+
+    A full heap gives up its oldest record before it takes another, so that a newcomer older than all others stays.
+    """
+
+    def __init__(self, size: int = HEAP_SIZE) -> None:
+        self.size = size
+        self._heap: list[tuple[int, int, str]] = []
+        self._added = 0
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def add(self, node: str, time: int) -> None:
+        """Record a binding to ``node`` at ``time``, in whole seconds of the epoch."""
+        if len(self._heap) == self.size and self._heap:
+            heapq.heappop(self._heap)
+        heapq.heappush(self._heap, (time, self._added, node))
+        self._added += 1
+
+    def forget(self, now: float, seconds: int) -> None:
+        """Drop records that are at least ``seconds`` old; 0 keeps all."""
+        while seconds and self._heap and self._heap[0][0] <= math.floor(now) - seconds:
+            heapq.heappop(self._heap)
+
+    def times(self, node: str) -> list[int]:
+        """When pods were bound to ``node``."""
+        return [time for time, _, name in self._heap if name == node]

@@ -1,0 +1,58 @@
+"""crane-scheduler's own answers: texts, hot values, and the plugin Dynamic."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from kschedweb.engine import crane
+from tests.conformance.load_aware import vectors
+
+HOT_VALUES = vectors("crane-hot-value")
+
+
+def seconds(text: str) -> float:
+    """An RFC 3339 time as seconds of the epoch; cut to microseconds, which a float of today can hold."""
+    whole, _, part = text.removesuffix("Z").partition(".")
+    return datetime.fromisoformat(f"{whole}+00:00").timestamp() + (float(f"0.{part[:6]}") if part else 0.0)
+
+
+@pytest.mark.parametrize("row", [row for row in HOT_VALUES if row.values[0]["kind"] == "hot"])
+def test_binding_records_give_cranes_hot_value(row: dict[str, Any]) -> None:
+    now = seconds(row["nowUtc"])
+    records = crane.BindingRecords(row["heapSize"])
+    for binding in row["bindingsInOrder"] or ():
+        records.add(binding["node"], binding["ts"])
+    if row["gcBeforeRead"]:
+        records.forget(now, row["gcRangeSeconds"])
+    rules = [crane.HotRule(rule["timeRangeSeconds"], rule["count"]) for rule in row["hotValue"] or ()]
+    times = records.times(row["node"])
+    expected = row["expect"]
+    if expected.get("panic"):
+        with pytest.raises(ZeroDivisionError):
+            crane.hot_value(times, now, rules)
+        return
+    text = crane.write_hot_value(crane.hot_value(times, now, rules), now, ZoneInfo(crane.DEFAULT_TIME_ZONE))
+    assert text == f"{expected['hot']},{expected['stamp']}"
+    assert len(records) == expected["left"]
+
+
+@pytest.mark.parametrize("row", [row for row in HOT_VALUES if row.values[0]["kind"] == "event"])
+def test_events_are_read_as_bindings_as_crane_reads_them(row: dict[str, Any]) -> None:
+    event = row["message"], row["count"], row["eventTime"], row["lastTimestamp"]
+    expected = row["expect"]
+    if expected.get("err"):
+        with pytest.raises(crane.CraneError):
+            crane.read_event(*event)
+        return
+    binding = crane.read_event(*event)
+    assert binding == (expected["namespace"], expected["pod"], expected["node"], expected["ts"])
+
+
+@pytest.mark.parametrize("row", vectors("crane-dynamic"))
+def test_the_stamp_is_written_as_crane_writes_it(row: dict[str, Any]) -> None:
+    zone = ZoneInfo(row["tz"] or crane.DEFAULT_TIME_ZONE)
+    assert crane.write_time(seconds(row["nowUtc"]), zone) == row["expect"]["writerStampNow"]
