@@ -27,7 +27,7 @@ MOST_PROBLEMS = 500
 def rows_of(snapshot: Snapshot, objects: list[Json]) -> tuple[list[NodeRow], list[PodRow], list[Problem]]:
     """The rows of ``objects``, unsaved, and what the engine could not understand."""
     engine = EngineSnapshot.from_objects(objects)
-    problems = [{"object": str(found), "reason": reason} for found, reason in engine.problems]
+    problems = [{"object": str(found), "reason": reason} for found, reason in (*engine.problems, *engine.doubts)]
     pods = {pod.key: pod for pod in (*engine.pending, *(pod for pod in engine.pods.pods if pod is not None))}
     bound = Counter(pod.node_name for pod in pods.values())
     nodes = [node_row(snapshot, engine, node, bound[node.name]) for node in engine.nodes]

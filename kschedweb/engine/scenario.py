@@ -147,17 +147,23 @@ def _preempt(raw: Json) -> bool:
 
 
 def _watermarks(raw: Json, snapshot: Snapshot) -> tuple[str, ...]:
-    """Give the snapshot the utilisation that the scenario carries; returns remarks about it."""
+    """Give the snapshot the utilisation that the scenario carries, which goes before that of its objects' annotations.
+
+    Returns remarks about both.
+    """
+    doubts = tuple(f"{name}: {reason}" for name, reason in snapshot.doubts)
     listed = raw.get("watermarks")
     if listed is None:
-        return ()
+        return doubts
     try:
-        snapshot.watermarks = Watermarks.read(listed, snapshot.names)
+        read = Watermarks.read(listed, snapshot.names)
+        if "nodes" in listed or "workloads" in listed:
+            snapshot.watermarks = read
         snapshot.now = number(listed, "now") or 0.0
     except ObjectError as error:
         raise ScenarioError(f"watermarks: {error}") from None
     unknown = [name for name in listed.get("nodes") or {} if name not in snapshot.index]
-    return tuple(f"watermarks.nodes.{name}: there is no such node" for name in unknown)
+    return doubts + tuple(f"watermarks.nodes.{name}: there is no such node" for name in unknown)
 
 
 def _list(raw: Json, key: str) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kschedweb.engine.annotations import annotated
 from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import Ints, LabelColumn, Mask, grown
 from kschedweb.engine.devices.claims import ClaimUse
@@ -46,6 +47,7 @@ class Snapshot:
         self.objects = ClusterObjects() if objects is None else objects
         self.pending: list[Pod] = []
         self.problems: list[tuple[str, str]] = []
+        self.doubts: list[tuple[str, str]] = []
         self.pods = PodTable(len(self.nodes))
         self.ports: dict[tuple[str, int], dict[str, Ints]] = {}
         self.volume_use = VolumeUse(self.index, self.objects.storage)
@@ -79,7 +81,8 @@ class Snapshot:
         """A snapshot of raw Kubernetes objects of any kinds.
 
         What cannot be understood is left out and listed in ``problems`` as (object, reason). Pods that have
-        finished are left out, as the scheduler's informer leaves them out, unless ``keep_finished``.
+        finished are left out, as the scheduler's informer leaves them out, unless ``keep_finished``. ``watermarks``
+        are those of the objects' annotations; ``doubts`` lists, in the form of ``problems``, what is wrong with them.
         """
         problems: list[tuple[str, str]] = []
         nodes: dict[str, Node] = {}
@@ -111,6 +114,8 @@ class Snapshot:
                 snapshot.add_pod(pod, snapshot.index[pod.node_name])
             else:
                 problems.append((f"Pod {pod.key}", f"is bound to node {pod.node_name}, which is not among the objects"))
+        found = annotated(snapshot.nodes, snapshot.objects)
+        snapshot.watermarks, snapshot.doubts = found.watermarks, found.problems
         return snapshot
 
     def _keep(self, others: list[Json]) -> None:

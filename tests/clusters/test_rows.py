@@ -12,6 +12,7 @@ from kschedweb.clusters import demo, storage
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.clusters.reader import Collection, changed, collections_of, reached
 from kschedweb.clusters.rows import rows_of
+from kschedweb.engine.annotations import KEY
 from tests.clusters.conftest import node, pod
 
 json_values = st.recursive(
@@ -76,6 +77,14 @@ def test_a_pod_on_a_node_that_is_not_there_is_a_problem_and_still_a_row() -> Non
     assert pods["lost"].node == "gone"
     assert not pods["lost"].pending
     assert "gone" in problems[0]["reason"]
+
+
+def test_an_annotation_that_cannot_be_understood_is_a_problem_and_its_node_still_a_row() -> None:
+    raw = node("odd")
+    raw["metadata"]["annotations"] = {KEY: "41 percent"}
+    nodes, _, problems = rows(raw)
+    assert "odd" in nodes
+    assert problems == [{"object": "Node odd", "reason": f"annotation {KEY}: is not JSON"}]
 
 
 def test_a_pending_pod_says_why_in_its_schedulers_words() -> None:
