@@ -8,14 +8,14 @@ much, and the other way round.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.columns import Ints, Rows
 from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import rounded
@@ -35,17 +35,15 @@ UNIT = {CPU: 1000.0, MEMORY: 1.0}  # of a workload's figures in the units of lim
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """The arithmetic of one resource in one window; all arrays are float64[nodes] in percent, NaN: not known."""
+class Levels:
+    """The arithmetic of each (resource, window) of ``keys``: float64[keys, nodes] in percent, NaN where not known."""
 
-    resource: str
-    window: str
-    weight: float
+    keys: list[tuple[str, str]]
     node: Floats  # as measured
     missing: Floats  # pods that are newer than the measurement
     pod: Floats  # what the pod would add
-    cluster: float
-    score: Floats
+    cluster: Floats  # [keys, 1]
+    score: Floats  # before rounding
 
     @property
     def target(self) -> Floats:
@@ -61,6 +59,7 @@ class HheWaterLevelBalance:
         self.min_node_weight: float = MIN_NODE_WEIGHT if weight is None else weight
         self.window_weights = _weights(args.get("windowWeights") or WINDOW_WEIGHTS)
         self.resource_weights = _weights(args.get("resourceWeights") or RESOURCE_WEIGHTS)
+        self.keys = [(resource, window) for resource in self.resource_weights for window in self.window_weights]
         self.fixed: dict[str, float | None] = {CPU: args.get("clusterCpu"), MEMORY: args.get("clusterMemory")}
         self.clean_up = seconds(args.get("scheduledPodsCleanUp") or CLEAN_UP)
         self.expiration = seconds(args.get("metricsExpiration") or "0s")
@@ -82,47 +81,39 @@ class HheWaterLevelBalance:
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """The weighted mean over resources and windows, rounded half away from zero; 0 where nothing is known."""
         levels = self.levels(cycle.snapshot, cycle.pod)
-        if not levels:
+        if levels is None:
             return np.zeros(cycle.size(rows), dtype=np.int64)
         return rounded(np.nan_to_num(self.mean(levels)))[rows]
 
     def post_bind(self, cycle: Cycle, node: str) -> None:
         """Nothing to do: the snapshot knows when pods came."""
 
-    def levels(self, snapshot: Snapshot, pod: Pod) -> list[Level]:
-        """The arithmetic of every resource and window that some node has figures of."""
+    def levels(self, snapshot: Snapshot, pod: Pod) -> Levels | None:
+        """The arithmetic of every resource and window that some node has figures of; ``None`` where there is none."""
         watermarks = snapshot.watermarks
         if watermarks is None:
-            return []
-        valid = self._valid(watermarks, snapshot.now)
-        asked = [(resource, window) for resource in self.resource_weights for window in self.window_weights]
-        measured = {key: np.where(valid, watermarks.column(*key), math.nan) for key in asked}
-        measured = {key: column for key, column in measured.items() if not np.isnan(column).all()}
-        if not measured:
-            return []
-        recent = dict(zip(asked, self._recent(snapshot, watermarks, asked), strict=True))
-        used = dict(zip(asked, self._use(pod, watermarks, snapshot.objects, asked), strict=True))
-        return [
-            self._level(snapshot, key, np.nan_to_num(column) if self.idle else column, recent[key], used[key])
-            for key, column in measured.items()
-        ]
+            return None
+        keys = [key for key in self.keys if not np.isnan(watermarks.column(*key)).all()]
+        if not keys:
+            return None
+        node = self._measured(watermarks, keys, snapshot.now)
+        rows = [snapshot.amounts(snapshot.allocatable, resource) for resource, _ in keys]
+        allocatable = np.array(rows, dtype=np.float64)
+        missing = percent(self._recent(snapshot, watermarks, keys), allocatable)
+        used = np.array([list(self._use(pod, watermarks, snapshot.objects, keys))])
+        pods = percent(np.broadcast_to(used.T, allocatable.shape), allocatable)
+        fixed = [self.fixed[resource] for resource, _ in keys]
+        computed = cluster_levels(node + missing, self.min_node_weight)
+        levels = [own if level is None else level for level, own in zip(fixed, computed, strict=True)]
+        cluster = np.clip(levels, 0.0, 100.0)[:, None]
+        return Levels(keys, node, missing, pods, cluster, level_scores(node + missing + pods, cluster))
 
-    def _valid(self, watermarks: Watermarks, now: float) -> Mask:
-        """Which nodes' figures are young enough."""
-        if not self.expiration:
-            return np.ones(len(watermarks.names), dtype=np.bool_)
-        return now - watermarks.updated <= self.expiration
-
-    def _level(self, snapshot: Snapshot, key: tuple[str, str], node: Floats, recent: Floats, used: float) -> Level:
-        resource, window = key
-        allocatable = snapshot.amounts(snapshot.allocatable, resource)
-        missing, pod = _percent(recent, allocatable), _percent(used, allocatable)
-        cluster = self.fixed[resource]
-        if cluster is None:
-            cluster = cluster_level(node + missing, self.min_node_weight)
-        weight = self.window_weights[window] * self.resource_weights[resource]
-        score = level_scores(node + missing + pod, cluster)
-        return Level(resource, window, weight, node, missing, pod, cluster, score)
+    def _measured(self, watermarks: Watermarks, keys: list[tuple[str, str]], now: float) -> Floats:
+        """The nodes' figures that are young enough. Shape [keys, nodes]."""
+        node = np.array([watermarks.column(*key) for key in keys])
+        if self.expiration:
+            node[:, ~(now - watermarks.updated <= self.expiration)] = math.nan
+        return np.nan_to_num(node) if self.idle else node
 
     def _recent(self, snapshot: Snapshot, watermarks: Watermarks, keys: list[tuple[str, str]]) -> Floats:
         """Use of the pods that came when a node's figures were made, or later. Shape [keys, nodes]."""
@@ -142,49 +133,49 @@ class HheWaterLevelBalance:
             known = figures.get(resource, {}).get(window)
             yield float(pod.limits.get(resource, 0)) if known is None else known * UNIT[resource]
 
-    def mean(self, levels: list[Level]) -> Floats:
+    def mean(self, levels: Levels) -> Floats:
         """The windows of each resource in proportion to their weights, then the resources. Shape [nodes]."""
-        by_resource = [
-            (
-                weight,
-                _mean([(self.window_weights[one.window], one.score) for one in levels if one.resource == resource]),
-            )
-            for resource, weight in self.resource_weights.items()
-            if any(one.resource == resource for one in levels)
-        ]
-        return _mean(by_resource)
+        parts, weights = [], []
+        for resource, weight in self.resource_weights.items():
+            rows = [row for row, key in enumerate(levels.keys) if key[0] == resource]
+            if rows:
+                windows = [self.window_weights[levels.keys[row][1]] for row in rows]
+                parts.append(weighted_mean(levels.score[rows], windows))
+                weights.append(weight)
+        return weighted_mean(np.array(parts), weights)
 
 
-def cluster_level(nodes: Floats, min_node_weight: float) -> float:
-    """The mean of the nodes' levels (NaN: not known), drawn towards the lowest of them by ``min_node_weight``."""
-    known = nodes[~np.isnan(nodes)]
-    return float((known.mean() + known.min() * min_node_weight) / (1.0 + min_node_weight)) if known.size else 0.0
+def cluster_levels(nodes: Floats, min_node_weight: float) -> list[float]:
+    """The mean of the nodes' levels (NaN: not known), drawn towards the lowest of them; one for each row."""
+    known = (row[~np.isnan(row)] for row in nodes)
+    return [
+        float((row.mean() + row.min() * min_node_weight) / (1.0 + min_node_weight)) if row.size else 0.0
+        for row in known
+    ]
 
 
-def level_scores(target: Floats, cluster: float) -> Floats:
-    """Scores of nodes that would be at ``target`` percent in a cluster at ``cluster`` percent, before rounding."""
-    rising = (100.0 - cluster) * target / cluster + cluster if cluster > 0.0 else np.full_like(target, 100.0)
-    falling = cluster * (100.0 - target) / (100.0 - cluster) if cluster < 100.0 else np.zeros_like(target)
-    score = np.where(target <= cluster, rising, np.where(target <= 100.0, falling, 0.0))
-    return np.where(np.isnan(target), math.nan, score)
+def level_scores(target: Floats, cluster: Floats | float) -> Floats:
+    """Scores of nodes that would be at ``target`` percent in a cluster at ``cluster`` (0 to 100), before rounding."""
+    level = np.asarray(cluster, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        rising = np.where(level > 0.0, (100.0 - level) * target / level + level, 100.0)
+        falling = np.maximum(level * (100.0 - target) / (100.0 - level), 0.0)
+    return np.where(target <= level, rising, falling)
 
 
-def _percent(amount: Floats | float, allocatable: Ints) -> Floats:
+def percent(amounts: Floats, allocatable: Floats) -> Floats:
     """Percent of allocatable; of nothing, anything is more than there is."""
-    amounts = np.broadcast_to(np.asarray(amount, dtype=np.float64), allocatable.shape)
-    nothing = np.where(amounts > 0.0, math.inf, 0.0)
-    return np.divide(100.0 * amounts, allocatable, out=nothing, where=allocatable > 0)
+    shares = np.where(amounts > 0.0, math.inf, 0.0)
+    return np.divide(100.0 * amounts, allocatable, out=shares, where=allocatable > 0.0)
 
 
-def _mean(parts: list[tuple[float, Floats]]) -> Floats:
-    """The weighted mean of what is known at each node, NaN where nothing is."""
-    total = np.zeros_like(parts[0][1])
-    weights = np.zeros_like(total)
-    for weight, values in parts:
-        known = ~np.isnan(values)
-        total[known] += weight * values[known]
-        weights[known] += weight
-    return np.divide(total, weights, out=np.full_like(total, math.nan), where=weights > 0.0)
+def weighted_mean(values: Floats, weights: Sequence[float]) -> Floats:
+    """The mean over the rows of what is known in each column, NaN where nothing is."""
+    column = np.array(weights)[:, None]
+    known = ~np.isnan(values)
+    total, weight = (np.where(known, values, 0.0) * column).sum(axis=0), (known * column).sum(axis=0)
+    mean: Floats = np.divide(total, weight, out=np.full_like(total, math.nan), where=weight > 0.0)
+    return mean
 
 
 def _weights(listed: Mapping[str, float]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import load
-from kschedweb.engine.plugins.hhewaterlevelbalance import cluster_level, level_scores
+from kschedweb.engine.plugins.hhewaterlevelbalance import cluster_levels, level_scores
 from kschedweb.engine.watermarks import Watermarks
 from tests.engine.builders import CONFIGURATION, node, pod
 
@@ -64,8 +64,9 @@ def test_the_example_of_the_article() -> None:
 
 
 def test_the_level_is_the_mean_drawn_towards_the_lowest_node() -> None:
-    assert cluster_level(np.array([10.0, 20.0, 60.0]), 0.0) == 30.0
-    assert cluster_level(np.array([10.0, 20.0, 60.0, math.nan]), 0.2) == pytest.approx((30 + 10 * 0.2) / 1.2)
+    levels = np.array([[10.0, 20.0, 60.0, math.nan]])
+    assert cluster_levels(levels, 0.0) == [30.0]
+    assert cluster_levels(levels, 0.2) == [pytest.approx((30 + 10 * 0.2) / 1.2)]
     # 20 % of the mean 30 and of the lowest 10 each: half way between them.
     assert scores(cluster({"a": 10, "b": 20, "c": 60}), clusterCpuMinNodeWeight=1)["b"] == round(20 * 79 / 80)
 
@@ -147,6 +148,12 @@ def test_missing_and_expired_figures() -> None:
     snapshot = cluster(known)
     snapshot.watermarks = None
     assert scores(snapshot) == {"a": 0, "b": 0}
+
+
+def test_nodes_that_use_more_than_is_allocatable_do_not_break_the_scale() -> None:
+    found = scores(cluster({"a": 120, "b": 140, "c": 0}), clusterCpuMinNodeWeight=0)
+    assert all(0 <= score <= 100 for score in found.values())
+    assert scores(cluster({"a": 120, "b": 140}), clusterCpuMinNodeWeight=0) == {"a": 0, "b": 0}
 
 
 def test_the_article_s_configuration_runs() -> None:
