@@ -54,6 +54,7 @@ INSTALLED_APPS = [
     "kschedweb.accounts",
     "kschedweb.jobs",
     "kschedweb.clusters",
+    "kschedweb.watermarks",
     "kschedweb.policies",
     "kschedweb.playground",
     "kschedweb.dashboard",

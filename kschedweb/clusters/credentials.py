@@ -11,15 +11,17 @@ import json
 import os
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.apps import apps
 from django.conf import settings
 from django.db import transaction
 
-from kschedweb.clusters.models import Cluster, Credential
+from kschedweb.clusters.models import Cluster, Credential, Sealed
 from kschedweb.errors import ApplicationError
 
 VARIABLE = "KSCHEDWEB_ENCRYPTION_KEYS"
@@ -69,46 +71,51 @@ def keys() -> list[Key]:
     return found
 
 
-def credential_save(*, cluster: Cluster, secret: Secret) -> Credential:
-    """Encrypt ``secret`` under the first key and keep it for ``cluster``."""
+def credential_save(*, cluster: Cluster, secret: Secret, model: type[Sealed] = Credential) -> Sealed:
+    """Encrypt ``secret`` under the first key and keep it for ``cluster`` as a row of ``model``."""
     key = keys()[0]
     plaintext = json.dumps(asdict(secret)).encode()
-    credential, _ = Credential.objects.update_or_create(
-        cluster=cluster, defaults={"key_id": key.id, "ciphertext": _encrypt(key, cluster, plaintext)}
+    sealed = _encrypt(key, model.purpose, cluster.pk, plaintext)
+    credential, _ = model._default_manager.update_or_create(
+        cluster=cluster, defaults={"key_id": key.id, "ciphertext": sealed}
     )
     return credential
 
 
-def credential_open(cluster: Cluster) -> Secret:
-    """The secret of ``cluster``. Raises ``CredentialError`` where no key opens it."""
-    try:
-        credential = cluster.credential
-    except Credential.DoesNotExist:
-        raise CredentialError(
-            f"Cluster {cluster.name} has no stored credentials: connect it again.", status=409
-        ) from None
+def credential_open(cluster: Cluster, *, model: type[Sealed] = Credential) -> Secret:
+    """The secret of ``cluster`` in ``model``. Raises ``CredentialError`` where there is none, or no key opens it."""
+    credential = model._default_manager.select_related("cluster").filter(cluster=cluster).first()
+    if credential is None:
+        raise CredentialError(f"Cluster {cluster.name} has no stored credentials: connect it again.", status=409)
     return Secret(**json.loads(_decrypt(credential)))
 
 
-def _encrypt(key: Key, cluster: Cluster, plaintext: bytes) -> bytes:
+def _encrypt(key: Key, purpose: bytes, cluster: UUID, plaintext: bytes) -> bytes:
+    # The cluster's id and the purpose are authenticated with it: a row copied elsewhere does not open.
     nonce = os.urandom(NONCE_BYTES)
-    return nonce + key.cipher.encrypt(nonce, plaintext, cluster.pk.bytes)
+    return nonce + key.cipher.encrypt(nonce, plaintext, cluster.bytes + purpose)
 
 
-def _decrypt(credential: Credential) -> bytes:
-    sealed = bytes(credential.ciphertext)
+def _decrypt(credential: Sealed) -> bytes:
+    sealed, cluster = bytes(credential.ciphertext), credential.cluster
     for key in keys():
         if key.id == credential.key_id:
             try:
-                # The cluster's id is authenticated with it: a row copied to another cluster does not open.
-                return key.cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], credential.cluster_id.bytes)
+                return key.cipher.decrypt(
+                    sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], cluster.pk.bytes + credential.purpose
+                )
             except InvalidTag:
                 break
     raise CredentialError(
-        f"The credentials of cluster {credential.cluster.name} cannot be opened with the keys in {VARIABLE}: "
+        f"The credentials of cluster {cluster.name} cannot be opened with the keys in {VARIABLE}: "
         "bring back the key they were stored with, or connect the cluster again.",
         status=503,
     )
+
+
+def sealed_models() -> list[type[Sealed]]:
+    """Every kind of row that holds something sealed."""
+    return [model for model in apps.get_models() if issubclass(model, Sealed)]
 
 
 def keys_rotate() -> tuple[int, list[str]]:
@@ -117,30 +124,36 @@ def keys_rotate() -> tuple[int, list[str]]:
     One row a transaction: it may be stopped anywhere and run again.
     """
     first, rotated, unopened = keys()[0], 0, list[str]()
-    for cluster_id in Credential.objects.exclude(key_id=first.id).values_list("cluster_id", flat=True):
-        with transaction.atomic():
-            credential = Credential.objects.select_for_update().select_related("cluster").filter(pk=cluster_id).first()
-            if credential is None or credential.key_id == first.id:
-                continue
-            try:
-                plaintext = _decrypt(credential)
-            except CredentialError:
-                unopened.append(credential.cluster.name)
-                continue
-            credential.key_id, credential.ciphertext = first.id, _encrypt(first, credential.cluster, plaintext)
-            credential.save(update_fields=["key_id", "ciphertext", "updated_at"])
-            rotated += 1
+    for model in sealed_models():
+        rows = model._default_manager
+        for cluster_id in rows.exclude(key_id=first.id).values_list("cluster_id", flat=True):
+            with transaction.atomic():
+                locked = rows.select_for_update(of=("self",)).select_related("cluster")
+                credential = locked.filter(pk=cluster_id).first()
+                if credential is None or credential.key_id == first.id:
+                    continue
+                try:
+                    plaintext = _decrypt(credential)
+                except CredentialError:
+                    unopened.append(credential.cluster.name)
+                    continue
+                credential.key_id = first.id
+                credential.ciphertext = _encrypt(first, model.purpose, credential.cluster.pk, plaintext)
+                credential.save(update_fields=["key_id", "ciphertext", "updated_at"])
+                rotated += 1
     return rotated, unopened
 
 
 def canary_check() -> list[str]:
     """Names of the clusters whose credentials the present keys do not open; one row a stored key is tried."""
-    unopened: list[str] = []
-    for key_id in Credential.objects.order_by().values_list("key_id", flat=True).distinct():
-        credential = Credential.objects.select_related("cluster").filter(key_id=key_id).order_by("pk").first()
-        try:
-            if credential is not None:
-                _decrypt(credential)
-        except CredentialError:
-            unopened += Credential.objects.filter(key_id=key_id).values_list("cluster__name", flat=True)
+    unopened: set[str] = set()
+    for model in sealed_models():
+        rows = model._default_manager
+        for key_id in rows.order_by().values_list("key_id", flat=True).distinct():
+            credential = rows.select_related("cluster").filter(key_id=key_id).order_by("pk").first()
+            try:
+                if credential is not None:
+                    _decrypt(credential)
+            except CredentialError:
+                unopened |= set(rows.filter(key_id=key_id).values_list("cluster__name", flat=True))
     return sorted(unopened)

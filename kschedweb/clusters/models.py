@@ -35,13 +35,24 @@ class Cluster(models.Model):
         ordering = ("name",)
 
 
-class Credential(models.Model):
-    """What opens a cluster, encrypted (credentials.py); never shown again, never serialised."""
+class Sealed(models.Model):
+    """Something secret about one cluster, encrypted (credentials.py); never shown again, never serialised."""
 
-    cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="credential")
+    purpose = b""  # authenticated with the text, beside the cluster: what was sealed for one purpose opens for no other
+
+    cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="%(class)s")
     key_id = models.CharField(max_length=16)
     ciphertext = models.BinaryField()
     updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        abstract = True
+
+
+class Credential(Sealed):
+    """What opens a cluster."""
+
+    cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="credential")
 
 
 class Snapshot(models.Model):

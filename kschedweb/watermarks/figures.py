@@ -1,0 +1,71 @@
+"""The figures that are collected: of what, of which resource, over which window.
+
+A *figure* is named ``kind/resource/statistic``, such as ``node/cpu/15m`` or ``workload/memory/1d``. Statistics are
+averages over a window (``5m``, ``10m``, ``15m``, ``1h``, ``1d``), the standard deviation over 15 minutes (``15m_std``),
+maxima of the 5-minute average (``1h_max``, ``1d_max``), and ``now``: what metrics.k8s.io said at one moment, from
+which kschedweb keeps the windows itself.
+
+Units as stored: nodes in percent (0-100) of allocatable; workloads in cores and bytes, the mean of a workload's pods.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+NODE, WORKLOAD = "node", "workload"
+KINDS = (NODE, WORKLOAD)
+RESOURCES = ("cpu", "memory")
+NOW = "now"
+
+AVERAGES = {"5m": 300, "10m": 600, "15m": 900, "1h": 3600, "1d": 86_400}  # seconds
+MAXIMA = {"1h_max": 3600, "1d_max": 86_400}
+DEVIATIONS = {"15m_std": 900}
+NODE_STATISTICS = ("5m", "15m", "1h", "1d", "15m_std", "1h_max", "1d_max")
+WORKLOAD_STATISTICS = ("15m", "1h", "1d")
+STATISTICS = {NODE: NODE_STATISTICS, WORKLOAD: WORKLOAD_STATISTICS}
+
+WORDS = {
+    "now": "at the moment",
+    "5m": "average of 5 minutes",
+    "10m": "average of 10 minutes",
+    "15m": "average of 15 minutes",
+    "1h": "average of 1 hour",
+    "1d": "average of 1 day",
+    "15m_std": "standard deviation over 15 minutes",
+    "1h_max": "highest 5-minute average of 1 hour",
+    "1d_max": "highest 5-minute average of 1 day",
+}
+RESOURCE_WORDS = {"cpu": "CPU", "memory": "memory"}
+
+
+@dataclass(frozen=True, order=True)
+class Figure:
+    """One thing to know about every node or every workload."""
+
+    kind: str
+    resource: str
+    statistic: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.resource}/{self.statistic}"
+
+    @property
+    def label(self) -> str:
+        """Such as ``Node CPU, average of 15 minutes``."""
+        return f"{self.kind.capitalize()} {RESOURCE_WORDS[self.resource]}, {WORDS[self.statistic]}"
+
+    @property
+    def field(self) -> str:
+        """Its name as a form's field."""
+        return str(self).replace("/", "_")
+
+    @property
+    def is_maximum(self) -> bool:
+        return self.statistic in MAXIMA
+
+
+# What a source is asked for, in the order of forms and answers.
+FIGURES: tuple[Figure, ...] = tuple(
+    Figure(kind, resource, statistic) for kind in KINDS for resource in RESOURCES for statistic in STATISTICS[kind]
+)
+BY_NAME = {str(figure): figure for figure in FIGURES}

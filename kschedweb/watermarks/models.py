@@ -1,0 +1,130 @@
+"""Where the figures of a cluster come from, and the figures themselves.
+
+- ``WatermarkSource``: one a cluster; how it is asked, how often, how long figures are kept, and how the last run went.
+- ``WatermarkCredential``: what opens a Prometheus, sealed as the credentials of clusters are.
+- ``Members``: the names of the objects that a sample is about, in the order of its values; a new row only when the
+  set changes.
+- ``Series``: one figure (figures.py) of one cluster. ``Sample``: its values at one time for all objects, packed.
+
+Read through selectors.py, write samples through storage.py and settings through services.py.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from kschedweb.clusters.models import Cluster, Sealed
+
+
+class SourceKind(models.TextChoices):
+    NONE = "none", "None"
+    PROMETHEUS = "prometheus", "Prometheus"
+    METRICS = "metrics.k8s.io", "metrics.k8s.io (metrics-server)"
+
+
+class Unit(models.TextChoices):
+    """What a node's figure from Prometheus is; it is stored as percent of allocatable."""
+
+    CAPACITY_PERCENT = "capacity-percent", "Percent of the machine (0-100)"
+    CAPACITY_RATIO = "capacity-ratio", "Ratio of the machine (0-1)"
+    ALLOCATABLE_PERCENT = "allocatable-percent", "Percent of allocatable (0-100)"
+    ALLOCATABLE_RATIO = "allocatable-ratio", "Ratio of allocatable (0-1)"
+    ABSOLUTE = "absolute", "Cores and bytes"
+
+
+class Authentication(models.TextChoices):
+    NONE = "none", "None"
+    BEARER = "bearer", "Bearer token"
+    BASIC = "basic", "User name and password"
+
+
+def _between(least: int, most: int) -> list[MinValueValidator | MaxValueValidator]:
+    return [MinValueValidator(least), MaxValueValidator(most)]
+
+
+class WatermarkSource(models.Model):
+    """Where the figures of ``cluster`` come from, and how the last run went. A cluster without a row has none."""
+
+    cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="watermark_source")
+    kind = models.CharField(max_length=16, choices=SourceKind.choices, default=SourceKind.NONE)
+    address = models.CharField(max_length=500, blank=True)
+    authentication = models.CharField(max_length=8, choices=Authentication.choices, default=Authentication.NONE)
+    has_ca = models.BooleanField(default=False)
+    node_label = models.CharField(max_length=100, default="instance")  # the label of a node's series that names it
+    unit = models.CharField(max_length=24, choices=Unit.choices, default=Unit.CAPACITY_PERCENT)
+    queries = models.JSONField(default=dict)  # {"node/cpu/15m": "PromQL"}; a figure without one is not collected
+    interval = models.PositiveIntegerField(default=60, validators=_between(30, 3600))  # seconds
+    # How long samples are kept: as collected, rolled up to 5 minutes, rolled up to 1 hour.
+    keep_hours = models.PositiveIntegerField(default=24, validators=_between(2, 168))
+    keep_days = models.PositiveIntegerField(default=7, validators=_between(2, 60))
+    keep_long_days = models.PositiveIntegerField(default=90, validators=_between(2, 730))
+    annotate = models.JSONField(default=dict)  # what annotations.py is told; {}: nothing is written to the cluster
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    changed_at = models.DateTimeField(null=True)
+    # A run is begun once a slot (seconds of the epoch // interval), by whoever sets it first.
+    slot = models.BigIntegerField(default=0)
+    running_since = models.DateTimeField(null=True)
+    ran_at = models.DateTimeField(null=True)  # the last run, good or bad
+    succeeded_at = models.DateTimeField(null=True)  # the last run that brought at least one figure
+    error = models.CharField(max_length=1000, blank=True)  # what was wrong with the last run; "" where nothing was
+    report = models.JSONField(default=dict)  # collection.py: Report.as_json of the last run
+
+    class Meta:
+        ordering = ("cluster",)
+
+
+class WatermarkCredential(Sealed):
+    """What opens the source of a cluster (token, password, certificate authority), encrypted."""
+
+    purpose = b"watermarks"
+
+
+class Members(models.Model):
+    """The objects of samples, in the order of their values. Immutable."""
+
+    id = models.UUIDField(primary_key=True, editable=False)  # storage.py: made of what it holds, so it can be cached
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=8)  # figures.py: node | workload
+    names = models.BinaryField()  # storage.py: node names, or "namespace/Kind/name" of workloads
+
+
+class Series(models.Model):
+    """One figure of one cluster."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="watermark_series")
+    kind = models.CharField(max_length=8)
+    resource = models.CharField(max_length=8)
+    statistic = models.CharField(max_length=8)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "kind", "resource", "statistic"], name="watermark_series_once_a_cluster"
+            )
+        ]
+
+
+class Resolution(models.IntegerChoices):
+    """How far apart the samples of a row are, in seconds; ``COLLECTED`` stands for each as it was collected."""
+
+    COLLECTED = 60, "as collected"
+    FIVE_MINUTES = 300, "5 minutes"
+    HOUR = 3600, "1 hour"
+
+
+class Sample(models.Model):
+    """The values of one series for all its members at one time; of a roll-up, those of the time up to ``at``."""
+
+    series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="samples")
+    resolution = models.PositiveSmallIntegerField(choices=Resolution.choices)
+    at = models.BigIntegerField()  # seconds of the epoch
+    members = models.ForeignKey(Members, on_delete=models.CASCADE, related_name="+")
+    origin = models.CharField(max_length=16)  # SourceKind, or "demo"
+    values = models.BinaryField()  # storage.py: float32, one a member, NaN where there was none
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["series", "resolution", "at"], name="watermark_sample_once_a_time")
+        ]

@@ -1,0 +1,264 @@
+"""Reading what was collected. Everybody who is logged in sees it.
+
+- ``source_get(cluster)``: the settings, and how the last run went.
+- ``current(cluster, at=None)``: the engine's ``Watermarks`` as they were known at a time, now without one.
+- ``table(cluster, kind, at=None)``: the same for nodes or workloads with the age of every single value.
+- ``history(cluster, kind, resource, statistic, start, end, points)``: one figure of all objects over time.
+- ``freshness(cluster, now)``: how old the figures are, and what was wrong.
+- ``version(cluster, at=None)``: changes whenever ``current`` may answer differently; for caches.
+
+Times are seconds of the epoch. Nodes are in percent of allocatable, workloads in cores and bytes a pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from uuid import UUID
+
+import numpy as np
+from django.db.models import Max, QuerySet
+from numpy.typing import NDArray
+
+from kschedweb.clusters.models import Cluster
+from kschedweb.engine.watermarks import Watermarks
+from kschedweb.watermarks.figures import MAXIMA, NODE, NOW, WORKLOAD, Figure
+from kschedweb.watermarks.models import Resolution, Sample, Series, WatermarkSource
+from kschedweb.watermarks.storage import combine, names_of, unpack
+
+Floats = NDArray[np.float64]
+CARRIED = 900  # seconds: a value that the newest sample lacks is taken from samples up to so much older
+FINEST_FIRST = tuple(Resolution)
+
+
+def source_get(cluster: Cluster) -> WatermarkSource:
+    """The source of ``cluster``; an unsaved one of kind ``none`` where nothing was set yet."""
+    found = WatermarkSource.objects.select_related("cluster").filter(cluster=cluster).first()
+    return found or WatermarkSource(cluster=cluster)
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is known about all nodes or all workloads at one time."""
+
+    kind: str
+    names: tuple[str, ...]
+    figures: dict[tuple[str, str], Floats]  # (resource, statistic) -> a value an object, NaN: unknown
+    times: dict[tuple[str, str], Floats]  # when each value was collected, seconds of the epoch; NaN: unknown
+    origin: str
+    at: float  # the newest sample's time
+
+    @property
+    def updated(self) -> Floats:
+        """[objects] the oldest of the values each object has; NaN where it has none."""
+        oldest = np.full(len(self.names), np.inf)
+        for times in self.times.values():
+            oldest = np.fmin(oldest, times)
+        return np.where(np.isinf(oldest), np.nan, oldest)
+
+
+def table(cluster: Cluster, kind: str, at: float | None = None) -> Table | None:
+    """What was known about the objects of ``kind`` at ``at`` (seconds of the epoch; ``None``: now).
+
+    A value that the newest sample lacks comes from one up to 15 minutes older, with its own time. ``None`` where
+    nothing had been collected.
+    """
+    series = {row.pk: (row.resource, row.statistic) for row in Series.objects.filter(cluster=cluster, kind=kind)}
+    for resolution in FINEST_FIRST:
+        rows = Sample.objects.filter(series__in=series, resolution=resolution)
+        if at is not None:
+            rows = rows.filter(at__lte=int(at))
+        newest = rows.aggregate(at=Max("at"))["at"]
+        if newest is not None:
+            return _table(kind, series, rows.filter(at__gt=newest - CARRIED), newest)
+    return None
+
+
+def _table(kind: str, series: dict[int, tuple[str, str]], rows: QuerySet[Sample], newest: int) -> Table:
+    first = list(rows.filter(at=newest))
+    members = first[0].members_id
+    names = names_of(members)
+    figures: dict[tuple[str, str], Floats] = {}
+    times: dict[tuple[str, str], Floats] = {}
+    for row in first:
+        key = series[row.series_id]
+        figures[key] = unpack(row.values).astype(np.float64)
+        times[key] = np.where(np.isnan(figures[key]), np.nan, float(newest))
+    lacking = len(figures) < len(series) or any(np.isnan(values).any() for values in figures.values())
+    if lacking:
+        for row in rows.filter(at__lt=newest).order_by("-at"):
+            key = series[row.series_id]
+            values = figures.setdefault(key, np.full(len(names), np.nan))
+            moments = times.setdefault(key, np.full(len(names), np.nan))
+            older = _aligned(unpack(row.values), row.members_id, members)
+            filled = np.isnan(values) & ~np.isnan(older)
+            values[filled] = older[filled]
+            moments[filled] = row.at
+    return Table(kind, names, figures, times, first[0].origin, float(newest))
+
+
+def _aligned(values: NDArray[np.float32], members: UUID, wanted: UUID) -> Floats:
+    """``values`` of one set of objects in the order of another; NaN for objects it does not have."""
+    if members == wanted:
+        return values.astype(np.float64)
+    places = _places(members, wanted)
+    padded = np.append(values.astype(np.float64), np.nan)
+    return padded[places]
+
+
+@lru_cache(maxsize=256)
+def _places(members: UUID, wanted: UUID) -> NDArray[np.int64]:
+    """Where each object of ``wanted`` is in ``members``; -1 where it is not."""
+    known = {name: place for place, name in enumerate(names_of(members))}
+    return np.array([known.get(name, -1) for name in names_of(wanted)], dtype=np.int64)
+
+
+def current(cluster: Cluster, at: float | None = None) -> Watermarks | None:
+    """The figures as the engine takes them, as they were known at ``at``; ``None`` where there are none.
+
+    ``source`` says where they come from. The nodes are those of the newest snapshot when they were collected: use
+    ``aligned`` for another one. A node's ``updated`` is the time of the oldest of its figures.
+    """
+    nodes, workloads = table(cluster, NODE, at), table(cluster, WORKLOAD, at)
+    if nodes is None:
+        return None
+    figures = {key: values for key, values in nodes.figures.items() if key[1] != NOW}
+    return Watermarks(list(nodes.names), nodes.updated, figures, _by_workload(workloads), nodes.origin)
+
+
+def _by_workload(found: Table | None) -> dict[str, dict[str, dict[str, float]]]:
+    """``{"namespace/Kind/name": {"cpu": {"15m": cores}, "memory": {"15m": bytes}}}``."""
+    by_name: dict[str, dict[str, dict[str, float]]] = {}
+    for (resource, statistic), values in found.figures.items() if found else ():
+        if statistic != NOW:
+            for place in np.flatnonzero(~np.isnan(values)).tolist():
+                workload = by_name.setdefault(found.names[place], {"cpu": {}, "memory": {}})  # type: ignore[union-attr]
+                workload[resource][statistic] = float(values[place])
+    return by_name
+
+
+def version(cluster: Cluster, at: float | None = None) -> str:
+    """Names what ``current(cluster, at)`` answers from; "" where there is nothing."""
+    rows = Sample.objects.filter(series__cluster=cluster)
+    if at is not None:
+        rows = rows.filter(at__lte=int(at))
+    for resolution in FINEST_FIRST:
+        newest = rows.filter(resolution=resolution).aggregate(at=Max("at"))["at"]
+        if newest is not None:
+            return f"{int(resolution)}-{newest}"
+    return ""
+
+
+@dataclass(frozen=True)
+class History:
+    """One figure of many objects over time."""
+
+    times: Floats  # [times] seconds of the epoch, ascending: the end of the span that a row of values is about
+    names: tuple[str, ...]
+    values: NDArray[np.float32]  # [times, names] NaN where nothing was collected
+    origins: tuple[str, ...]  # where the values come from, without repetition
+    resolution: int  # seconds that a row stands for, at least
+
+
+def history(
+    cluster: Cluster, kind: str, resource: str, statistic: str, start: float, end: float, points: int = 300
+) -> History:
+    """The values of one figure in (``start``, ``end``], in at most ``points`` rows of equal spans.
+
+    Read from the finest samples that give no more than ``points`` rows, from coarser ones where those are gone already
+    and from finer ones where the newest are not rolled up yet. Spans without a sample have no row. The names are those
+    of all objects that had a sample, the newest set first.
+    """
+    found = Series.objects.filter(cluster=cluster, kind=kind, resource=resource, statistic=statistic).first()
+    rows = _rows(found, start, end, points) if found else []
+    if not rows:
+        return History(np.empty(0), (), np.empty((0, 0), dtype=np.float32), (), int(Resolution.COLLECTED))
+    times = np.array([row.at for row in rows], dtype=np.float64)
+    names, values = _merged(rows)
+    width = max((end - start) / max(points, 1), 1.0)
+    if len(times) > points:
+        spans = np.ceil((times - start) / width).astype(np.int64)
+        cuts = np.flatnonzero(np.diff(spans)) + 1
+        groups = np.split(np.arange(len(times)), cuts)
+        maximum = statistic in MAXIMA
+        values = np.array([combine(values[group], maximum=maximum) for group in groups], dtype=np.float32)
+        times = times[[group[-1] for group in groups]]
+    origins = tuple(dict.fromkeys(row.origin for row in rows))
+    return History(times, names, values, origins, int(max(row.resolution for row in rows)))
+
+
+def _rows(series: Series, start: float, end: float, points: int) -> list[Sample]:
+    """The samples to draw from, by time: one resolution in the middle, coarser before it, finer after it."""
+    wanted = [entry for entry in Resolution if (end - start) / int(entry) <= points]
+    chosen = wanted[0] if wanted else Resolution.HOUR
+    base = Sample.objects.filter(series=series, at__gt=int(start), at__lte=int(end)).order_by("at")
+    rows = list(base.filter(resolution=chosen))
+    for resolution in Resolution:
+        if resolution > chosen:
+            before = base.filter(resolution=resolution)
+            rows = list(before.filter(at__lt=rows[0].at - int(chosen)) if rows else before) + rows
+    for resolution in reversed(Resolution):
+        if resolution < chosen:
+            after = base.filter(resolution=resolution)
+            rows += list(after.filter(at__gt=rows[-1].at) if rows else after)
+    return rows
+
+
+def _merged(rows: list[Sample]) -> tuple[tuple[str, ...], NDArray[np.float32]]:
+    """The names of all sets of objects, the newest set first, and the values as one matrix."""
+    sets = list(dict.fromkeys(row.members_id for row in reversed(rows)))
+    places: dict[str, int] = {}
+    for members in sets:
+        for name in names_of(members):
+            places.setdefault(name, len(places))
+    columns = {members: np.array([places[name] for name in names_of(members)], dtype=np.int64) for members in sets}
+    if len(sets) == 1:
+        return tuple(places), np.array([unpack(row.values) for row in rows], dtype=np.float32)
+    values = np.full((len(rows), len(places)), np.nan, dtype=np.float32)
+    for index, row in enumerate(rows):
+        values[index, columns[row.members_id]] = unpack(row.values)
+    return tuple(places), values
+
+
+@dataclass(frozen=True)
+class Freshness:
+    """How old a cluster's figures are."""
+
+    kind: str  # of the source: none | prometheus | metrics.k8s.io
+    origin: str  # of the newest figures; "" where there are none
+    updated: datetime | None  # when the newest figures were collected
+    age: float | None  # seconds
+    stale: bool  # older than three intervals of the source
+    error: str  # what was wrong with the last run, "" where nothing was
+    nodes: int  # nodes with a figure
+    workloads: int
+
+
+def freshness(cluster: Cluster, now: float) -> Freshness:
+    """How old the figures of ``cluster`` are at ``now`` (seconds of the epoch)."""
+    source = source_get(cluster)
+    tables = {kind: table(cluster, kind, now) for kind in (NODE, WORKLOAD)}
+    newest = max((found.at for found in tables.values() if found), default=None)
+    first = next((found for found in tables.values() if found), None)
+    return Freshness(
+        kind=source.kind,
+        origin=first.origin if first else "",
+        updated=datetime.fromtimestamp(newest, UTC) if newest is not None else None,
+        age=max(now - newest, 0.0) if newest is not None else None,
+        stale=newest is not None and now - newest > 3 * source.interval,
+        error=source.error,
+        nodes=_known(tables[NODE]),
+        workloads=_known(tables[WORKLOAD]),
+    )
+
+
+def _known(found: Table | None) -> int:
+    return int(np.count_nonzero(~np.isnan(found.updated))) if found else 0
+
+
+def statistics_of(cluster: Cluster, kind: str) -> Iterable[Figure]:
+    """The figures of ``kind`` that were ever collected of ``cluster``, without what only windows are made from."""
+    rows = Series.objects.filter(cluster=cluster, kind=kind).exclude(statistic=NOW)
+    return sorted(Figure(row.kind, row.resource, row.statistic) for row in rows)

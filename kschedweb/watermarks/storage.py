@@ -1,0 +1,185 @@
+"""Samples in the database: one row a figure and time, the values of all objects packed as float32.
+
+Where the set of objects stays the same, a minute of 5,000 nodes is a row of 20 kB a figure, and a day of one figure
+is read without touching any other. Closed spans of 5 minutes and of 1 hour are rolled up into rows of their own:
+averages and deviations by the mean, maxima by the highest. A roll-up bears the time of its end, so that nothing at a
+time tells of what came later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from uuid import UUID
+
+import numpy as np
+from django.db import transaction
+from django.db.models import Max
+from numpy.typing import ArrayLike, NDArray
+
+from kschedweb.clusters.models import Cluster
+from kschedweb.watermarks.figures import MAXIMA, Figure
+from kschedweb.watermarks.models import Members, Resolution, Sample, Series
+
+Values = NDArray[np.float32]
+
+PACKED = np.dtype("<f4")
+BATCH = 100  # rows an INSERT: 20 kB each, and SQLite takes a limited number of values
+FINER = {Resolution.FIVE_MINUTES: Resolution.COLLECTED, Resolution.HOUR: Resolution.FIVE_MINUTES}
+MOST_SPANS = 24  # rolled up at once: after a long pause the rest follows with the next samples
+
+
+def pack(values: ArrayLike) -> bytes:
+    """``values`` as stored: little-endian float32."""
+    return np.ascontiguousarray(values, dtype=PACKED).tobytes()
+
+
+def unpack(content: bytes | memoryview) -> Values:
+    """What ``pack`` packed; read-only."""
+    return np.frombuffer(content, dtype=PACKED)
+
+
+@lru_cache(maxsize=64)
+def names_of(members: UUID) -> tuple[str, ...]:
+    """The names of a set of objects. Its id is made of them, so they are kept once read."""
+    plain = zlib.decompress(Members.objects.values_list("names", flat=True).get(pk=members)).decode()
+    return tuple(plain.split("\n")) if plain else ()
+
+
+def members_of(cluster: Cluster, kind: str, names: Sequence[str]) -> Members:
+    """The row that stands for ``names`` in this order, made where it is not there yet."""
+    plain = "\n".join(names).encode()
+    id = UUID(bytes=hashlib.sha256(cluster.pk.bytes + kind.encode() + b"\n" + plain).digest()[:16])
+    found = Members.objects.filter(pk=id).only("pk").first()
+    return found or Members.objects.create(id=id, cluster=cluster, kind=kind, names=zlib.compress(plain))
+
+
+def series_of(cluster: Cluster, figures: Iterable[Figure]) -> dict[Figure, Series]:
+    """The series of ``figures``, made where they are not there yet."""
+    wanted = set(figures)
+
+    def read() -> dict[Figure, Series]:
+        rows = Series.objects.filter(cluster=cluster)
+        return {Figure(row.kind, row.resource, row.statistic): row for row in rows}
+
+    known = read()
+    missing = sorted(wanted - set(known))
+    if missing:
+        Series.objects.bulk_create(
+            [
+                Series(cluster=cluster, kind=entry.kind, resource=entry.resource, statistic=entry.statistic)
+                for entry in missing
+            ],
+            ignore_conflicts=True,
+        )
+        known = read()
+    return {figure: known[figure] for figure in sorted(wanted)}
+
+
+@transaction.atomic
+def samples_store(
+    *,
+    cluster: Cluster,
+    kind: str,
+    names: Sequence[str],
+    rows: Iterable[tuple[int, Mapping[Figure, ArrayLike]]],
+    origin: str,
+    resolution: int = Resolution.COLLECTED,
+) -> None:
+    """Keep what was found out about the objects ``names`` of ``kind`` at one time or several.
+
+    ``rows`` are (seconds of the epoch, values by figure, one a name, NaN where there is none). Values of the same time
+    that are there already are replaced.
+    """
+    rows = list(rows)
+    series = series_of(cluster, {figure for _, values in rows for figure in values})
+    members = members_of(cluster, kind, names)
+    samples = [
+        Sample(series=series[figure], resolution=resolution, at=at, members=members, origin=origin, values=pack(found))
+        for at, values in rows
+        for figure, found in values.items()
+    ]
+    _write(samples)
+
+
+def _write(samples: list[Sample]) -> None:
+    Sample.objects.bulk_create(
+        samples,
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["series", "resolution", "at"],
+        update_fields=["members", "origin", "values"],
+    )
+
+
+def samples_rollup(*, cluster: Cluster, now: int) -> int:
+    """Roll up every span that is over at ``now`` and was not rolled up yet, oldest first; how many spans that were."""
+    spans = 0
+    for resolution in FINER:
+        made, now = _roll(cluster, resolution, now)
+        spans += made
+    return spans
+
+
+def _roll(cluster: Cluster, resolution: Resolution, now: int) -> tuple[int, int]:
+    """How many spans were rolled up, and the time up to which none is left."""
+    span = int(resolution)
+    rows = Sample.objects.filter(series__cluster=cluster)
+    source = rows.filter(resolution=FINER[resolution])
+    done = rows.filter(resolution=resolution).aggregate(at=Max("at"))["at"] or 0
+    pending = source.filter(at__gt=done, at__lte=now // span * span).values_list("at", flat=True).distinct()
+    ends = sorted({-(-at // span) * span for at in pending.order_by()})
+    for end in ends[:MOST_SPANS]:
+        _roll_span(cluster, resolution, end)
+    return len(ends[:MOST_SPANS]), ends[MOST_SPANS - 1] if len(ends) > MOST_SPANS else now
+
+
+@transaction.atomic
+def _roll_span(cluster: Cluster, resolution: Resolution, end: int) -> None:
+    found: dict[int, list[Sample]] = {}
+    statistics = dict(Series.objects.filter(cluster=cluster).values_list("pk", "statistic"))
+    rows = Sample.objects.filter(
+        series__in=statistics, resolution=FINER[resolution], at__gt=end - int(resolution), at__lte=end
+    )
+    for row in rows.order_by("at"):
+        found.setdefault(row.series_id, []).append(row)
+    rolled = []
+    for series, samples in found.items():
+        last = samples[-1]
+        # Where the set of objects changed within the span, the samples of the newest set count.
+        values = [unpack(row.values) for row in samples if row.members_id == last.members_id]
+        rolled.append(
+            Sample(
+                series_id=series,
+                resolution=resolution,
+                at=end,
+                members_id=last.members_id,
+                origin=last.origin,
+                values=pack(combine(values, maximum=statistics[series] in MAXIMA)),
+            )
+        )
+    _write(rolled)
+
+
+def combine(rows: Sequence[Values] | Values, *, maximum: bool) -> NDArray[np.float64]:
+    """One value an object out of several times: the mean, or the highest; NaN where no time has any."""
+    stacked = np.asarray(rows, dtype=np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column without any value is expected to give NaN
+        found: NDArray[np.float64] = np.nanmax(stacked, axis=0) if maximum else np.nanmean(stacked, axis=0)
+    return found
+
+
+def samples_prune(*, cluster: Cluster, keep: Mapping[Resolution, int], now: int) -> int:
+    """Delete what is older than ``keep`` (seconds by resolution) allows, and sets of objects that nothing names."""
+    series = list(Series.objects.filter(cluster=cluster).values_list("pk", flat=True))
+    deleted = 0
+    for resolution, seconds in keep.items():
+        old = Sample.objects.filter(series__in=series, resolution=resolution, at__lt=now - seconds)
+        deleted += old.delete()[0]
+    used = Sample.objects.filter(series__in=series).values("members")
+    Members.objects.filter(cluster=cluster).exclude(pk__in=used).delete()
+    return deleted

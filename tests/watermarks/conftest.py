@@ -1,0 +1,73 @@
+"""What tests of watermarks share: a cluster with nodes of known size and pods of known owners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedweb.clusters import services as clusters
+from kschedweb.clusters.models import Cluster, Source
+
+Json = dict[str, Any]
+
+
+def node(name: str, *, allocatable: str = "4", capacity: str = "4", ip: str = "") -> Json:
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name},
+        "status": {
+            "capacity": {"cpu": capacity, "memory": "16Gi", "pods": "110"},
+            "allocatable": {"cpu": allocatable, "memory": "8Gi", "pods": "110"},
+            "addresses": [{"type": "InternalIP", "address": ip}] if ip else [],
+        },
+    }
+
+
+def owned(kind: str, name: str) -> list[Json]:
+    return [{"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": f"{kind}-{name}", "controller": True}]
+
+
+def pod(name: str, owner: tuple[str, str] | None = None, namespace: str = "shop") -> Json:
+    metadata: Json = {"name": name, "namespace": namespace, "uid": f"uid-{name}"}
+    if owner:
+        metadata["ownerReferences"] = owned(*owner)
+    spec = {"containers": [{"name": "main", "image": "web:1"}], "nodeName": "node-a"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Running"}}
+
+
+def replica_set(name: str, deployment: str, namespace: str = "shop") -> Json:
+    metadata = {"name": name, "namespace": namespace, "ownerReferences": owned("Deployment", deployment)}
+    selector = {"matchLabels": {"app": deployment}}
+    template = {"metadata": {"labels": {"app": deployment}}, "spec": {"containers": []}}
+    spec = {"replicas": 2, "selector": selector, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec}
+
+
+OBJECTS: list[Json] = [
+    node("node-a", allocatable="2", ip="10.0.0.1"),
+    node("node-b", ip="10.0.0.2"),
+    node("node-c", ip="10.0.0.3"),
+    replica_set("web-7f", "web"),
+    pod("web-7f-1", ("ReplicaSet", "web-7f")),
+    pod("web-7f-2", ("ReplicaSet", "web-7f")),
+    pod("db-0", ("StatefulSet", "db")),
+    pod("agent-x", ("DaemonSet", "agent")),
+    pod("clone-1", ("CloneSet", "clones")),
+    pod("import-1", ("Job", "import")),
+    pod("alone"),
+]
+
+
+def stored(name: str = "metered", objects: list[Json] | None = None) -> Cluster:
+    """A cluster with one snapshot of ``objects``."""
+    cluster = Cluster.objects.create(name=name, source=Source.IMPORT)
+    clusters.snapshot_store(cluster=cluster, objects=OBJECTS if objects is None else objects, problems=[])
+    return cluster
+
+
+@pytest.fixture
+def cluster(db: None) -> Cluster:
+    """Three nodes (``node-a`` has 2 of its 4 cores allocatable) and the pods of five owners."""
+    return stored()
