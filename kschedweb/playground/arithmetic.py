@@ -6,8 +6,10 @@ The numbers are those the plugins read; ``computed`` is what the shown steps com
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from kschedweb.dashboard.units import amount, memory
 from kschedweb.engine.framework.interface import Cycle
@@ -16,6 +18,9 @@ from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, tolerated
 from kschedweb.engine.plugins.imagelocality import LEAST, MOST_A_CONTAINER, normalized
 from kschedweb.engine.plugins.interpodaffinity import SCORE as AFFINITY
 from kschedweb.engine.plugins.podtopologyspread import score_key
+from kschedweb.playground.load_arithmetic import NORMALIZED
+from kschedweb.playground.load_arithmetic import WORKED as LOAD_AWARE
+from kschedweb.playground.parts import Arithmetic, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,27 +29,6 @@ if TYPE_CHECKING:
     from kschedweb.playground.services import Case
 
 BASICS: tuple[dict[str, Any], ...] = ({"name": CPU, "weight": 1}, {"name": MEMORY, "weight": 1})
-
-
-@dataclass
-class Step:
-    """What is worked out, the formula with its numbers, and what it comes to."""
-
-    label: str
-    formula: str
-    result: str
-
-
-@dataclass
-class Arithmetic:
-    """How ``plugin`` came to its score on ``node``; ``computed`` is ``None`` where only the result is known."""
-
-    node: str
-    plugin: str
-    about: str
-    steps: list[Step] = field(default_factory=list)
-    computed: int | None = None
-    error: str = ""
 
 
 def explain(decision: Decision, node: int, plugin: str) -> Arithmetic:
@@ -64,12 +48,31 @@ def explain(decision: Decision, node: int, plugin: str) -> Arithmetic:
     result.steps.append(Step("Raw score", "as the plugin answered", str(raw)))
     result.steps.append(_normalization(plugin, column.raw.tolist(), raw, final))
     result.steps.append(Step("Weight", f"{final} × {column.weight}", str(final * column.weight)))
+    result.steps.append(_place(decision, node))
     return result
+
+
+def _place(decision: Decision, node: int) -> Step:
+    """The node's total over all plugins, its rank, and how far it is ahead of the runner-up or behind the best."""
+    row = decision.rows([node])[0]
+    parts = " + ".join(f"{cell.plugin} {cell.weighted}" for cell in row.cells)
+    totals = np.sort(decision.explanation.total)[::-1]
+    if row.margin:
+        place = f"{row.behind} behind the best"
+    elif len(totals) == 1:
+        place = "the only feasible node"
+    elif totals[1] == totals[0]:
+        place = f"shared with {int((totals == totals[0]).sum()) - 1} more"
+    else:
+        place = f"{int(totals[0] - totals[1])} ahead of the next"
+    return Step(f"Total, rank {row.rank} of {len(totals)}", f"{parts}; {place}", str(row.total))
 
 
 def _normalization(plugin: str, raws: list[int], raw: int, final: int) -> Step:
     low, high = min(raws), max(raws)
-    if plugin == "TaintToleration":
+    if plugin in NORMALIZED:
+        formula = NORMALIZED[plugin](raws, raw)
+    elif plugin == "TaintToleration":
         formula = "no feasible node has such taints: 100 for all" if high <= 0 else f"100 − 100 × {raw} ÷ {high}"
     elif plugin in ("NodeAffinity", "DynamicResources", "VolumeBinding"):
         formula = (
@@ -77,7 +80,7 @@ def _normalization(plugin: str, raws: list[int], raw: int, final: int) -> Step:
         )
     elif plugin == "InterPodAffinity":
         formula = f"100 × ({raw} − {low}) ÷ ({high} − {low})" if high > low else "all nodes equal: 0 for all"
-    elif plugin == "PodTopologySpread":
+    elif plugin in ("PodTopologySpread", "HkePodTopologySpread"):
         formula = (
             f"100 × ({high} + lowest − {raw}) ÷ {high}; fewer matching pods are better"
             if high > 0
@@ -252,15 +255,11 @@ def _state(case: Case, plugin: str) -> dict[str, Any]:
     return cycle.state
 
 
-def _spread(case: Case, node: int) -> Arithmetic:
+def _spread(case: Case, node: int, plugin: str = "PodTopologySpread") -> Arithmetic:
     result = Arithmetic(
         "", "", "Matching pods in the node's places, each place weighed by how many there are; fewer are better."
     )
-    soft, labels, total = (
-        _state(case, "PodTopologySpread")[score_key("PodTopologySpread")],
-        case.snapshot.nodes[node].labels,
-        0.0,
-    )
+    soft, labels, total = _state(case, plugin)[score_key(plugin)], case.snapshot.nodes[node].labels, 0.0
     if soft.ignored[node]:
         result.about = "The node lacks a label of a constraint, so it is not scored."
         result.computed = 0
@@ -308,7 +307,9 @@ WORKED: dict[str, Callable[[Case, int], Arithmetic]] = {
     "NodeAffinity": _node_affinity,
     "ImageLocality": _images,
     "PodTopologySpread": _spread,
+    "HkePodTopologySpread": partial(_spread, plugin="HkePodTopologySpread"),
     "InterPodAffinity": _pod_affinity,
+    **LOAD_AWARE,
 }
 ABOUT = {
     "VolumeBinding": "Prefers storage classes and volumes that fit the claims tightest; 0 without a shape.",

@@ -100,5 +100,46 @@ class Answer:
     quote: str = ""
 
 
+@dataclass
+class Step:
+    """What is worked out, the formula with its numbers, and what it comes to."""
+
+    label: str
+    formula: str
+    result: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number that a score is worked out from: what it is of, its value with its unit, how old it is, and its origin.
+
+    ``stale`` where the plugin takes it for too old.
+    """
+
+    label: str
+    value: str
+    age: str = ""
+    origin: str = ""
+    stale: bool = False
+
+
+@dataclass
+class Arithmetic:
+    """How ``plugin`` came to its score on ``node``; ``computed`` is ``None`` where only the result is known.
+
+    ``figures`` are the measured inputs, empty for a plugin that goes by the snapshot alone; ``notes`` say in words
+    what was missing or stale and what became of that.
+    """
+
+    node: str
+    plugin: str
+    about: str
+    steps: list[Step] = field(default_factory=list)
+    computed: int | None = None
+    error: str = ""
+    figures: list[Figure] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
 def _width(part: int, whole: int) -> str:
     return f"{100 * part / whole:.2f}%" if whole else "0%"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
@@ -14,12 +15,14 @@ from kschedweb.engine import Explanation, Pod, Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.errors import NotFound, Unprocessable
+from kschedweb.playground import utilisation
 from kschedweb.playground.decision import last_reasons
 from kschedweb.policies.selectors import configuration
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.engine.config import Configuration
+    from kschedweb.playground.sides import Side
     from kschedweb.policies.models import Revision
 
 Value = TypeVar("Value")
@@ -81,16 +84,30 @@ class Outcome:
 
 # The engine's snapshots keep tables that fill while they are read, so one thread at a time asks.
 _engine_lock = RLock()
-_snapshots: Shelf[EngineSnapshot] = Shelf(4)
+_bases: Shelf[EngineSnapshot] = Shelf(4)
+_snapshots: Shelf[EngineSnapshot] = Shelf(8)
 _schedulers: Shelf[Scheduler] = Shelf(32)
-_cases: Shelf[Case] = Shelf(64)
+_cases: Shelf[Case] = Shelf(128)
 _rooms: Shelf[Explanation] = Shelf(64)
 _outcomes: Shelf[Outcome] = Shelf(20_000)
 
 
 def engine_snapshot(snapshot: Snapshot) -> EngineSnapshot:
-    """The engine's columns of a stored snapshot. Shared and not to be changed: ``copy`` it for that."""
-    return _snapshots.get(snapshot.pk, lambda: EngineSnapshot.from_objects(snapshot_objects(snapshot)))
+    """The engine's columns of a stored snapshot, with the watermarks in force when it was taken.
+
+    Shared and not to be changed: ``copy`` it for that.
+    """
+
+    def make() -> EngineSnapshot:
+        base = _bases.get(snapshot.pk, lambda: EngineSnapshot.from_objects(snapshot_objects(snapshot)))
+        return utilisation.applied(base, snapshot)
+
+    return _snapshots.get(_version(snapshot), make)
+
+
+def _version(snapshot: Snapshot) -> tuple[Hashable, ...]:
+    """What an answer about ``snapshot`` depends on beside pod and policy: figures of its time may still come in."""
+    return (snapshot.pk, utilisation.version(snapshot))
 
 
 def explain(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:
@@ -108,7 +125,7 @@ def case(snapshot: Snapshot, pod_key: str, revision: Revision) -> Case:
         return _case(engine_snapshot(snapshot), pod_key, scheduler_of(snapshot, revision))
 
     with _engine_lock:
-        return _cases.get((snapshot.pk, revision.pk, pod_key), make)
+        return _cases.get((*_version(snapshot), revision.pk, pod_key), make)
 
 
 def with_room(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:
@@ -121,7 +138,7 @@ def with_room(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanati
         known = case(snapshot, pod_key, revision)
         if known.explanation.feasible.size or not known.explanation.pre_enqueue.ok:
             return known.explanation
-        return _rooms.get((snapshot.pk, revision.pk, pod_key), make)
+        return _rooms.get((*_version(snapshot), revision.pk, pod_key), make)
 
 
 def explain_with(snapshot: Snapshot, pod_key: str, config: Configuration) -> Explanation:
@@ -131,8 +148,24 @@ def explain_with(snapshot: Snapshot, pod_key: str, config: Configuration) -> Exp
         return _case(engine, pod_key, Scheduler(engine, config)).explanation
 
 
+def side_case(snapshot: Snapshot, pod_key: str, side: Side) -> Case:
+    """As ``case`` with ``side`` as the only plugin that scores; Unprocessable where its arguments are wrong."""
+
+    def make() -> Case:
+        engine = engine_snapshot(snapshot)
+        try:
+            scheduler = engine.pod(pod_key).scheduler_name
+        except KeyError:
+            raise _no_pod(pod_key) from None
+        return _case(engine, pod_key, Scheduler(engine, side.scoring(scheduler)))
+
+    arguments = json.dumps(side.args, sort_keys=True)
+    with _engine_lock:
+        return _cases.get((*_version(snapshot), side.plugin, arguments, pod_key), make)
+
+
 def scheduler_of(snapshot: Snapshot, revision: Revision) -> Scheduler:
-    key = (snapshot.pk, revision.pk)
+    key = (*_version(snapshot), revision.pk)
     return _schedulers.get(key, lambda: Scheduler(engine_snapshot(snapshot), configuration(revision)))
 
 
@@ -143,7 +176,7 @@ def outcomes(
     found: dict[str, Outcome] = {}
     begun = 0.0
     for key in pod_keys:
-        shelf_key = (snapshot.pk, revision.pk, key)
+        shelf_key = (*_version(snapshot), revision.pk, key)
         known = _outcomes.peek(shelf_key)
         if known is None:
             if begun and monotonic() - begun > seconds:
@@ -158,7 +191,7 @@ def outcomes(
 
 def forget() -> None:
     """Drop everything kept; for tests that change what a primary key means."""
-    for shelf in (_snapshots, _schedulers, _cases, _rooms, _outcomes):
+    for shelf in (_bases, _snapshots, _schedulers, _cases, _rooms, _outcomes):
         shelf.clear()
 
 
@@ -179,7 +212,7 @@ def _case(engine: EngineSnapshot, pod_key: str, scheduler: Scheduler) -> Case:
     try:
         pod = engine.pod(pod_key)
     except KeyError:
-        raise NotFound(f"The snapshot has no pod {pod_key} that a scheduler would look at.") from None
+        raise _no_pod(pod_key) from None
     bound_to = pod.node_name
     if bound_to:
         engine, pod = engine.without(pod_key)
@@ -189,3 +222,7 @@ def _case(engine: EngineSnapshot, pod_key: str, scheduler: Scheduler) -> Case:
     except CycleError as error:
         raise Unprocessable(f"The scheduling cycle of {pod_key} fails: {error}") from None
     return Case(engine, pod, scheduler, explanation, bound_to)
+
+
+def _no_pod(pod_key: str) -> NotFound:
+    return NotFound(f"The snapshot has no pod {pod_key} that a scheduler would look at.")

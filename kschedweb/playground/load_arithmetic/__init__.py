@@ -1,0 +1,20 @@
+"""The arithmetic of load-aware scores: measured inputs with their age and origin, then formulas with the numbers in.
+
+Each function works the score out from what it shows; tests hold ``computed`` against the engine's raw score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kschedweb.playground.load_arithmetic import hhe
+from kschedweb.playground.parts import Arithmetic
+
+if TYPE_CHECKING:
+    from kschedweb.playground.services import Case
+
+WORKED: dict[str, Callable[[Case, int], Arithmetic]] = {
+    "HheWaterLevelBalance": hhe.worked,
+}
+NORMALIZED: dict[str, Callable[[list[int], int], str]] = {}  # how raw scores become 0 to 100, with the numbers put in

@@ -1,0 +1,114 @@
+"""One load-aware policy by itself: which there are, with whose arguments, and the configuration that runs it alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.engine.config import load
+from kschedweb.engine.config.load_aware import LOAD_AWARE_SPECS
+from kschedweb.engine.config.registry import installed
+from kschedweb.errors import Unprocessable
+
+if TYPE_CHECKING:
+    from kschedweb.engine.config import Configuration
+
+Args = Mapping[str, Any]
+
+DEFAULT_SCHEDULER = "default-scheduler"
+HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+REQUESTS = "NodeResourcesFit"
+NOT_POLICIES = frozenset({"HkePodTopologySpread"})  # comes from a load-aware scheduler, but does not look at use
+
+
+@dataclass(frozen=True)
+class Side:
+    """A scoring plugin with its arguments, as one of several that are put side by side.
+
+    ``key`` names it in addresses. ``reference`` marks what is there to compare with: a plugin that goes by requests.
+    """
+
+    key: str
+    plugin: str
+    label: str
+    about: str
+    args: Args = field(default_factory=dict)
+    reference: bool = False
+
+    def with_args(self, **changed: Any) -> Side:
+        return Side(self.key, self.plugin, self.label, self.about, {**self.args, **changed}, self.reference)
+
+    def alone(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
+        """The plugin and nothing else. Raises Unprocessable where its arguments are not valid."""
+        names = ["PrioritySort", "DefaultBinder", self.plugin]
+        plugins = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": [{"name": name} for name in names]}}
+        return self._configuration(scheduler, plugins)
+
+    def scoring(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
+        """Every default plugin at every point but scoring, where the plugin is alone. Raises as ``alone``."""
+        points = installed().specs[self.plugin].points
+        plugins: dict[str, Any] = {
+            point: {"disabled": [{"name": "*"}], "enabled": [{"name": self.plugin}] if point in points else []}
+            for point in ("preScore", "score")
+        }
+        return self._configuration(scheduler, {"multiPoint": {"enabled": [{"name": self.plugin}]}, **plugins})
+
+    def _configuration(self, scheduler: str, plugins: Mapping[str, Any]) -> Configuration:
+        config = [{"name": self.plugin, "args": dict(self.args)}] if self.args else []
+        profile = {"schedulerName": scheduler, "plugins": plugins, "pluginConfig": config}
+        return _loaded(json.dumps({**HEAD, "profiles": [profile]}))
+
+
+@lru_cache(maxsize=256)
+def _loaded(document: str) -> Configuration:
+    loaded = load(document)
+    if loaded.configuration is None:
+        raise Unprocessable("; ".join(loaded.errors))
+    return loaded.configuration
+
+
+def policies() -> list[str]:
+    """The names of the load-aware plugins that score."""
+    return [spec.name for spec in LOAD_AWARE_SPECS if "score" in spec.points and spec.name not in NOT_POLICIES]
+
+
+def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAULT_SCHEDULER) -> list[Side]:
+    """Every load-aware policy, with the arguments that ``configuration`` gives it, else with its defaults.
+
+    The arguments are those of the profile called ``scheduler``, or of the first where none is called so.
+    """
+    given = arguments_of(configuration, scheduler)
+    found = []
+    for name in policies():
+        found += [
+            Side(key, name, label, about, {**given.get(name, {}), **changed})
+            for key, label, about, changed in _forms(name)
+        ]
+    about = f"{installed().specs[REQUESTS].help} It goes by requests, not by use: for comparison."
+    return [*found, Side(REQUESTS, REQUESTS, f"{REQUESTS} (requests)", about, given.get(REQUESTS, {}), reference=True)]
+
+
+def side_named(key: str, sides: list[Side]) -> Side | None:
+    return next((side for side in sides if side.key == key), None)
+
+
+def arguments_of(configuration: Configuration | None, scheduler: str = DEFAULT_SCHEDULER) -> dict[str, Args]:
+    """The arguments of every plugin that a profile configures, as JSON values after defaults."""
+    if configuration is None:
+        return {}
+    profiles = configuration.document["profiles"]
+    chosen = next((item for item in profiles if item.get("schedulerName") == scheduler), profiles[0])
+    listed = chosen.get("pluginConfig") or ()
+    return {item["name"]: _without_kind(item.get("args") or {}) for item in listed}
+
+
+def _without_kind(args: Args) -> Args:
+    return {key: value for key, value in args.items() if key not in ("kind", "apiVersion")}
+
+
+def _forms(name: str) -> list[tuple[str, str, str, Args]]:
+    """Key, label, help and arguments of each form in which a policy was published."""
+    return [(name, name, installed().specs[name].help, {})]
