@@ -30,7 +30,8 @@ WINDOW_WEIGHTS = {"15m": 0.5, "1h": 0.3, "1d": 0.2}
 RESOURCE_WEIGHTS = {CPU: 1.0, MEMORY: 1.0}
 MIN_NODE_WEIGHT = 0.2
 CLEAN_UP = "5m0s"
-ZERO, IDLE = "Zero", "Idle"
+LEAST = 1e-9  # percent that make a difference
+IDLE = "Idle"
 UNIT = {CPU: 1000.0, MEMORY: 1.0}  # of a workload's figures in the units of limits: milli-CPU in a core, bytes
 
 
@@ -158,9 +159,10 @@ def level_scores(target: Floats, cluster: Floats | float) -> Floats:
     """Scores of nodes that would be at ``target`` percent in a cluster at ``cluster`` (0 to 100), before rounding."""
     level = np.asarray(cluster, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        rising = np.where(level > 0.0, (100.0 - level) * target / level + level, 100.0)
+        rising = np.where(level > 0.0, np.minimum((100.0 - level) * target / level + level, 100.0), 100.0)
         falling = np.maximum(level * (100.0 - target) / (100.0 - level), 0.0)
-    return np.where(target <= level, rising, falling)
+    # A node that is at the level exactly must not fall from 100 for the rounding of a sum.
+    return np.where(target <= level + LEAST, rising, falling)
 
 
 def percent(amounts: Floats, allocatable: Floats) -> Floats:
