@@ -30,7 +30,8 @@ class Watermarks:
 
     ``updated`` is float64[nodes], seconds of the epoch, NaN where a node has no figures; ``source`` says where they
     are from. A figure's key is the window of its mean ("5m", "10m", "15m", "1h", "1d"), "15m_std" for the standard
-    deviation over a window, or "1h_max", "1d_max" for the highest 5-minute mean in one.
+    deviation over a window, or "1h_max", "1d_max" for the highest 5-minute mean in one. With "_capacity" behind it the
+    same figure is in percent of capacity: sources that measure it so may add it, to be read back to the last bit.
     """
 
     names: Sequence[str]
@@ -124,10 +125,29 @@ def _owner(metadata: Json) -> tuple[str, str]:
 
 
 def capacity(snapshot: Snapshot, resource: str) -> Ints:
-    """What nodes have before anything is kept back for the system: milli-CPU or bytes, 0 where unknown. [nodes]."""
+    """What nodes have before anything is kept back for the system, in milli-CPU or bytes. Shape [nodes].
+
+    A node that does not name its capacity, as no kubelet leaves it, is taken to keep nothing back.
+    """
 
     def compute() -> Ints:
-        listed = (read_list(mapping(node.raw, "status"), "capacity", "status.") for node in snapshot.nodes)
-        return np.array([units(amounts).get(resource, 0) for amounts in listed], dtype=np.int64)
+        listed = (
+            (units(read_list(mapping(node.raw, "status"), "capacity", "status.")), node.allocatable)
+            for node in snapshot.nodes
+        )
+        amounts = [full.get(resource, allocatable.get(resource, 0)) for full, allocatable in listed]
+        return np.array(amounts, dtype=np.int64)
 
     return snapshot.memo(("capacity", resource), compute)
+
+
+def of_capacity(snapshot: Snapshot, resource: str, key: str) -> Floats:
+    """A figure in percent of capacity, NaN where unknown: as it was measured, else converted. Shape [nodes]."""
+    watermarks = snapshot.watermarks
+    if watermarks is None:
+        return np.full(len(snapshot), math.nan)
+    measured, share = watermarks.column(resource, f"{key}_capacity"), watermarks.column(resource, key)
+    whole, part = capacity(snapshot, resource), snapshot.amounts(snapshot.allocatable, resource)
+    # Where both are equal the figure stays as it is to the last bit; of nothing there are no percents to convert.
+    converted = np.divide(share * part, whole, out=share.copy(), where=(whole != part) & (whole != 0))
+    return np.where(np.isnan(measured), converted, measured)

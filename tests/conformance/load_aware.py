@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,32 @@ FOLDERS = (
 
 def vectors(kind: str) -> list[Any]:
     """The cases of all files called ``kind`` or ``kind-…``, each case once."""
+    return _cases(path for path in files() if path.name == f"{kind}.jsonl.gz" or path.name.startswith(f"{kind}-"))
+
+
+def answers_of(function: str) -> list[Any]:
+    """The cases of all files whose first line names ``function``, each case once."""
+    return _cases(path for path in files() if function in asked(path))
+
+
+def files() -> list[Path]:
+    return [path for folder in FOLDERS for path in sorted(folder.glob("*.jsonl.gz"))]
+
+
+def asked(path: Path) -> str:
+    """Which function was asked, as the first line of the file says."""
+    [first] = [row for row in _rows(path) if "meta" in row]
+    function: str = first["meta"]["function"]
+    return function
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def _cases(paths: Iterable[Path]) -> list[Any]:
     found: dict[str, Any] = {}
-    for folder in FOLDERS:
-        for path in sorted({*folder.glob(f"{kind}.jsonl.gz"), *folder.glob(f"{kind}-*.jsonl.gz")}):
-            with gzip.open(path, "rt", encoding="utf-8") as lines:
-                for line in lines:
-                    row = json.loads(line)
-                    if "meta" not in row:
-                        found.setdefault(json.dumps(row, sort_keys=True), row)
-    return [
-        pytest.param(row, id=f"{row['id']}-{row['case'] if 'case' in row else row['kind']}") for row in found.values()
-    ]
+    for row in (row for path in paths for row in _rows(path) if "meta" not in row):
+        found.setdefault(json.dumps(row, sort_keys=True), row)
+    return [pytest.param(row, id=f"{row['id']}-{row.get('case', row.get('kind', ''))}") for row in found.values()]

@@ -116,6 +116,8 @@ def _plugin_config(before: Fields, profile: Profile, path: str, registry: Regist
             yield at, f"{quote(name)} is not enabled, so these arguments are not used"
         elif name == "NodeAffinity":
             yield from _affinity(config["args"]["addedAffinity"] or {}, f"{at}.args.addedAffinity")
+        elif spec.args:
+            yield from ((f"{at}.args.{field}", said) for field, said in spec.args.advice(config["args"]))
 
 
 def _affinity(added: Fields, path: str) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ SECOND = NANOSECONDS["s"]
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", '"': '\\"'}
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _DURATION_PART = re.compile(r"(?P<whole>[0-9]*)(?P<point>\.(?P<part>[0-9]*))?")
+_HEXADECIMAL = re.compile(r"[+-]?0x_?[0-9a-f_.]+p", re.IGNORECASE)
 _UNIT = re.compile(r"[^.0-9]+")
 
 
@@ -77,6 +79,18 @@ def parse_int(text: str) -> int | None:
         return None
     number = int(text)
     return number if -INT64_MAX - 1 <= number <= INT64_MAX else None
+
+
+def parse_float(text: str) -> float | None:
+    """Read a finite number as ``strconv.ParseFloat(text, 64)`` does; ``None`` where it is none."""
+    if text != text.strip() or not text.isascii():
+        return None
+    try:
+        # Go wants the exponent of a hexadecimal number to be written.
+        number = float.fromhex(text.replace("_", "")) if _HEXADECIMAL.match(text) else float(text)
+    except (ValueError, OverflowError):
+        return None
+    return number if isfinite(number) else None
 
 
 def base64_fault(text: str) -> int | None:

@@ -9,6 +9,7 @@ from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.fields import Problem, Typed, child, invalid, unsupported
 from kschedweb.engine.config.golang import SECOND
 from kschedweb.engine.config.registry import ArgsSpec, PluginSpec
+from kschedweb.engine.config.trimaran import TRIMARAN_SPECS
 from kschedweb.engine.config.types import DURATION, FLOAT64, STRING, Field, Struct
 
 Args = dict[str, Any]
@@ -125,5 +126,6 @@ LOAD_AWARE_SPECS: tuple[PluginSpec, ...] = (
         ),
         origin="kschedweb",
     ),
+    *TRIMARAN_SPECS,
 )
 """Each names in ``origin`` the scheduler that it comes from."""

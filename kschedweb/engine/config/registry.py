@@ -48,18 +48,24 @@ def _no_problems(values: dict[str, Any], path: str) -> list[Problem]:
     return []
 
 
+def _no_advice(values: dict[str, Any]) -> list[tuple[str, str]]:
+    return []
+
+
 @dataclass(frozen=True)
 class ArgsSpec:
     """Arguments of a plugin.
 
     ``set_defaults`` changes the decoded arguments in place; ``problems(arguments, path)`` says what is wrong.
-    ``when_created``: checked only where the plugin is enabled, with paths from the arguments' root.
+    ``when_created``: checked only where the plugin is enabled, with paths from the arguments' root. ``advice`` says
+    of written arguments, before defaults, which fields are not heeded: (field, sentence).
     """
 
     struct: Struct
     set_defaults: Callable[[dict[str, Any]], None] = _nothing
     problems: Callable[[dict[str, Any], str], list[Problem]] = _no_problems
     when_created: bool = False
+    advice: Callable[[dict[str, Any]], list[tuple[str, str]]] = _no_advice
 
     @property
     def kind(self) -> str:

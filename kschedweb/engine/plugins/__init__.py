@@ -13,6 +13,8 @@ from kschedweb.engine.plugins.dynamicresources import DynamicResources
 from kschedweb.engine.plugins.hhewaterlevelbalance import HheWaterLevelBalance
 from kschedweb.engine.plugins.imagelocality import ImageLocality
 from kschedweb.engine.plugins.interpodaffinity import InterPodAffinity
+from kschedweb.engine.plugins.loadvariationriskbalancing import LoadVariationRiskBalancing
+from kschedweb.engine.plugins.lowriskovercommitment import LowRiskOverCommitment
 from kschedweb.engine.plugins.nodeaffinity import NodeAffinity
 from kschedweb.engine.plugins.nodedeclaredfeatures import NodeDeclaredFeatures
 from kschedweb.engine.plugins.nodename import NodeName
@@ -21,10 +23,12 @@ from kschedweb.engine.plugins.noderesourcesbalancedallocation import NodeResourc
 from kschedweb.engine.plugins.noderesourcesfit import NodeResourcesFit
 from kschedweb.engine.plugins.nodeunschedulable import NodeUnschedulable
 from kschedweb.engine.plugins.nodevolumelimits import NodeVolumeLimits
+from kschedweb.engine.plugins.peaks import Peaks
 from kschedweb.engine.plugins.podtopologyspread import HkePodTopologySpread, PodTopologySpread
 from kschedweb.engine.plugins.prioritysort import PrioritySort
 from kschedweb.engine.plugins.schedulinggates import SchedulingGates
 from kschedweb.engine.plugins.tainttoleration import TaintToleration
+from kschedweb.engine.plugins.targetloadpacking import TargetLoadPacking
 from kschedweb.engine.plugins.volumebinding import VolumeBinding
 from kschedweb.engine.plugins.volumerestrictions import VolumeRestrictions
 from kschedweb.engine.plugins.volumezone import VolumeZone
@@ -37,6 +41,8 @@ IN_TREE: tuple[Callable[[dict[str, Any]], Any], ...] = (
     HkePodTopologySpread,
     ImageLocality,
     InterPodAffinity,
+    LoadVariationRiskBalancing,
+    LowRiskOverCommitment,
     NodeAffinity,
     NodeDeclaredFeatures,
     NodeName,
@@ -45,10 +51,12 @@ IN_TREE: tuple[Callable[[dict[str, Any]], Any], ...] = (
     NodeResourcesFit,
     NodeUnschedulable,
     NodeVolumeLimits,
+    Peaks,
     PodTopologySpread,
     PrioritySort,
     SchedulingGates,
     TaintToleration,
+    TargetLoadPacking,
     VolumeBinding,
     VolumeRestrictions,
     VolumeZone,

@@ -1,0 +1,58 @@
+"""LoadVariationRiskBalancing prefers nodes whose use is low and steady.
+
+As scheduler-plugins computes it: the risk of a resource is half the mean use with the pod's request plus half the
+standard deviation of the use, both as shares of allocatable; the riskier of CPU and memory decides.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.columns import Ints, Rows
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.scoring import rounded
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.recent import Floats
+from kschedweb.engine.trimaran import Measured, effective, requests
+
+MARGIN, SENSITIVITY = 1.0, 1.0
+
+
+class LoadVariationRiskBalancing:
+    name = "LoadVariationRiskBalancing"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        margin, sensitivity = args.get("safeVarianceMargin"), args.get("safeVarianceSensitivity")
+        self.margin = MARGIN if margin is None else float(margin)
+        self.sensitivity = SENSITIVITY if sensitivity is None else float(sensitivity)
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """From 0 to 100: the lower score of CPU and memory, or that of the one that is measured; else 0."""
+        snapshot, watermarks = cycle.snapshot, cycle.snapshot.watermarks
+        if watermarks is None:
+            return np.zeros(cycle.size(rows), dtype=np.int64)
+        scores, known = [], []
+        for resource, asked in zip((CPU, MEMORY), effective(cycle.pod.resources, requests), strict=True):
+            measured = Measured.of(watermarks, resource, rows)
+            allocatable = snapshot.amounts(snapshot.allocatable, resource)[rows]
+            scores.append(np.where(measured.known, self.resource_scores(measured, allocatable, asked), 0.0))
+            known.append(measured.known)
+        return rounded(np.where(known[0] & known[1], np.minimum(*scores), np.maximum(*scores)))
+
+    def resource_scores(self, measured: Measured, allocatable: Ints, request: int) -> Floats:
+        """Scores of one resource, before rounding; 0 where a node has none of it."""
+        mean, deviation = measured.shares(allocatable, request)
+        return np.where(allocatable > 0, risk_scores(mean, deviation, self.margin, self.sensitivity), 0.0)
+
+
+def risk_scores(mean: Floats, deviation: Floats, margin: float, sensitivity: float) -> Floats:
+    """Scores from 0 to 100 of a use with this ``mean`` and ``deviation``, both shares in 0..1.
+
+    The deviation counts as margin × deviation^(1 ÷ sensitivity): with sensitivity 0 not at all, unless it is 1.
+    """
+    power = 1 / sensitivity if sensitivity else math.inf
+    spread = np.clip(np.power(deviation, power) * margin, 0.0, 1.0)
+    return (1.0 - (mean + spread) / 2) * 100

@@ -1,0 +1,149 @@
+"""LowRiskOverCommitment prefers nodes where limits above the capacity are few, and use above the requests is rare.
+
+As scheduler-plugins computes it, for CPU and memory, of which the riskier decides: the risk of limits is the share of
+what they promise beyond the requests that the node does not have; the risk of load is the probability that the use,
+taken to be beta-distributed, is above the requests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.beta import incomplete_beta
+from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.scoring import rounded
+from kschedweb.engine.framework.status import SUCCESS, Status
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.recent import Counted, Floats
+from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.trimaran import Measured, effective, limits, reported, requests
+
+SMOOTHING_WINDOW = 5
+RISK_LIMIT_WEIGHT = 0.5
+VARIANCE_ALLOWANCE = 0.99  # of the largest variance that a beta distribution with the same mean can have
+Promised = tuple[int, int, int, int]  # requests and limits: milli-CPU, bytes, milli-CPU, bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """Requests and limits on nodes, for one resource, with the pod and without it. All are float64[nodes]."""
+
+    allocatable: Floats
+    request: Floats  # at most allocatable
+    limit: Floats
+    request_before: Floats  # at most allocatable
+    limit_before: Floats
+
+
+class LowRiskOverCommitment:
+    name = "LowRiskOverCommitment"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        self.window = int(args.get("smoothingWindowSize") or SMOOTHING_WINDOW)
+        weights = args.get("riskLimitWeights") or {}
+        self.weights = {name: float(weights.get(name, RISK_LIMIT_WEIGHT)) for name in (CPU, MEMORY)}
+
+    def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
+        cycle.state[self.name] = promised(cycle.pod)
+        return SUCCESS
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """From 0 to 100; 0 for every node where the pod promises nothing, and for nodes without any figure."""
+        watermarks = cycle.snapshot.watermarks
+        own: Promised = cycle.state.get(self.name) or promised(cycle.pod)
+        if watermarks is None or not any(own):
+            return np.zeros(cycle.size(rows), dtype=np.int64)
+        risk = np.zeros(cycle.size(rows))
+        for resource in (CPU, MEMORY):
+            measured = Measured.of(watermarks, resource, rows)
+            promises = self.promises(cycle.snapshot, own, resource, rows)
+            risk = np.maximum(risk, self.risk(measured, promises, self.weights[resource]))
+        return np.where(reported(watermarks, rows), rounded((1 - risk) * 100), 0)
+
+    @staticmethod
+    def promises(snapshot: Snapshot, own: Promised, resource: str, rows: Rows) -> Promises:
+        """What the pods on each node and the one to place, which promises ``own``, ask for and are limited to."""
+        place = 0 if resource == CPU else 1
+
+        def estimate(pod: Pod, node: int, time: float) -> Counted:
+            return Counted(snapshot.memo(("promised", pod.template), lambda: promised(pod)))
+
+        sums = np.zeros((4, len(snapshot))) if snapshot.bare else snapshot.recent("promised", 4, estimate)
+        request_before, limit_before = sums[place][rows], sums[place + 2][rows]
+        allocatable = snapshot.amounts(snapshot.allocatable, resource)[rows].astype(np.float64)
+        return Promises(
+            allocatable=allocatable,
+            request=np.minimum(request_before + own[place], allocatable),
+            limit=limit_before + own[place + 2],
+            request_before=np.minimum(request_before, allocatable),
+            limit_before=limit_before,
+        )
+
+    def risk(self, measured: Measured, promises: Promises, weight: float) -> Floats:
+        """The risk of one resource in 0..1: ``weight`` for that of its limits, the rest for that of its load."""
+        load = np.where(measured.known, self.load_risk(measured, promises), 0.0)
+        return np.clip(weight * limit_risk(promises) + (1 - weight) * load, 0.0, 1.0)
+
+    def load_risk(self, measured: Measured, promises: Promises) -> Floats:
+        """The probability that more is used than is requested, before the pod comes.
+
+        Where limits leave room, what is above them is ruled out.
+        """
+        size = promises.allocatable
+        mean, deviation = measured.shares(size)
+        deviation = np.minimum(deviation * self.window**0.5, np.sqrt(mean * (1 - mean) * VARIANCE_ALLOWANCE))
+        divisor = np.where(size > 0, size, 1.0)
+        threshold = np.clip(promises.request_before / divisor, 0.0, 1.0)
+        within, alpha, beta = probability(mean, deviation, threshold)
+        ruled = (promises.limit_before < size) & (promises.request_before <= promises.limit_before)
+        ceiling = np.where(ruled, promises.limit_before / divisor, 1.0)
+        below = _distribution(ceiling, alpha, beta)  # 0 where no distribution was fitted
+        conditioned = np.clip(np.divide(within, below, out=within.copy(), where=below > 0), 0.0, 1.0)
+        return 1 - np.where(ruled, np.where(ceiling == 0, 1.0, conditioned), within)
+
+
+def promised(pod: Pod) -> Promised:
+    """Requests and limits of a pod; a limit is at least the request."""
+    cpu, memory = effective(pod.resources, requests)
+    most_cpu, most_memory = effective(pod.resources, limits)
+    return cpu, memory, max(cpu, most_cpu), max(memory, most_memory)
+
+
+def limit_risk(promises: Promises) -> Floats:
+    """What limits promise beyond the node, as a share of what they promise beyond the requests."""
+    beyond = promises.limit - promises.allocatable
+    return np.divide(beyond, promises.limit - promises.request, out=np.zeros_like(beyond), where=beyond > 0)
+
+
+def probability(mean: Floats, deviation: Floats, threshold: Floats) -> tuple[Floats, Floats, Floats]:
+    """(Probability that the use is at most ``threshold``, shape alpha, shape beta); all are shares in 0..1.
+
+    The shapes are NaN where no beta distribution is fitted: with a mean of 0, without deviation, or with more of it
+    than such a distribution can have.
+    """
+    alpha, beta, fitted = shapes(mean, deviation)
+    certain = (mean == 0) | ((deviation == 0) & (mean <= threshold))
+    fitted &= ~certain & (deviation != 0)
+    alpha, beta = np.where(fitted, alpha, np.nan), np.where(fitted, beta, np.nan)
+    return np.where(certain, 1.0, _distribution(threshold, alpha, beta)), alpha, beta
+
+
+def shapes(mean: Floats, deviation: Floats) -> tuple[Floats, Floats, Mask]:
+    """The shapes of the beta distribution with this mean and deviation, and where there is one."""
+    # The variance goes through the second moment and back, whose rounding shows where the deviation is tiny.
+    variance = (deviation * deviation + mean * mean) - mean * mean
+    most = mean * (1 - mean)
+    fits = (variance >= 0) & (variance < most)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = np.maximum(most / variance - 1, np.finfo(np.float64).smallest_subnormal)
+        return mean * scale, (1 - mean) * scale, fits
+
+
+def _distribution(threshold: Floats, alpha: Floats, beta: Floats) -> Floats:
+    """I_threshold(alpha, beta), 0 where it is not defined."""
+    return np.nan_to_num(incomplete_beta(threshold, alpha, beta))

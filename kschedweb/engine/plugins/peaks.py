@@ -1,0 +1,108 @@
+"""Peaks prefers nodes whose power draw the pod would raise least.
+
+As scheduler-plugins computes it: a node that uses x percent of its CPU draws k0 + k1 e^(k2 x) watts; the raw score is
+the rise in femtowatts, and the node with the lowest one gets 100. A rise of 0 is what nodes get that the plugin knows
+nothing about, or that the pod would overload: they are taken to be the cheapest.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.columns import Ints, Rows
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.quantity import whole
+from kschedweb.engine.objects.resources import CPU
+from kschedweb.engine.recent import Floats
+from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.trimaran import MEAN
+from kschedweb.engine.watermarks import capacity, of_capacity
+
+FEMTO = 1e15  # femtowatts in a watt: scores are whole numbers
+OUT_OF_RANGE = np.iinfo(np.int64).min  # what Go makes of a float beyond 64 bits, on amd64
+
+
+class Peaks:
+    name = "Peaks"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        # kschedweb's spelling, and the one that the released plugin really reads.
+        self.models: dict[str, dict[str, float]] = args.get("nodePowerModel") or args.get("NodePowerModel") or {}
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """The rise in femtowatts; 0 where the use is not known, or would be above 100 %, and without a model."""
+        use, expected = self.uses(cycle.snapshot, cycle.pod)
+        k1, k2 = self.factors(cycle.snapshot)
+        use, expected, k1, k2 = use[rows], expected[rows], k1[rows], k2[rows]
+        counts = ~np.isnan(expected) & (expected <= 100)
+        raw = np.zeros(len(use), dtype=np.int64)
+        raw[counts] = femtowatts(power_rise(use[counts], expected[counts], k1[counts], k2[counts]))
+        return raw
+
+    def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
+        return cheapest_first(scores)
+
+    @staticmethod
+    def uses(snapshot: Snapshot, pod: Pod) -> tuple[Floats, Floats]:
+        """Percent of its CPU capacity that each node uses, and would use with the pod; NaN where not known. [nodes]."""
+        size = capacity(snapshot, CPU).astype(np.float64)
+        use = of_capacity(snapshot, CPU, MEAN)
+        total = 100 * (use / 100 * size + float(cpu_request(pod)))
+        of_nothing = np.where(np.isnan(use), math.nan, 0.0)
+        return use, np.divide(total, size, out=of_nothing, where=size != 0)
+
+    def factors(self, snapshot: Snapshot) -> tuple[Floats, Floats]:
+        """k1 and k2 of each node, 0 where it has no model. [nodes] each."""
+
+        def compute() -> tuple[Floats, Floats]:
+            models = [self.models.get(name, {}) for name in snapshot.names]
+            k1, k2 = (np.array([model.get(key, 0.0) for model in models], dtype=np.float64) for key in ("k1", "k2"))
+            return k1, k2
+
+        return snapshot.memo((self, "factors"), compute)
+
+
+def cpu_request(pod: Pod) -> int:
+    """Milli-CPU that a pod asks for: of its containers, or of one init container where that is more.
+
+    The overhead is added only to a request that is not 0.
+    """
+    resources = pod.resources
+    together = sum(container.requests.get(CPU, 0) for container in resources.containers)
+    alone = (container.requests.get(CPU, 0) for container in resources.init_containers)
+    asked = max([together, *alone])
+    return whole(CPU, asked + resources.overhead.get(CPU, 0) if asked else 0)
+
+
+def power_rise(use: Floats, expected: Floats, k1: Floats, k2: Floats) -> Floats:
+    """By how much the draw rises from ``use`` to ``expected`` percent, in the unit of ``k1`` (watts)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        rise: Floats = k1 * (np.exp(k2 * expected) - np.exp(k2 * use))
+    return rise
+
+
+def femtowatts(watts: Floats) -> Ints:
+    """Whole femtowatts, cut toward 0; the lowest whole number where 64 bits do not hold them, as on amd64."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        amount = watts * FEMTO
+        fits = np.abs(amount) < 2.0**63
+        return np.where(fits, np.where(fits, amount, 0.0).astype(np.int64), OUT_OF_RANGE)
+
+
+def cheapest_first(scores: Ints) -> Ints:
+    """100 for the lowest score and 0 for the highest, cut in floats, so that the highest may get 1; all 0 stay 0."""
+    if not scores.size or not scores.any():
+        return scores
+    lowest, highest = scores.min(), scores.max()
+    if lowest == highest:
+        return np.full_like(scores, MAX_NODE_SCORE)
+    with np.errstate(over="ignore"):
+        above = (scores - lowest).astype(np.float64)
+        span = float(highest - lowest)
+    cost: Ints = (MAX_NODE_SCORE * above / span).astype(np.int64)
+    return MAX_NODE_SCORE - cost

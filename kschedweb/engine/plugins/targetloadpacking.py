@@ -1,0 +1,102 @@
+"""TargetLoadPacking packs pods onto nodes up to a target of CPU use, and avoids nodes above it.
+
+As scheduler-plugins computes it: the pod's expected use is added to what the node uses, in percent of its capacity.
+Up to the target the score rises from the target to 100; above it, it falls from the target to 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.columns import Ints, Rows
+from kschedweb.engine.config.golang import parse_float
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.scoring import rounded
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.quantity import read, whole
+from kschedweb.engine.objects.resources import CPU, Container
+from kschedweb.engine.recent import Counted, Floats
+from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.trimaran import MEAN
+from kschedweb.engine.watermarks import capacity, of_capacity
+
+TARGET_UTILIZATION = 40
+DEFAULT_REQUESTS = {CPU: "1000m"}
+MULTIPLIER = "1.5"
+TARGET, FIXED_50 = "Target", "Fixed50"
+REPORTING_INTERVAL = 60  # seconds; what a pod uses that is placed within them is not in the figures yet
+
+
+class TargetLoadPacking:
+    name = "TargetLoadPacking"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        self.target = float(args.get("targetUtilization") or TARGET_UTILIZATION)
+        assumed = args.get("defaultRequests")
+        self.default = whole(CPU, read((DEFAULT_REQUESTS if assumed is None else assumed).get(CPU, 0)))
+        multiplier = parse_float(args.get("defaultRequestsMultiplier") or MULTIPLIER)
+        self.multiplier = float(MULTIPLIER) if multiplier is None else multiplier
+        self.penalty: str = args.get("penalty") or TARGET
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """From 0 to 100 where the target is at most 100; 0 for nodes whose CPU use is not known."""
+        expected = self.expected(cycle.snapshot, cycle.pod)[rows]
+        known = ~np.isnan(expected)
+        scores = np.zeros(len(expected), dtype=np.int64)
+        scores[known] = rounded(packing_scores(expected[known], self.target, self.penalty))
+        return scores
+
+    def expected(self, snapshot: Snapshot, pod: Pod) -> Floats:
+        """Percent of its CPU capacity that each node would use with the pod, NaN where it is not known. [nodes]."""
+        size = capacity(snapshot, CPU).astype(np.float64)
+        used = of_capacity(snapshot, CPU, MEAN) / 100 * size
+        total = 100 * (used + float(self.predicted(pod)) + self.missing(snapshot))
+        of_nothing = np.where(np.isnan(used), math.nan, 0.0)
+        expected: Floats = np.divide(total, size, out=of_nothing, where=size != 0)
+        return expected
+
+    def missing(self, snapshot: Snapshot) -> Floats:
+        """Milli-CPU of the pods on each node that its figures do not show, or not for long enough yet. [nodes]."""
+        watermarks = snapshot.watermarks
+        if watermarks is None:
+            return np.zeros(len(snapshot))
+        window_end = np.floor(watermarks.updated)
+
+        def estimate(pod: Pod, node: int, time: float) -> Counted | None:
+            # Whole seconds; a time or a window that is not known makes this false.
+            counts = window_end[node] - math.floor(time) < REPORTING_INTERVAL if math.isfinite(time) else False
+            return Counted([float(self.predicted(pod))]) if counts else None
+
+        missing: Floats = snapshot.recent(self, 1, estimate)[0]
+        return missing
+
+    def predicted(self, pod: Pod) -> int:
+        """Milli-CPU that a pod is expected to use: of its containers, without init containers, and its overhead."""
+        resources = pod.resources
+        together = sum(self.predicted_of(container) for container in resources.containers)
+        return together + whole(CPU, resources.overhead.get(CPU, 0))
+
+    def predicted_of(self, container: Container) -> int:
+        """Its limit, else its request times the multiplier, else the default; a 0 that is written counts as 0."""
+        if CPU in container.limits:
+            return whole(CPU, container.limits[CPU])
+        if CPU in container.requests:
+            asked = float(whole(CPU, container.requests[CPU]))
+            return int(rounded(np.array([asked * self.multiplier]))[0])
+        return self.default
+
+
+def packing_scores(expected: Floats, target: float, penalty: str = TARGET) -> Floats:
+    """Scores, before rounding, of nodes that would use ``expected`` percent of their CPU with the pod.
+
+    Above the target the score starts from the target. ``penalty`` Fixed50 is the form of the plugin's first releases,
+    which starts from 50 instead: with a target below 50 a node just above it may outscore one below it.
+    """
+    start = target if penalty == TARGET else 50.0
+    rising = (100 - target) * expected / target + target
+    with np.errstate(divide="ignore", invalid="ignore"):  # with a target of 100 nothing is above it and within 100
+        falling = start * (100 - expected) / np.float64(100 - target)
+    return np.where(expected <= target, rising, np.where(expected <= 100, falling, 0.0))
