@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 HOT_VALUE = "node_hot_value"
@@ -27,6 +27,20 @@ METRICS = {
     f"{prefix}_usage_{metric}": (resource, key)
     for prefix, resource in (("cpu", "cpu"), ("mem", "memory"))
     for metric, key in (("avg_5m", "5m"), ("max_avg_1h", "1h_max"), ("max_avg_1d", "1d_max"))
+}
+
+# The policy that crane-scheduler ships: metric, how often it is written, at most how much of it, its weight.
+_SAMPLE = (
+    ("avg_5m", "3m0s", 0.65, 0.2),
+    ("max_avg_1h", "15m0s", 0.75, 0.3),
+    ("max_avg_1d", "3h0m0s", 0.0, 0.5),
+)
+_NAMED = [(f"{prefix}_usage_{metric}", *rest) for prefix in ("cpu", "mem") for metric, *rest in _SAMPLE]
+SAMPLE_POLICY: dict[str, list[dict[str, Any]]] = {
+    "syncPolicy": [{"name": name, "period": period} for name, period, _, _ in _NAMED],
+    "predicate": [{"name": name, "maxLimitPecent": limit} for name, _, limit, _ in _NAMED if limit],
+    "priority": [{"name": name, "weight": weight} for name, _, _, weight in _NAMED],
+    "hotValue": [{"timeRange": "5m0s", "count": 5}, {"timeRange": "1m0s", "count": 2}],
 }
 
 _DIGITS = r"[0-9](?:_?[0-9])*"
@@ -44,6 +58,19 @@ _YEARS_400 = 146097 * 86400  # seconds; the calendar repeats after 400 years
 
 class CraneError(ValueError):
     """A text that crane-scheduler does not accept; says why."""
+
+
+def time_zone(name: str) -> ZoneInfo:
+    """The zone called ``name``, Asia/Shanghai where that is empty; raises CraneError where there is none.
+
+    Zones are taken from the database that comes with Python or the system, as character tables are.
+    """
+    try:
+        return ZoneInfo(name or DEFAULT_TIME_ZONE)
+    except (LookupError, ValueError, OSError):
+        raise CraneError(
+            f"there is no time zone {name!r}: write one like Asia/Shanghai, Europe/Berlin or UTC"
+        ) from None
 
 
 class Reading(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.engine.cluster import ClusterObjects
+from kschedweb.engine.objects.access import mapping, objects
 from kschedweb.engine.objects.labels import Requirement, Selector, SelectorError
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.workloads import selected_labels, selector_of
@@ -30,3 +31,9 @@ def default_selector(objects: ClusterObjects, pod: Pod) -> Selector:
             except SelectorError:
                 more = ()
     return Selector(tuple(Requirement(key, "In", (value,)) for key, value in sorted(equal.items())) + more)
+
+
+def of_daemon_set(pod: Pod) -> bool:
+    """Whether one of the pod's owners is a DaemonSet."""
+    owners = objects(mapping(pod.raw, "metadata"), "ownerReferences", "metadata.")
+    return any(owner.get("kind") == "DaemonSet" for owner in owners)

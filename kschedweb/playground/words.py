@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kschedweb.dashboard.units import amount
+from kschedweb.engine.crane import METRICS
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, tolerated
@@ -218,6 +219,27 @@ def _devices(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> R
     return Reading(f"{name} cannot give the pod the devices it asks for: {status.message}")
 
 
+def _crane(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+    metric = status.message.removeprefix("Load[").partition("]")[0]
+    return Reading(
+        f"{snapshot.names[node]} really uses more than the policy allows: {_metric(metric)} is above its limit",
+        f"less load there, or a higher maxLimitPecent for {metric}, would do",
+    )
+
+
+def _metric(name: str) -> str:
+    """What a metric of crane-scheduler says, in words."""
+    if name not in METRICS:
+        return name
+    resource, key = METRICS[name]
+    window = {
+        "5m": "mean of 5 minutes",
+        "1h_max": "highest 5 minutes of an hour",
+        "1d_max": "highest 5 minutes of a day",
+    }
+    return f"{'CPU' if resource == 'cpu' else resource} ({window[key]})"
+
+
 READERS: dict[str, Callable[[EngineSnapshot, Pod, int, Status], Reading]] = {
     "NodeResourcesFit": _resources,
     "TaintToleration": _taints,
@@ -232,6 +254,7 @@ READERS: dict[str, Callable[[EngineSnapshot, Pod, int, Status], Reading]] = {
     "VolumeRestrictions": _volumes,
     "NodeVolumeLimits": _volumes,
     "DynamicResources": _devices,
+    "Dynamic": _crane,
 }
 
 # What a reason means for a pod that it keeps from every node; {} is filled by ``summary``.
@@ -248,6 +271,7 @@ GENERAL = (
     ("node(s) didn't satisfy existing pods anti-affinity rules", "is near a pod that refuses this one"),
     ("resourceclaim not available on the node", "has no access to the devices of the pod's claims"),
     (TOO_MANY, "has no room for another pod"),
+    ("Load[", "really uses more than crane-scheduler's policy allows"),
 )
 
 

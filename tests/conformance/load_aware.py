@@ -15,6 +15,12 @@ from typing import Any
 
 import pytest
 
+from kschedweb.engine import Pod, Scheduler, Snapshot, Status
+from kschedweb.engine.columns import ALL
+from kschedweb.engine.config import load
+from kschedweb.engine.framework.interface import Cycle
+from tests.engine.builders import CONFIGURATION
+
 FOLDERS = (
     Path(__file__).parent / "goldens" / "load-aware",
     Path(os.environ.get("KSCHEDWEB_SHARED") or Path(__file__).parents[3] / "shared") / "conformance" / "load-aware",
@@ -52,3 +58,29 @@ def _cases(paths: Iterable[Path]) -> list[Any]:
     for row in (row for path in paths for row in _rows(path) if "meta" not in row):
         found.setdefault(json.dumps(row, sort_keys=True), row)
     return [pytest.param(row, id=f"{row['id']}-{row.get('case', row.get('kind', ''))}") for row in found.values()]
+
+
+def loaded_with(plugin: str, args: dict[str, Any]) -> Any:
+    """The configuration whose one profile filters and scores with ``plugin`` alone, after defaults and validation."""
+    alone = {"enabled": [{"name": plugin}], "disabled": [{"name": "*"}]}
+    off = {"disabled": [{"name": "*"}]}
+    plugins = {"preFilter": off, "filter": alone, "postFilter": off, "preScore": off, "score": alone}
+    profile = {"schedulerName": "default-scheduler", "plugins": plugins}
+    return load({**CONFIGURATION, "profiles": [{**profile, "pluginConfig": [{"name": plugin, "args": args}]}]})
+
+
+def plugin_of(name: str, args: dict[str, Any]) -> Any:
+    """The plugin as a scheduler runs it, made from ``args`` after defaults and validation."""
+    loaded = loaded_with(name, args)
+    assert loaded.configuration is not None, loaded.errors
+    framework = Scheduler(Snapshot(), loaded.configuration).frameworks["default-scheduler"]
+    return framework.plugins("score")[0]
+
+
+def answer(plugin: Any, snapshot: Snapshot, pod: dict[str, Any]) -> tuple[Status, int]:
+    """What ``plugin`` says of the only node: its verdict, and the score that it gives whatever the verdict is."""
+    cycle = Cycle(snapshot, Pod.read(pod))
+    if hasattr(plugin, "pre_filter"):
+        plugin.pre_filter(cycle)
+    verdicts = plugin.filter(cycle, ALL)
+    return verdicts.statuses[verdicts.codes[0]], int(plugin.score(cycle, ALL)[0])

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from kschedweb.engine import crane
-from tests.conformance.load_aware import vectors
+from kschedweb.engine import Snapshot, crane
+from kschedweb.engine.plugins.dynamic import base_scores
+from tests.conformance.load_aware import answer, plugin_of, vectors
+from tests.engine.builders import node, pod
 
+DYNAMIC = vectors("crane-dynamic")
 HOT_VALUES = vectors("crane-hot-value")
 
 
@@ -52,7 +56,33 @@ def test_events_are_read_as_bindings_as_crane_reads_them(row: dict[str, Any]) ->
     assert binding == (expected["namespace"], expected["pod"], expected["node"], expected["ts"])
 
 
-@pytest.mark.parametrize("row", vectors("crane-dynamic"))
+@pytest.mark.parametrize("row", DYNAMIC)
 def test_the_stamp_is_written_as_crane_writes_it(row: dict[str, Any]) -> None:
     zone = ZoneInfo(row["tz"] or crane.DEFAULT_TIME_ZONE)
     assert crane.write_time(seconds(row["nowUtc"]), zone) == row["expect"]["writerStampNow"]
+
+
+def cluster(row: dict[str, Any]) -> Snapshot:
+    raw = node("n")
+    raw["metadata"]["annotations"] = row["annotations"]
+    snapshot = Snapshot.from_objects([raw])
+    snapshot.now = seconds(row["nowUtc"])
+    return snapshot
+
+
+# What Go makes of a number that fits in no int64 is defined by the platform: here it is what amd64 does, as there.
+@pytest.mark.parametrize("row", DYNAMIC)
+def test_dynamic_answers_as_crane_does(row: dict[str, Any]) -> None:
+    snapshot, expected = cluster(row), row["expect"]
+    plugin = plugin_of("Dynamic", {"policy": row["spec"], "timeZone": row["tz"]})
+    raw = pod("p")
+    if row["daemonSetPod"]:
+        raw["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "agent"}]
+    status, score = answer(plugin, snapshot, raw)
+    assert base_scores(plugin.parts(snapshot), 1)[0] == int(expected["base"])
+    hot = float(plugin.hot(snapshot)[0])
+    assert hot == float(expected["hot"]) or (math.isnan(hot) and expected["hot"] == "NaN")
+    assert str(status.code) == expected["filterCode"]
+    rejected_by = expected["rejectedBy"]
+    assert status.reasons == ((f"Load[{rejected_by}] of node[n] is too high",) if rejected_by else ())
+    assert score == expected["score"]

@@ -111,3 +111,29 @@ def test_the_nearest_miss_of_equals_is_the_one_that_lacks_least() -> None:
     snapshot = Snapshot.from_objects([node(), pod(requests={"cpu": "5", "memory": "12Gi"})])
     missing = words.shortages(snapshot, snapshot.pod("default/web"), 0)
     assert [str(item) for item in missing] == ["4Gi memory", "1 CPU"]
+
+
+def load_aware(plugin: str, snapshot: Snapshot, **args: Any) -> words.Reading:
+    """The reading of the verdict of a load-aware plugin on ``node-03``, which rejects it."""
+    plugins = {"filter": {"enabled": [{"name": plugin}]}}
+    profile = {
+        "schedulerName": "default-scheduler",
+        "plugins": plugins,
+        "pluginConfig": [{"name": plugin, "args": args}],
+    }
+    configuration = load({**HEAD, "profiles": [profile]}).configuration
+    assert configuration is not None
+    web = snapshot.pod("default/web")
+    status = Scheduler(snapshot, configuration).explain(web).verdict("node-03")
+    assert status is not None
+    assert words.summary(web, status.message) != status.message
+    return words.reading(snapshot, web, 0, status)
+
+
+def test_a_limit_of_crane_scheduler_says_which_figure_is_above_it() -> None:
+    raw = node()
+    raw["metadata"]["annotations"] = {"mem_usage_max_avg_1h": "0.80000,2026-11-21T14:00:00Z"}
+    reading = load_aware("Dynamic", Snapshot.from_objects([raw, pod()]))
+    said = "memory (highest 5 minutes of an hour) is above its limit"
+    assert reading.text == f"node-03 really uses more than the policy allows: {said}"
+    assert reading.remedy == "less load there, or a higher maxLimitPecent for mem_usage_max_avg_1h, would do"

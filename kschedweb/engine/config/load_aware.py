@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.config import args, arguments
+from kschedweb.engine.config import args, arguments, crane
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.fields import Problem, Typed, child, invalid, unsupported
 from kschedweb.engine.config.golang import SECOND
@@ -127,5 +127,6 @@ LOAD_AWARE_SPECS: tuple[PluginSpec, ...] = (
         origin="kschedweb",
     ),
     *TRIMARAN_SPECS,
+    crane.SPEC,
 )
 """Each names in ``origin`` the scheduler that it comes from."""

@@ -9,6 +9,7 @@ from typing import Any
 from kschedweb.engine.config.registry import installed
 from kschedweb.engine.plugins.defaultbinder import DefaultBinder
 from kschedweb.engine.plugins.defaultpreemption import DefaultPreemption
+from kschedweb.engine.plugins.dynamic import Dynamic
 from kschedweb.engine.plugins.dynamicresources import DynamicResources
 from kschedweb.engine.plugins.hhewaterlevelbalance import HheWaterLevelBalance
 from kschedweb.engine.plugins.imagelocality import ImageLocality
@@ -36,6 +37,7 @@ from kschedweb.engine.plugins.volumezone import VolumeZone
 IN_TREE: tuple[Callable[[dict[str, Any]], Any], ...] = (
     DefaultBinder,
     DefaultPreemption,
+    Dynamic,
     DynamicResources,
     HheWaterLevelBalance,
     HkePodTopologySpread,

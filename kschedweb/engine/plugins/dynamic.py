@@ -1,0 +1,207 @@
+"""Dynamic, of crane-scheduler, rejects and scores nodes by the use that their annotations tell.
+
+What a node's annotation tells is valid for a while; where the node has no annotation of a metric, the watermarks that
+mean the same stand in for it. A node that many pods were bound to lately is hot and scores lower. What the pod itself
+would use does not count.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from kschedweb.engine import crane
+from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.config.golang import seconds
+from kschedweb.engine.framework.interface import Cycle, Verdicts
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, truncated
+from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
+from kschedweb.engine.objects.access import mapping
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.owners import of_daemon_set
+from kschedweb.engine.recent import Counted, Estimate, Floats
+from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.watermarks import of_capacity
+
+TOO_HIGH = "Load[{}] of node[{}] is too high"
+SMALLEST = -(2**63)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Use:
+    """What is known of one metric; arrays are [nodes]."""
+
+    usage: Floats  # fraction of the node's capacity, NaN where nothing is known
+    time: Floats  # when it was written or measured, seconds of the epoch
+    annotated: Mask  # by the node's annotation, be it good or bad, rather than by watermarks
+    valid: Mask  # whether it counts now
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """One metric of the score; ``part`` is float64[nodes], 0 where the metric is not valid."""
+
+    metric: str
+    weight: float
+    use: Use
+    part: Floats
+
+
+class Dynamic:
+    name = "Dynamic"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        policy = args.get("policy")
+        policy = crane.SAMPLE_POLICY if policy is None else policy
+        self.zone = crane.time_zone(args.get("timeZone") or "")
+        self.active: dict[str, float] = {}  # metric -> seconds for which it is valid
+        for rule in policy.get("syncPolicy") or ():
+            if period := seconds(rule.get("period") or "0s"):
+                self.active.setdefault(rule["name"], period + crane.EXTRA)
+        self.active = {metric: active for metric, active in self.active.items() if active}
+        self.limits = [(rule["name"], rule.get("maxLimitPecent") or 0.0) for rule in policy.get("predicate") or ()]
+        self.weights = [(rule["name"], rule.get("weight") or 0.0) for rule in policy.get("priority") or ()]
+        self.hot_rules = [
+            crane.HotRule(int(seconds(rule["timeRange"])), rule["count"]) for rule in policy.get("hotValue") or ()
+        ]
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        """Reject nodes above a limit; pods of DaemonSets, and nodes of which nothing is known, pass."""
+        size = cycle.size(rows)
+        if of_daemon_set(cycle.pod):
+            return Verdicts.uniform(size)
+        first = np.full(size, -1, dtype=np.int64)  # the first limit that the node is above
+        for position, (metric, limit) in enumerate(self.limits):
+            if limit:
+                use = self.use(cycle.snapshot, metric)
+                first[(first < 0) & (use.valid & (use.usage > limit))[rows]] = position
+        codes = np.zeros(size, dtype=np.int32)
+        statuses: list[Status] = [SUCCESS]
+        nodes = np.arange(len(cycle.snapshot))[rows]
+        for place in np.flatnonzero(first >= 0).tolist():  # each has words of its own
+            codes[place] = len(statuses)
+            metric, node = self.limits[first[place]][0], cycle.snapshot.names[nodes[place]]
+            statuses.append(unschedulable(TOO_HIGH.format(metric, node)))
+        return Verdicts(codes, statuses)
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """The weighted mean of what is left, cut to whole points, less 10 for each point of heat; 0 to 100."""
+        base = base_scores(self.parts(cycle.snapshot), len(cycle.snapshot))
+        heat = whole(self.hot(cycle.snapshot) * 10.0)
+        scores: Ints = np.clip(base - heat, 0, MAX_NODE_SCORE)
+        return scores[rows]
+
+    def use(self, snapshot: Snapshot, metric: str) -> Use:
+        """What is known of ``metric`` at each node."""
+        usage, time, annotated = _annotations(snapshot, metric, self.zone)
+        if metric in crane.METRICS and snapshot.watermarks is not None:
+            resource, key = crane.METRICS[metric]
+            usage = np.where(annotated, usage, of_capacity(snapshot, resource, key) / 100.0)
+            time = np.where(annotated, time, snapshot.watermarks.updated)
+        if metric not in self.active:
+            return Use(usage, time, annotated, np.zeros(len(snapshot), dtype=np.bool_))
+        # A value that is no number is one to crane, if its annotation says so.
+        known = annotated | ~np.isnan(usage)
+        return Use(usage, time, annotated, known & (snapshot.now < time + self.active[metric]))
+
+    def parts(self, snapshot: Snapshot) -> list[Part]:
+        """What each metric adds to the score."""
+        found = []
+        for metric, weight in self.weights:
+            use = self.use(snapshot, metric)
+            with np.errstate(invalid="ignore", over="ignore"):
+                part = np.where(use.valid, (1.0 - use.usage) * weight * float(MAX_NODE_SCORE), 0.0)
+            found.append(Part(metric, weight, use, part))
+        return found
+
+    def hot(self, snapshot: Snapshot) -> Floats:
+        """How hot each node is: as its annotation says while it is valid, else by the pods bound to it lately."""
+        value, time, annotated = _annotations(snapshot, crane.HOT_VALUE, self.zone)
+        said = np.where(snapshot.now < time + crane.HOT_ACTIVE, value, 0.0)
+        if annotated.all() or not self.hot_rules:
+            return said
+        # A heat below 0 cannot be written in an annotation: crane takes it for none.
+        return np.where(annotated, said, np.maximum(self.bindings(snapshot), 0))
+
+    def bindings(self, snapshot: Snapshot) -> Ints:
+        """The heat of each node by the times at which its pods were bound. Shape [nodes]."""
+        counts = [
+            snapshot.recent(("bindings", rule.seconds), 1, _within(rule.seconds))[0].astype(np.int64)
+            for rule in self.hot_rules
+        ]
+        if max(int(count.sum()) for count in counts) > crane.HEAP_SIZE:
+            counts = _latest(snapshot, [rule.seconds for rule in self.hot_rules])
+        heat = np.zeros(len(snapshot), dtype=np.int64)
+        for rule, count in zip(self.hot_rules, counts, strict=True):
+            heat += truncated(count, rule.pods)
+        return heat
+
+
+def base_scores(parts: list[Part], size: int) -> Ints:
+    """The weighted mean of ``parts``, cut towards 0; 0 without any. Shape [size].
+
+    Metrics that are not valid count with their weight.
+    """
+    if not parts:
+        return np.zeros(size, dtype=np.int64)
+    total, weights = np.zeros(size), 0.0
+    for part in parts:
+        weights += part.weight
+        total = total + part.part
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return whole(total / np.float64(weights))
+
+
+def whole(values: Floats) -> Ints:
+    """Cut to whole numbers as Go does on amd64: what is no number or out of range becomes the smallest there is."""
+    fits = np.abs(values) < 2.0**63
+    return np.where(fits, np.trunc(np.where(fits, values, 0.0)).astype(np.int64), SMALLEST)
+
+
+def _annotations(snapshot: Snapshot, key: str, zone: ZoneInfo) -> tuple[Floats, Floats, Mask]:
+    """Values, times and which nodes have the annotation; of one that crane cannot read, the time is never."""
+
+    def compute() -> tuple[Floats, Floats, Mask]:
+        size = len(snapshot)
+        values, times = np.full(size, math.nan), np.full(size, -math.inf)
+        present = np.zeros(size, dtype=np.bool_)
+        for position, node in enumerate(snapshot.nodes):
+            text = mapping(mapping(node.raw, "metadata"), "annotations").get(key)
+            if text is None:
+                continue
+            present[position] = True
+            try:
+                values[position], times[position] = crane.read(text, zone)
+            except crane.CraneError:
+                continue
+        return values, times, present
+
+    return snapshot.memo(("crane", key, zone.key), compute)
+
+
+def _within(span: int) -> Estimate:
+    """Count a pod until it has been on its node for ``span`` seconds; both are cut to whole seconds first."""
+
+    def estimate(pod: Pod, node: int, time: float) -> Counted | None:
+        if math.isnan(time):
+            return None
+        return Counted((1.0,), math.nextafter(math.floor(time) + span, -math.inf))
+
+    return estimate
+
+
+def _latest(snapshot: Snapshot, spans: list[int]) -> list[Ints]:
+    """The counts for each of ``spans`` among the bindings that crane still remembers: the latest of all nodes."""
+    bound = zip(snapshot.pods.pods, snapshot.pods.node.tolist(), strict=True)
+    times = [(snapshot.scheduled_at(pod), node) for pod, node in bound if pod is not None]
+    known = [(math.floor(time), node) for time, node in times if not math.isnan(time)]
+    kept = sorted(known, key=lambda binding: binding[0])[-crane.HEAP_SIZE :]
+    now = math.floor(snapshot.now)
+    return [
+        np.bincount([node for time, node in kept if time > now - span], minlength=len(snapshot)).astype(np.int64)
+        for span in spans
+    ]
