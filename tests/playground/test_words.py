@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -121,7 +122,7 @@ def load_aware(plugin: str, snapshot: Snapshot, **args: Any) -> words.Reading:
         "plugins": plugins,
         "pluginConfig": [{"name": plugin, "args": args}],
     }
-    configuration = load({**HEAD, "profiles": [profile]}).configuration
+    configuration = load(f"{HEAD}profiles: {json.dumps([profile])}").configuration
     assert configuration is not None
     web = snapshot.pod("default/web")
     status = Scheduler(snapshot, configuration).explain(web).verdict("node-03")
