@@ -63,10 +63,15 @@ def _log_power(x: Floats, rest: Floats, a: Floats, b: Floats) -> Floats:
     total = a + b
     # The smaller of both shares tells the distance from the mean more precisely.
     off = np.where(x <= rest, x - a / total, b / total - rest)
-    about = a * np.log1p(off * total / a) + b * np.log1p(-off * total / b)
+    about = a * _log(x / (a / total), off * total / a) + b * _log(rest / (b / total), -off * total / b)
     scale = 0.5 * (np.log(a) + np.log(b / total)) - HALF_LOG_TAU
     result: Floats = about + scale + _stirling_error(total) - _stirling_error(a) - _stirling_error(b)
     return result
+
+
+def _log(ratio: Floats, excess: Floats) -> Floats:
+    """The logarithm of ``ratio``, which is 1 + ``excess``: from the latter near 1."""
+    return np.where(np.abs(excess) < 0.5, np.log1p(excess), np.log(ratio))
 
 
 def _stirling_error(z: Floats) -> Floats:

@@ -70,6 +70,7 @@ PACKING = args_struct(
         "defaultRequests",
         MapOf(QUANTITY),
         "What a container is expected to use that has neither a request nor a limit: cpu alone counts (1000m).",
+        omit_empty=False,
         examples=({"cpu": "1000m"},),
     ),
     Field(

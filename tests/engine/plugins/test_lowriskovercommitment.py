@@ -1,0 +1,172 @@
+"""LowRiskOverCommitment where the recorded answers do not look, and its pitfalls by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedweb.engine import Pod, Snapshot
+from kschedweb.engine.columns import ALL
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.plugins.lowriskovercommitment import LowRiskOverCommitment, Promises, limit_risk, probability
+from tests.engine.builders import node, pod
+from tests.engine.observed import Figures, alone, levels, observed, scores
+
+PLUGIN = "LowRiskOverCommitment"
+
+
+def asking(name: str, requests: str, limits: str, **fields: Any) -> dict:
+    resources = {"requests": {"cpu": requests}, "limits": {"cpu": limits}}
+    return pod(name, container={"resources": resources}, **fields)
+
+
+def steady(mean: float) -> Figures:
+    return {"cpu": {"15m": mean, "15m_std": 0.0}}
+
+
+SMALL = asking("new", "1", "1")
+
+
+def test_a_best_effort_pod_gets_nothing_anywhere() -> None:
+    assert scores(PLUGIN, observed(levels(a=0)), pod("new")) == {"a": 0}
+    assert scores(PLUGIN, observed(levels(a=0)), SMALL) == {"a": 100}
+
+
+def test_a_node_without_metrics_gets_nothing() -> None:
+    nodes = {**levels(known=0, unknown=None), "others": {"cpu": {"1h": 10.0}}}
+    # A node of which only other figures are known is measured, for its limits alone.
+    assert scores(PLUGIN, observed(nodes), SMALL) == {"known": 100, "unknown": 0, "others": 100}
+    assert scores(PLUGIN, Snapshot.from_objects([node("a")]), SMALL) == {"a": 0}
+
+
+def test_limits_above_the_node_are_a_risk_as_far_as_requests_do_not_cover_them() -> None:
+    there = asking("there", "4", "12", on="a")
+    # Limits of 13 on 10 CPUs, requests of 5: 3 of the 8 between are not there; half of that risk counts.
+    assert scores(PLUGIN, observed(levels(a=0), there), SMALL) == {"a": 81}  # 1 - 3 / 16
+    assert scores(PLUGIN, observed(levels(a=0), there), SMALL, riskLimitWeights={"cpu": 0}) == {"a": 100}
+    assert scores(PLUGIN, observed(levels(a=0), there), SMALL, riskLimitWeights={"cpu": 1}) == {"a": 63}  # 62.5
+
+
+def test_halves_are_rounded_away_from_zero() -> None:
+    there = asking("there", "4", "12", on="a")
+    assert scores(PLUGIN, observed(levels(a=0), there), SMALL, riskLimitWeights={"cpu": 1.0}) == {"a": 63}
+
+
+def test_use_above_the_requests_is_a_risk() -> None:
+    there = asking("there", "4", "12", on="a")
+    weights = {"cpu": 0.0}
+    assert scores(PLUGIN, observed({"a": steady(40)}, there), SMALL, riskLimitWeights=weights) == {"a": 100}
+    assert scores(PLUGIN, observed({"a": steady(40.1)}, there), SMALL, riskLimitWeights=weights) == {"a": 0}
+
+
+def test_what_is_above_the_limits_is_ruled_out() -> None:
+    figures = {"a": {"cpu": {"15m": 40.0, "15m_std": 5.0}}}
+    loose, tight = asking("there", "4", "12", on="a"), asking("there", "4", "5", on="a")
+    weights = {"cpu": 0.0}
+    free = scores(PLUGIN, observed(figures, loose), SMALL, riskLimitWeights=weights)["a"]
+    bounded = scores(PLUGIN, observed(figures, tight), SMALL, riskLimitWeights=weights)["a"]
+    assert 50 <= free < bounded < 100
+
+
+def test_an_empty_node_is_no_risk() -> None:
+    """Nothing may be used there, so what is used does not count: 0 of 0."""
+    assert scores(PLUGIN, observed({"a": steady(50)}), SMALL) == {"a": 100}
+
+
+def test_allocatable_counts_and_not_capacity() -> None:
+    raw = node("a", allocatable={"cpu": "2"})
+    raw["status"]["capacity"] = {"cpu": "10"}
+    snapshot = Snapshot.from_objects([raw])
+    snapshot.watermarks = observed(levels(a=0)).watermarks
+    assert scores(PLUGIN, snapshot, asking("new", "1", "4"), riskLimitWeights={"cpu": 1}) == {"a": 33}
+
+
+def test_requests_count_up_to_what_the_node_has() -> None:
+    plugin = LowRiskOverCommitment({})
+    snapshot = observed(levels(a=0), asking("there", "15", "20", on="a"))
+    promises = plugin.promises(snapshot, (1000, 0, 2000, 0), "cpu", ALL)
+    assert (promises.request[0], promises.request_before[0]) == (10000, 10000)
+    assert (promises.limit[0], promises.limit_before[0]) == (22000, 20000)
+
+
+def test_weights_outside_0_to_1_count_as_a_half_and_others_stay() -> None:
+    weights = {"cpu": 1.5, "memory": 0.25, "example.com/gpu": 3.0}
+    plugin = alone_with(riskLimitWeights=weights)
+    assert plugin.weights == {"cpu": 0.5, "memory": 0.25}
+    assert alone_with(riskLimitWeights={"memory": 0.0}).weights == {"cpu": 0.5, "memory": 0.0}
+    assert alone_with(smoothingWindowSize=0).window == alone_with(smoothingWindowSize=-3).window == 5
+
+
+def alone_with(**args: Any) -> LowRiskOverCommitment:
+    [plugin] = alone(PLUGIN, observed(levels(a=0)), **args).framework(Pod.read(SMALL)).plugins("score")
+    assert isinstance(plugin, LowRiskOverCommitment)
+    return plugin
+
+
+def test_promises_follow_the_pods() -> None:
+    plugin, own = LowRiskOverCommitment({}), (0, 0, 0, 0)
+    snapshot = observed(levels(a=0, b=0), asking("first", "1", "2", on="a"))
+    limits = lambda: plugin.promises(snapshot, own, "cpu", ALL).limit.tolist()  # noqa: E731
+    assert limits() == [2000, 0]
+    snapshot.add_pod(Pod.read(asking("second", "1", "3", on="b")), 1)
+    assert limits() == [2000, 3000]
+    snapshot.remove_pod("default/first")
+    assert limits() == [0, 3000]
+    emptied = snapshot.emptied({1: snapshot.nodes[1]})
+    assert plugin.promises(emptied, own, "cpu", ALL).limit.tolist() == [0, 0]
+
+
+share = st.floats(0, 1)
+
+
+@given(share, st.floats(0, 0.5), st.lists(share, min_size=2, max_size=2))
+def test_a_higher_threshold_is_never_less_probable(mean: float, deviation: float, thresholds: list[float]) -> None:
+    deviation = min(deviation, (mean * (1 - mean) * 0.99) ** 0.5)
+    two = np.full(2, mean), np.full(2, deviation)
+    (low, high), *_ = probability(*two, np.array(sorted(thresholds)))
+    assert 0 <= low <= high + 1e-12 <= 1 + 1e-12
+
+
+amount = st.integers(0, 40_000)
+
+
+@given(amount, amount, amount, amount)
+def test_more_limits_are_never_less_risk(request: int, more: int, limit: int, allocatable: int) -> None:
+    size = np.full(2, float(allocatable))
+    asked = np.minimum(np.full(2, float(request)), size)
+    limits = np.array([request + limit, request + limit + more], dtype=np.float64)
+    low, high = limit_risk(Promises(size, asked, limits, asked, limits))
+    assert 0 <= low <= high <= 1
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 110), st.floats(0, 60), st.integers(0, 12), st.integers(0, 12)), max_size=6),
+    st.integers(1, 4),
+)
+def test_scores_stay_in_range_and_do_not_depend_on_the_order_of_nodes(
+    told: list[tuple[float, float, int, int]], cpus: int
+) -> None:
+    nodes = {f"n{at}": {"cpu": {"15m": mean, "15m_std": spread}} for at, (mean, spread, *_) in enumerate(told)}
+    pods = [asking(f"p{at}", str(asked), str(asked + more), on=f"n{at}") for at, (*_, asked, more) in enumerate(told)]
+    raw = asking("new", "0", str(cpus))
+
+    def given_scores(figures: dict) -> dict[str, int]:
+        snapshot = observed(figures, *pods)
+        found = LowRiskOverCommitment({}).score(Cycle(snapshot, Pod.read(raw)), ALL)
+        return dict(zip(snapshot.names, found.tolist(), strict=True))
+
+    found = given_scores(nodes)
+    assert all(0 <= score <= 100 for score in found.values())
+    assert found == given_scores(dict(reversed(nodes.items())))
+
+
+@pytest.mark.parametrize("deviation", [0.0, 1e-12])
+def test_a_use_without_variation_is_below_the_threshold_or_not(deviation: float) -> None:
+    mean, spread = np.full(3, 0.5), np.full(3, deviation)
+    found, alpha, _ = probability(mean, spread, np.array([0.4, 0.5, 0.6]))
+    assert found.tolist() == ([0.0, 1.0, 1.0] if deviation == 0 else [0.0, 0.0, 0.0])  # upstream gives up there
+    assert not np.isfinite(alpha).any()
