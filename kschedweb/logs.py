@@ -64,6 +64,7 @@ def configuration(*, json_lines: bool, level: str) -> dict[str, Any]:
             "django.server": {"handlers": [], "level": "WARNING", "propagate": True},
             "django.request": {"level": "CRITICAL"},
             "axes": {"level": "WARNING"},
+            "httpx": {"level": "WARNING"},
             "kombu": {"level": "WARNING"},
         },
     }

@@ -140,6 +140,16 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
 CELERY_BEAT_SYNC_EVERY = 1  # Its file is then never older than the last task: a health check looks at it.
 CELERY_BEAT_SCHEDULE = {
     "reconcile jobs": {"task": "kschedweb.jobs.tasks.reconcile", "schedule": 60, "options": {"expires": 50}},
+    "collect watermarks": {
+        "task": "kschedweb.watermarks.tasks.collect_due",
+        "schedule": 10,
+        "options": {"expires": 9},
+    },
+    "forget old watermarks": {
+        "task": "kschedweb.watermarks.tasks.forget",
+        "schedule": 900,
+        "options": {"expires": 600},
+    },
 }
 
 AUTH_USER_MODEL = "accounts.User"

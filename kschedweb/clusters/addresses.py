@@ -63,13 +63,16 @@ def resolve(host: str, port: int) -> list[str]:
     return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
-def endpoint_check(server: str, *, trusted: bool = False, resolver: Resolver | None = None) -> Endpoint:
+def endpoint_check(
+    server: str, *, trusted: bool = False, open: bool = False, resolver: Resolver | None = None
+) -> Endpoint:
     """The endpoint of ``server``, an ``https://host[:port][/path]`` URL. Raises ``AddressError`` where it is refused.
 
-    ``trusted``: the operator's environment gave the address, so it need not be in the allowlist as well.
+    ``trusted``: the operator's environment gave the address, so it need not be in the allowlist as well. ``open``: no
+    secret goes there, so http:// will do.
     """
     scheme, host, port, path = server_split(server)
-    if scheme == "http" and not settings.CLUSTER_ALLOW_INSECURE:
+    if scheme == "http" and not open and not settings.CLUSTER_ALLOW_INSECURE:
         raise AddressError("The server must be an https:// address: over http the token could be read on the way.")
     allowlist = Allowlist([host] if trusted else settings.CLUSTER_ALLOWLIST)
     if allowlist.empty:

@@ -12,7 +12,7 @@ Times are seconds of the epoch. Nodes are in percent of allocatable, workloads i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -204,6 +204,29 @@ def _rows(series: Series, start: float, end: float, points: int) -> list[Sample]
             after = base.filter(resolution=resolution)
             rows += list(after.filter(at__gt=rows[-1].at) if rows else after)
     return rows
+
+
+def samples_matrix(
+    cluster: Cluster, figure: Figure, resolution: Resolution, start: float, end: float, names: Sequence[str]
+) -> tuple[Floats, Floats]:
+    """Times [times] and values [times, names] of the samples of one resolution in (``start``, ``end``]."""
+    rows = list(
+        Sample.objects.filter(
+            series__cluster=cluster,
+            series__kind=figure.kind,
+            series__resource=figure.resource,
+            series__statistic=figure.statistic,
+            resolution=resolution,
+            at__gt=int(start),
+            at__lte=int(end),
+        ).order_by("at")
+    )
+    found, values = _merged(rows) if rows else ((), np.empty((0, 0), dtype=np.float32))
+    if found != tuple(names):
+        known = {name: place for place, name in enumerate(found)}
+        places = [known.get(name, len(known)) for name in names]
+        values = np.column_stack([values, np.full(len(rows), np.nan, dtype=np.float32)])[:, places]
+    return np.array([row.at for row in rows], dtype=np.float64), values.astype(np.float64)
 
 
 def _merged(rows: list[Sample]) -> tuple[tuple[str, ...], NDArray[np.float32]]:

@@ -13,6 +13,7 @@ import warnings
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -164,7 +165,7 @@ def _roll_span(cluster: Cluster, resolution: Resolution, end: int) -> None:
     _write(rolled)
 
 
-def combine(rows: Sequence[Values] | Values, *, maximum: bool) -> NDArray[np.float64]:
+def combine(rows: Sequence[NDArray[Any]] | NDArray[Any], *, maximum: bool) -> NDArray[np.float64]:
     """One value an object out of several times: the mean, or the highest; NaN where no time has any."""
     stacked = np.asarray(rows, dtype=np.float64)
     with warnings.catch_warnings():

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from pytest_django import Settings as DjangoSettings
 
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster, Source
+from tests.clusters.conftest import OddServer, Request, odd_server
 
+__all__ = ["odd_server"]
 Json = dict[str, Any]
+KEY = "a-key-for-tests-of-at-least-32-characters"
 
 
 def node(name: str, *, allocatable: str = "4", capacity: str = "4", ip: str = "") -> Json:
@@ -71,3 +77,36 @@ def stored(name: str = "metered", objects: list[Json] | None = None) -> Cluster:
 def cluster(db: None) -> Cluster:
     """Three nodes (``node-a`` has 2 of its 4 cores allocatable) and the pods of five owners."""
     return stored()
+
+
+def vector(*series: tuple[dict[str, str], float | str], warnings: list[str] | None = None) -> Json:
+    """An answer as Prometheus writes it."""
+    result = [{"metric": labels, "value": [1_700_000_000.0, str(value)]} for labels, value in series]
+    answer: Json = {"status": "success", "data": {"resultType": "vector", "result": result}}
+    return answer | ({"warnings": warnings} if warnings else {})
+
+
+def by_instance(**values: float | str) -> Json:
+    """One series a node: ``by_instance(node_a=40)``, with the port that exporters have."""
+    return vector(*(({"instance": f"{name.replace('_', '-')}:9100"}, value) for name, value in values.items()))
+
+
+def query_of(request: Request) -> str:
+    return parse_qs(urlsplit(request.path).query)["query"][0]
+
+
+def answering(server: OddServer, answers: dict[str, Json]) -> None:
+    """Let ``server`` answer each query as told, others with no series."""
+
+    def answer(request: Request) -> tuple[int, dict[str, str], bytes]:
+        found = answers.get(query_of(request), vector())
+        status = 400 if found["status"] == "error" else 200
+        return status, {"Content-Type": "application/json"}, json.dumps(found).encode()
+
+    server.answer = answer
+
+
+@pytest.fixture
+def sealed(settings: DjangoSettings) -> None:
+    """The operator has set a key, so that credentials can be kept."""
+    settings.ENCRYPTION_KEYS = [KEY]

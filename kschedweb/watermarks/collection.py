@@ -1,0 +1,244 @@
+"""One collection: ask the source, match what it says with the cluster's objects, and say how that went."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.clusters.addresses import Endpoint
+from kschedweb.clusters.credentials import Secret
+from kschedweb.errors import ApplicationError
+from kschedweb.watermarks import prometheus
+from kschedweb.watermarks.figures import BY_NAME, NODE, WORKLOAD, Figure
+from kschedweb.watermarks.inventory import WITHOUT_OWNER, Inventory
+from kschedweb.watermarks.prometheus import PrometheusError, Vector
+from kschedweb.watermarks.units import convert, unit_problem
+
+Floats = NDArray[np.float64]
+
+MOST_CORES = 100_000.0  # a pod that uses more uses nothing of the kind
+SKEW = 60.0  # seconds between clocks, from which on ages tell little
+EXAMPLES = 3
+
+
+@dataclass
+class QueryReport:
+    """How one query went."""
+
+    series: int = 0  # in the answer
+    matched: int = 0  # nodes or pods of the cluster among them
+    unmatched: list[str] = field(default_factory=list)  # a few of the others
+    unusable: int = 0  # NaN, infinite, negative
+    duplicates: int = 0  # more than one series for the same node or pod
+    missing: int = 0  # nodes of the cluster without a value
+    examples: list[tuple[str, float]] = field(default_factory=list)  # as stored: percent of allocatable, cores, bytes
+    unit: str = ""  # what the values look like, where that is not what the settings say
+    error: str = ""  # why nothing of it was kept
+    setting: str = "query"  # which setting to look at
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Report:
+    """How one collection went."""
+
+    at: float = 0.0  # seconds of the epoch
+    seconds: float = 0.0
+    nodes: int = 0  # nodes with at least one figure
+    workloads: int = 0
+    queries: dict[str, QueryReport] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)  # in plain sentences, worst first
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def failed(self) -> dict[str, QueryReport]:
+        return {name: query for name, query in self.queries.items() if query.error}
+
+
+@dataclass
+class Collected:
+    """Values by figure: of nodes in percent of allocatable, of workloads in cores and bytes a pod."""
+
+    inventory: Inventory
+    values: dict[Figure, Floats] = field(default_factory=dict)
+    report: Report = field(default_factory=Report)
+
+    def of(self, kind: str) -> dict[Figure, Floats]:
+        return {figure: values for figure, values in self.values.items() if figure.kind == kind}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a Prometheus is asked, and how its answer is read."""
+
+    endpoint: Endpoint
+    secret: Secret
+    node_label: str
+    unit: str
+    queries: Mapping[str, str]  # figure -> PromQL
+
+
+def from_prometheus(setup: Setup, inventory: Inventory, *, at: float, seconds: float) -> Collected:
+    """Ask all queries of ``setup`` as of ``at``, for at most ``seconds``. Bad answers end up in the report."""
+    begun = time.monotonic()
+    collected = Collected(inventory, report=Report(at=at))
+    queries = {name: query for name, query in setup.queries.items() if query.strip() and name in BY_NAME}
+    try:
+        answers = prometheus.ask(setup.endpoint, setup.secret, queries, at=at, seconds=seconds)
+    except ApplicationError as error:
+        answers = {name: PrometheusError(error.detail, setting="ca") for name in queries}
+    for name, answer in answers.items():
+        report = collected.report.queries[name] = QueryReport()
+        if isinstance(answer, PrometheusError):
+            report.error, report.setting = answer.detail, answer.setting
+            continue
+        report.series, report.warnings = len(answer.labels), list(answer.warnings)
+        figure = BY_NAME[name]
+        read = _nodes if figure.kind == NODE else _workloads
+        values = read(answer, figure, setup, inventory, report)
+        if not report.error:
+            collected.values[figure] = values
+    skew = max((answer.skew for answer in answers.values() if isinstance(answer, Vector)), key=abs, default=0.0)
+    finish(collected, seconds=time.monotonic() - begun, skew=skew)
+    return collected
+
+
+def finish(collected: Collected, *, seconds: float, skew: float = 0.0) -> None:
+    """Count what was found, and say in sentences what was wrong."""
+    report = collected.report
+    report.seconds = round(seconds, 3)
+    for kind in (NODE, WORKLOAD):
+        found = list(collected.of(kind).values())
+        known = int(np.count_nonzero(~np.isnan(found).all(axis=0))) if found else 0
+        setattr(report, "nodes" if kind == NODE else "workloads", known)
+    by_error: dict[str, list[str]] = {}
+    for name, query in report.queries.items():
+        if query.error:
+            by_error.setdefault(query.error, []).append(name)
+    for error, names in by_error.items():
+        if len(names) == len(report.queries):
+            report.problems.append(error)
+        else:
+            several = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            report.problems.append(f"{BY_NAME[names[0]].label}{several}: {error}" if names[0] in BY_NAME else error)
+    if abs(skew) > SKEW:
+        ahead = "ahead of" if skew > 0 else "behind"
+        report.problems.append(
+            f"The server's clock is {abs(skew):.0f} s {ahead} this one's: the ages of figures are off by that."
+        )
+
+
+def _nodes(answer: Vector, figure: Figure, setup: Setup, inventory: Inventory, report: QueryReport) -> Floats:
+    """[nodes] percent of allocatable."""
+    places = np.full(len(answer.labels), WITHOUT_OWNER)
+    for index, labels in enumerate(answer.labels):
+        name = labels.get(setup.node_label)
+        place = None if name is None else inventory.node(name)
+        if place is not None:
+            places[index] = place
+        elif len(report.unmatched) < EXAMPLES:
+            report.unmatched.append(_series_name(labels) if name is None else name)
+    values = _highest(answer.values, places, len(inventory.nodes), report, "node")
+    if report.error or not report.matched:
+        _explain_nothing(answer, setup, report, "nodes")
+        return values
+    report.unit, report.error = unit_problem(values, figure, setup.unit, inventory)
+    if report.unit and not report.error:
+        report.warnings.append(f"All values are 1 or less: are they {report.unit}?")
+    percent = convert(values, figure.resource, setup.unit, inventory)
+    report.missing = int(np.isnan(percent).sum())
+    _examples(report, inventory.nodes, percent)
+    return percent
+
+
+def _workloads(answer: Vector, figure: Figure, setup: Setup, inventory: Inventory, report: QueryReport) -> Floats:
+    """[workloads] the mean of each workload's pods."""
+    known = {key: index for index, key in enumerate(inventory.owners)}
+    places = np.full(len(answer.labels), WITHOUT_OWNER)
+    for index, labels in enumerate(answer.labels):
+        found = known.get((labels.get("namespace", ""), labels.get("pod", "")))
+        if found is not None:
+            places[index] = found
+        elif len(report.unmatched) < EXAMPLES:
+            report.unmatched.append(_series_name(labels))
+    pods = _highest(answer.values, places, len(known), report, "pod")
+    if report.error or not report.matched:
+        _explain_nothing(answer, setup, report, "pods")
+        return np.full(len(inventory.workloads), np.nan)
+    if figure.resource == "cpu" and np.nanmedian(pods) > MOST_CORES:
+        report.error = "The values are too large for cores: does the query give millicores or nanoseconds?"
+    values = mean_of_pods(pods, inventory)
+    _examples(report, inventory.workloads, values)
+    return values
+
+
+def mean_of_pods(pods: Floats, inventory: Inventory) -> Floats:
+    """[workloads] the mean over the pods of each, from values in the order of ``inventory.owners``."""
+    owners = np.fromiter(inventory.owners.values(), dtype=np.int64, count=len(inventory.owners))
+    counted = (owners >= 0) & ~np.isnan(pods)
+    size = len(inventory.workloads)
+    sums = np.bincount(owners[counted], weights=pods[counted], minlength=size)
+    counts = np.bincount(owners[counted], minlength=size)
+    with np.errstate(invalid="ignore"):
+        return np.where(counts > 0, sums / counts, np.nan)
+
+
+def _highest(values: Floats, places: NDArray[np.int64], size: int, report: QueryReport, what: str) -> Floats:
+    """``values`` brought to their places; of several for one place the highest, which is the safe one to plan with."""
+    found = np.full(size, np.nan)
+    usable = np.isfinite(values) & (values >= 0)
+    report.unusable = int((~usable).sum())
+    matched = places >= 0
+    report.matched = len(np.unique(places[matched]))
+    report.duplicates = int(matched.sum()) - report.matched
+    if not values.size:
+        report.error = "The query gives nothing: no series has these names and labels."
+    elif not usable.any():
+        report.error = "All values are NaN, infinite or negative."
+    elif report.unusable:
+        report.warnings.append(f"{report.unusable} values are NaN, infinite or negative and were left out.")
+    if report.duplicates:
+        report.warnings.append(
+            f"{report.duplicates} series are about a {what} that another series is about too: the highest counts."
+        )
+    kept = matched & usable
+    np.fmax.at(found, places[kept], values[kept])
+    return found
+
+
+def _explain_nothing(answer: Vector, setup: Setup, report: QueryReport, what: str) -> None:
+    if report.error:
+        return
+    if what == "nodes":
+        labels = sorted({label for found in answer.labels[:50] for label in found if label != "__name__"})
+        if setup.node_label not in labels:
+            report.setting = "node_label"
+            report.error = (
+                f"No series has the label {setup.node_label}: there {'is' if len(labels) == 1 else 'are'} "
+                f"{', '.join(labels[:8]) or 'no labels'}."
+            )
+            return
+    else:
+        labels = []
+    report.error = (
+        f"{report.series} series, but none is about {what} of this cluster, such as {report.unmatched[0]}."
+        if report.unmatched
+        else f"None of the {report.series} series is about {what} of this cluster."
+    )
+
+
+def _series_name(labels: Mapping[str, str]) -> str:
+    inner = ", ".join(f"{name}={value}" for name, value in sorted(labels.items())[:4] if name != "__name__")
+    return f"{{{inner}}}"[:120]
+
+
+def _examples(report: QueryReport, names: tuple[str, ...], values: Floats) -> None:
+    places = np.flatnonzero(~np.isnan(values))[:EXAMPLES]
+    report.examples = [(names[place], round(float(values[place]), 4)) for place in places.tolist()]

@@ -1,0 +1,127 @@
+"""What the newest snapshot says about the objects of figures: sizes and addresses of nodes, owners of pods."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.clusters.models import Cluster, Snapshot
+from kschedweb.clusters.selectors import snapshot_current, snapshot_objects
+from kschedweb.engine.cluster import ClusterObjects
+from kschedweb.engine.objects import ObjectError, Pod
+from kschedweb.engine.objects.quantity import NANO, parse
+from kschedweb.engine.watermarks import workload_of
+from kschedweb.errors import Conflict
+from kschedweb.watermarks.figures import RESOURCES
+
+Floats = NDArray[np.float64]
+Json = dict[str, Any]
+
+WITHOUT_OWNER = -1
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The nodes, pods and workloads of one snapshot."""
+
+    nodes: tuple[str, ...]
+    capacity: dict[str, Floats]  # resource -> [nodes] cores or bytes, NaN where unknown
+    allocatable: dict[str, Floats]
+    addresses: dict[str, int]  # names and addresses, in lower case -> place in ``nodes``
+    workloads: tuple[str, ...]  # "namespace/Kind/name" of those that own pods
+    owners: dict[tuple[str, str], int]  # (namespace, pod) -> place in ``workloads``, -1 without an owner of that kind
+
+    def node(self, name: str) -> int | None:
+        """The place of the node that ``name`` means: a node's name or address, with or without a port."""
+        found = self.addresses.get(name.lower())
+        return self.addresses.get(_host(name).lower()) if found is None else found
+
+
+def _host(name: str) -> str:
+    """``name`` without a port: ``10.0.0.1:9100``, ``[fd00::1]:9100``."""
+    host, colon, port = name.rpartition(":")
+    if colon and port.isdigit() and (":" not in host or host.startswith("[")):
+        name = host
+    return name.removeprefix("[").removesuffix("]")
+
+
+def inventory_of(cluster: Cluster) -> Inventory:
+    """The inventory of the newest snapshot. Raises ``Conflict`` where the cluster was not read yet."""
+    snapshot = snapshot_current(cluster)
+    if snapshot is None:
+        raise Conflict(f"Cluster {cluster.name} has not been read yet: refresh it first.")
+    return _inventory(snapshot.pk)
+
+
+@lru_cache(maxsize=4)
+def _inventory(snapshot: UUID) -> Inventory:
+    """Snapshots are immutable, so that what was made of one is kept."""
+    return inventory_make(snapshot_objects(Snapshot(pk=snapshot)))
+
+
+def inventory_make(objects: Iterable[Json]) -> Inventory:
+    """The inventory of raw objects; what cannot be read is left out."""
+    nodes: list[Json] = []
+    pods: list[Json] = []
+    replica_sets: list[Json] = []
+    kept = {"Node": nodes, "Pod": pods, "ReplicaSet": replica_sets}
+    for item in objects:
+        if item.get("kind") in kept:
+            kept[item["kind"]].append(item)
+    owned = _owners(pods, replica_sets)
+    workloads = sorted({workload for workload in owned.values() if workload is not None})
+    places = {workload: place for place, workload in enumerate(workloads)}
+    return Inventory(
+        tuple(str(item["metadata"]["name"]) for item in nodes),
+        _amounts(nodes, "capacity"),
+        _amounts(nodes, "allocatable"),
+        _addresses(nodes),
+        tuple(workloads),
+        {pod: places[owner] if owner is not None else WITHOUT_OWNER for pod, owner in owned.items()},
+    )
+
+
+def _owners(pods: list[Json], replica_sets: list[Json]) -> dict[tuple[str, str], str | None]:
+    """(namespace, pod) -> the workload it belongs to, ``None`` where it belongs to none."""
+    known = ClusterObjects()
+    for item in replica_sets:
+        with contextlib.suppress(ObjectError):
+            known.add(item)
+    found = {}
+    for item in pods:
+        with contextlib.suppress(ObjectError):
+            pod = Pod.read(item)
+            found[pod.namespace, pod.name] = workload_of(pod, known)
+    return found
+
+
+def _amounts(nodes: list[Json], key: str) -> dict[str, Floats]:
+    found = {resource: np.full(len(nodes), np.nan) for resource in RESOURCES}
+    for place, item in enumerate(nodes):
+        listed = (item.get("status") or {}).get(key)
+        if not isinstance(listed, dict):
+            continue
+        for resource in RESOURCES:
+            try:
+                found[resource][place] = parse(str(listed[resource])) / NANO
+            except (KeyError, ObjectError):
+                continue
+    return found
+
+
+def _addresses(nodes: list[Json]) -> dict[str, int]:
+    """Names before addresses: a name that is another node's address still means the node of that name."""
+    found = {str(item["metadata"]["name"]).lower(): place for place, item in enumerate(nodes)}
+    for place, item in enumerate(nodes):
+        listed = (item.get("status") or {}).get("addresses")
+        for entry in listed if isinstance(listed, list) else ():
+            if isinstance(entry, dict) and isinstance(entry.get("address"), str):
+                found.setdefault(entry["address"].lower(), place)
+    return found

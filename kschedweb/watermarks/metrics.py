@@ -1,0 +1,205 @@
+"""What metrics.k8s.io says (metrics-server, or an adapter), and the windows that kschedweb keeps of it.
+
+The API knows one moment only. Its figures are stored as the statistic ``now``; averages, deviations and maxima are
+made of the stored samples, over what there is of a window so far, as Prometheus does it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from django.utils.dateparse import parse_datetime
+from numpy.typing import NDArray
+
+from kschedweb.clusters.client import Client, ClusterError
+from kschedweb.clusters.models import Cluster
+from kschedweb.engine.objects import ObjectError
+from kschedweb.engine.objects.quantity import NANO, parse
+from kschedweb.errors import ApplicationError
+from kschedweb.watermarks.collection import Collected, QueryReport, Report, finish, mean_of_pods
+from kschedweb.watermarks.figures import AVERAGES, DEVIATIONS, KINDS, MAXIMA, NODE, NOW, RESOURCES, STATISTICS, Figure
+from kschedweb.watermarks.inventory import Inventory
+from kschedweb.watermarks.models import Resolution
+from kschedweb.watermarks.selectors import samples_matrix
+from kschedweb.watermarks.storage import combine
+
+Floats = NDArray[np.float64]
+
+PATHS = {NODE: "/apis/metrics.k8s.io/v1beta1/nodes", "workload": "/apis/metrics.k8s.io/v1beta1/pods"}
+OLDEST = 300.0  # seconds: metrics-server answers with its last sample of a kubelet that fell silent
+FIVE, HOUR, DAY = 300, 3600, 86_400
+
+
+def from_metrics(client: Client, inventory: Inventory, *, at: float) -> Collected:
+    """The present use of nodes (percent of allocatable) and workloads (mean of their pods), as statistic ``now``."""
+    begun = time.monotonic()
+    collected = Collected(inventory, report=Report(at=at))
+    for kind in KINDS:
+        try:
+            items = _items(client, PATHS[kind])
+        except ApplicationError as error:
+            message = _explained(error, kind)
+            for resource in RESOURCES:
+                collected.report.queries[f"{kind}/{resource}/{NOW}"] = QueryReport(error=message, setting="cluster")
+            continue
+        used, report = _nodes(items, inventory, at) if kind == NODE else _pods(items, inventory, at)
+        for resource in RESOURCES:
+            collected.report.queries[f"{kind}/{resource}/{NOW}"] = report
+            if report.error:
+                continue
+            with np.errstate(divide="ignore", invalid="ignore"):
+                values = (
+                    used[resource] * 100 / inventory.allocatable[resource]
+                    if kind == NODE
+                    else mean_of_pods(used[resource], inventory)
+                )
+            collected.values[Figure(kind, resource, NOW)] = np.where(np.isfinite(values), values, np.nan)
+    finish(collected, seconds=time.monotonic() - begun)
+    return collected
+
+
+def _items(client: Client, path: str) -> list[Any]:
+    answer = client.get(path)
+    items = answer.get("items") if isinstance(answer, dict) else None
+    if not isinstance(items, list):
+        raise ClusterError(f"The server's answer for {path} is not a list.")
+    return items
+
+
+def _explained(error: ApplicationError, kind: str) -> str:
+    code = getattr(error, "code", 0)
+    what = "nodes" if kind == NODE else "pods"
+    if code == 404:
+        return "The cluster does not serve metrics.k8s.io: install metrics-server, or take the figures from Prometheus."
+    if code == 403:
+        return f"The cluster's credentials may not list {what} of metrics.k8s.io (403): grant that to their role."
+    if code == 503:
+        return "The cluster knows metrics.k8s.io, but what serves it does not answer (503): look at metrics-server."
+    return error.detail
+
+
+def _nodes(items: Iterable[Any], inventory: Inventory, at: float) -> tuple[dict[str, Floats], QueryReport]:
+    """Cores and bytes by node."""
+    places = {name: place for place, name in enumerate(inventory.nodes)}
+    used = {resource: np.full(len(inventory.nodes), np.nan) for resource in RESOURCES}
+    report = QueryReport()
+    for item in items:
+        report.series += 1
+        place = places.get(_text(item, "name"))
+        _take(used, place, [item.get("usage")] if isinstance(item, dict) else [], item, at, report, _text(item, "name"))
+    report.missing = int(np.isnan(used["cpu"]).sum())
+    return used, _told(report, "nodes")
+
+
+def _pods(items: Iterable[Any], inventory: Inventory, at: float) -> tuple[dict[str, Floats], QueryReport]:
+    """Cores and bytes by pod, in the order of ``inventory.owners``."""
+    places = {key: place for place, key in enumerate(inventory.owners)}
+    used = {resource: np.full(len(places), np.nan) for resource in RESOURCES}
+    report = QueryReport()
+    for item in items:
+        report.series += 1
+        key = _text(item, "namespace"), _text(item, "name")
+        containers = item.get("containers") if isinstance(item, dict) else None
+        usages = [entry.get("usage") for entry in containers if isinstance(entry, dict)] if containers else []
+        _take(used, places.get(key), usages, item, at, report, "/".join(key))
+    return used, _told(report, "pods")
+
+
+def _take(
+    used: Mapping[str, Floats],
+    place: int | None,
+    usages: list[Any],
+    item: Any,
+    at: float,
+    report: QueryReport,
+    name: str,
+) -> None:
+    """Put the sum of ``usages`` at ``place``, or count why not."""
+    if place is None:
+        if len(report.unmatched) < 3:
+            report.unmatched.append(name[:120])
+        return
+    report.matched += 1
+    taken = _moment(item.get("timestamp"))
+    try:
+        amounts = {resource: sum(parse(str(usage[resource])) for usage in usages) / NANO for resource in RESOURCES}
+    except (KeyError, TypeError, ObjectError):
+        amounts = {}
+    if not amounts or not usages or min(amounts.values()) < 0 or (taken and at - taken.timestamp() > OLDEST):
+        report.unusable += 1
+        return
+    for resource, amount in amounts.items():
+        used[resource][place] = amount
+
+
+def _told(report: QueryReport, what: str) -> QueryReport:
+    if not report.series:
+        report.error = f"metrics.k8s.io knows no {what} yet: metrics-server needs a minute after its start."
+    elif not report.matched:
+        report.error = f"metrics.k8s.io knows {report.series} {what}, but none of this cluster's newest snapshot."
+    elif report.unusable == report.matched:
+        report.error = f"The figures of all {what} are unreadable or older than {OLDEST / 60:.0f} minutes."
+    elif report.unusable:
+        report.warnings.append(
+            f"The figures of {report.unusable} {what} are unreadable or older than {OLDEST / 60:.0f} minutes."
+        )
+    return report
+
+
+def _text(item: Any, key: str) -> str:
+    metadata = item.get("metadata") if isinstance(item, dict) else None
+    return str(metadata.get(key) or "") if isinstance(metadata, dict) else ""
+
+
+def _moment(value: Any) -> datetime | None:
+    try:
+        found = parse_datetime(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return found if found and found.tzinfo else None
+
+
+def windows(cluster: Cluster, collected: Collected, *, at: int) -> dict[Figure, Floats]:
+    """All figures made of the stored samples and of what was just collected at ``at``."""
+    found: dict[Figure, Floats] = {}
+    for kind in KINDS:
+        names = collected.inventory.nodes if kind == NODE else collected.inventory.workloads
+        for resource in RESOURCES:
+            present = collected.values.get(Figure(kind, resource, NOW))
+            if present is None:
+                continue
+            figure = Figure(kind, resource, NOW)
+            times, recent = samples_matrix(cluster, figure, Resolution.COLLECTED, at - HOUR - FIVE, at - 1, names)
+            ends, rolled = samples_matrix(cluster, figure, Resolution.FIVE_MINUTES, at - DAY, at - 1, names)
+            times, recent = np.append(times, at), np.vstack([recent, present])
+            for statistic in STATISTICS[kind]:
+                found[Figure(kind, resource, statistic)] = window(statistic, at, times, recent, ends, rolled)
+    return found
+
+
+def window(statistic: str, at: int, times: Floats, recent: Floats, ends: Floats, rolled: Floats) -> Floats:
+    """One figure, of the samples ``recent`` [times, objects] of the last hour and of the day's ``rolled`` ones."""
+    if statistic in DEVIATIONS:
+        rows = recent[times > at - DEVIATIONS[statistic]]
+        with np.errstate(invalid="ignore"):
+            mean = combine(rows, maximum=False)
+            return np.sqrt(combine((rows - mean) ** 2, maximum=False))
+    if statistic in MAXIMA:
+        begins = at - HOUR
+        sliding = [
+            combine(recent[(times > moment - FIVE) & (times <= moment)], maximum=False)
+            for moment in times[times > begins]
+        ]
+        earlier = rolled[(ends > at - MAXIMA[statistic]) & (ends <= begins)]
+        return combine(np.vstack([earlier, *sliding]), maximum=True)
+    seconds = AVERAGES[statistic]
+    if seconds <= HOUR:
+        return combine(recent[times > at - seconds], maximum=False)
+    last = ends[-1] if len(ends) else 0.0
+    tail = recent[(times > last) & (times > at - FIVE)]
+    means = rolled[ends > at - seconds]
+    return combine(np.vstack([means, combine(tail, maximum=False)]) if len(tail) else means, maximum=False)

@@ -1,0 +1,105 @@
+"""Ready-made queries for Prometheus: node-exporter with cAdvisor, cAdvisor alone, recording rules.
+
+Every one may be changed a figure at a time. Each answers with one value a node or a pod at one moment; windows are
+Prometheus' own (``rate`` over a window is the average use in it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedweb.watermarks.figures import AVERAGES, FIGURES, NODE, Figure
+from kschedweb.watermarks.models import Unit
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Queries by figure, and how their series name a node and what unit they are in."""
+
+    name: str
+    label: str
+    help: str
+    node_label: str
+    unit: str
+    queries: dict[str, str]
+
+
+# Per node: an expression over a window [W]; the subquery of maxima and deviations takes it over its own short window.
+_EXPORTER = {
+    "cpu": '100 * (1 - avg by (instance) (rate(node_cpu_seconds_total{{mode="idle"}}[{window}])))',
+    "memory": "100 * (1 - avg_over_time(node_memory_MemAvailable_bytes[{window}]) / node_memory_MemTotal_bytes)",
+}
+_CADVISOR = {
+    "cpu": 'sum by (node) (rate(container_cpu_usage_seconds_total{{id="/"}}[{window}]))',
+    "memory": 'sum by (node) (avg_over_time(container_memory_working_set_bytes{{id="/"}}[{window}]))',
+}
+# The rules of kubernetes-mixin and of load-watcher: a ratio at each moment, so windows are taken over them.
+_RULES = {"cpu": "instance:node_cpu:ratio", "memory": "instance:node_memory_utilisation:ratio"}
+_PODS = {
+    "cpu": "sum by (namespace, pod) "
+    '(rate(container_cpu_usage_seconds_total{{container!="",container!="POD"}}[{window}]))',
+    "memory": "sum by (namespace, pod) "
+    '(avg_over_time(container_memory_working_set_bytes{{container!="",container!="POD"}}[{window}]))',
+}
+_STEP = {"1h_max": "1h:1m", "1d_max": "1d:5m"}
+
+
+def _over(expression: str, figure: Figure) -> str:
+    """``figure`` of an expression that takes a window."""
+    if figure.statistic in AVERAGES:
+        return expression.format(window=figure.statistic)
+    if figure.is_maximum:
+        return f"max_over_time(({expression.format(window='5m')})[{_STEP[figure.statistic]}])"
+    return f"stddev_over_time(({expression.format(window='2m')})[15m:1m])"
+
+
+def _rule(name: str, figure: Figure) -> str:
+    """``figure`` of a recording rule that holds the use at each moment."""
+    if figure.statistic in AVERAGES:
+        return f"avg_over_time({name}[{figure.statistic}])"
+    if figure.is_maximum:
+        return f"max_over_time(avg_over_time({name}[5m])[{_STEP[figure.statistic]}])"
+    return f"stddev_over_time({name}[15m])"
+
+
+def _queries(nodes: dict[str, str], *, rules: bool = False) -> dict[str, str]:
+    found = {}
+    for figure in FIGURES:
+        if figure.kind == NODE:
+            ask = _rule if rules else _over
+            found[str(figure)] = ask(nodes[figure.resource], figure)
+        else:
+            found[str(figure)] = _over(_PODS[figure.resource], figure)
+    return found
+
+
+PRESETS: dict[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            "node-exporter",
+            "node-exporter and cAdvisor",
+            "Nodes from node_cpu_seconds_total and node_memory_*, pods from the kubelet's container_* metrics.",
+            "instance",
+            Unit.CAPACITY_PERCENT,
+            _queries(_EXPORTER),
+        ),
+        Preset(
+            "cadvisor",
+            "cAdvisor alone",
+            "Nodes and pods from the kubelet's container_* metrics; the label node must name the node.",
+            "node",
+            Unit.ABSOLUTE,
+            _queries(_CADVISOR),
+        ),
+        Preset(
+            "recording-rules",
+            "Recording rules and cAdvisor",
+            "Nodes from instance:node_cpu:ratio and instance:node_memory_utilisation:ratio, which cost Prometheus "
+            "the least; pods from the kubelet's container_* metrics.",
+            "instance",
+            Unit.CAPACITY_RATIO,
+            _queries(_RULES, rules=True),
+        ),
+    )
+}

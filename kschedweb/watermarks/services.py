@@ -1,0 +1,212 @@
+"""Every change of where figures come from, and every collection."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from kschedweb.accounts import audit
+from kschedweb.clusters import sources
+from kschedweb.clusters.client import Client
+from kschedweb.clusters.credentials import Secret, credential_save, keys
+from kschedweb.clusters.models import Cluster
+from kschedweb.clusters.services import CONNECTED
+from kschedweb.errors import ApplicationError, Conflict, FieldProblem
+from kschedweb.watermarks import selectors, storage
+from kschedweb.watermarks.collection import Collected, Report, Setup, from_prometheus
+from kschedweb.watermarks.figures import NODE, WORKLOAD
+from kschedweb.watermarks.inventory import inventory_of
+from kschedweb.watermarks.metrics import from_metrics, windows
+from kschedweb.watermarks.models import Resolution, SourceKind, WatermarkCredential, WatermarkSource
+from kschedweb.watermarks.setup import KEPT, Settings, endpoint_of, is_secret, secret_of, settings_check, stored_secret
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+logger = structlog.get_logger(__name__)
+
+TEST_SECONDS = 30.0  # a person waits for the answer
+SHARE = 0.75  # of the interval, for asking the source; the rest is for storing
+
+
+def source_test(*, user: User | None, cluster: Cluster, settings: Settings) -> Report:
+    """Ask the source as ``settings`` say and report what came, without keeping anything.
+
+    Raises ``ApplicationError`` where the settings themselves are wrong.
+    """
+    settings_check(settings)
+    secret = secret_of(cluster, settings)
+    audit.record(user, "watermarks.source-tested", cluster, cluster.name, kind=settings.kind, address=settings.address)
+    return _collect(cluster, settings, secret, at=time.time(), seconds=TEST_SECONDS).report
+
+
+def source_save(*, user: User | None, cluster: Cluster, settings: Settings, force: bool = False) -> Report | None:
+    """Set where the figures of ``cluster`` come from; they are collected from the next moment on.
+
+    The source is asked first. Where that fails nothing is saved and ``ApplicationError`` says where, unless ``force``
+    says to save all the same. ``None`` where there is nothing to ask.
+    """
+    settings_check(settings)
+    secret = secret_of(cluster, settings)
+    report = None
+    if settings.kind != SourceKind.NONE:
+        if is_secret(secret):
+            keys()
+        report = _collect(cluster, settings, secret, at=time.time(), seconds=TEST_SECONDS).report
+        if report.failed and not force:
+            raise ApplicationError(
+                "Nothing was saved: the source does not answer as the settings say.", errors=report_errors(report)
+            )
+    with transaction.atomic():
+        before = selectors.source_get(cluster)
+        kept = {name: getattr(settings, name) for name in KEPT}
+        changed = sorted(name for name in KEPT if getattr(before, name) != kept[name])
+        kept |= {"queries": dict(settings.queries), "has_ca": bool(secret.ca)}
+        if is_secret(secret):
+            credential_save(cluster=cluster, secret=secret, model=WatermarkCredential)
+        else:
+            WatermarkCredential.objects.filter(cluster=cluster).delete()
+        # A run that is going on is of the old settings: its figures are not kept, and the next one begins at once.
+        kept |= {"changed_by": user, "changed_at": timezone.now(), "slot": 0, "running_since": None, "error": ""}
+        WatermarkSource.objects.update_or_create(cluster=cluster, defaults=kept)
+        audit.record(
+            user,
+            "watermarks.source-saved",
+            cluster,
+            cluster.name,
+            kind=settings.kind,
+            address=settings.address,
+            changed=changed,
+            problems=report.problems if report else [],
+        )
+    return report
+
+
+def report_errors(report: Report) -> list[FieldProblem]:
+    """What was wrong with a test, at the fields that say it."""
+    found: dict[str, str] = {}
+    for name, query in report.failed.items():
+        path = f"queries.{name}" if query.setting == "query" else query.setting
+        found.setdefault("kind" if path == "cluster" else path, query.error)
+    return [{"path": path, "message": message} for path, message in found.items()]
+
+
+def _collect(cluster: Cluster, settings: Any, secret: Secret, *, at: float, seconds: float) -> Collected:
+    """One collection as ``settings`` (or a source's row) say."""
+    inventory = inventory_of(cluster)
+    if settings.kind == SourceKind.METRICS:
+        if cluster.source not in CONNECTED:
+            raise Conflict(f"Cluster {cluster.name} is not connected: there is no API server to ask.")
+        opened = sources.secret_of(cluster)
+        with Client.open(opened, endpoint=sources.endpoint_of(cluster.source, opened), patience=seconds) as client:
+            return from_metrics(client, inventory, at=at)
+    endpoint = endpoint_of(settings.address, secret)
+    setup = Setup(endpoint, secret, settings.node_label, settings.unit, settings.queries)
+    return from_prometheus(setup, inventory, at=at, seconds=seconds)
+
+
+def run_claim(*, cluster_id: Any, now: float, due_only: bool = True) -> WatermarkSource | None:
+    """Begin a run, for exactly one caller; ``None`` if another one is going on, or none is due yet.
+
+    A run that began two intervals ago is taken for dead: none lasts longer than one.
+    """
+    source = WatermarkSource.objects.select_related("cluster").filter(pk=cluster_id).first()
+    if source is None or source.kind == SourceKind.NONE:
+        return None
+    begun = timezone.now()
+    free = Q(running_since=None) | Q(running_since__lt=begun - timedelta(seconds=2 * source.interval))
+    rows = WatermarkSource.objects.filter(free, pk=cluster_id, changed_at=source.changed_at)
+    slot = int(now) // source.interval
+    if due_only:
+        rows = rows.filter(slot__lt=slot)
+    if not rows.update(slot=slot, running_since=begun):
+        return None
+    source.slot, source.running_since = slot, begun
+    return source
+
+
+def run(*, source: WatermarkSource, now: float) -> Report:
+    """Collect once, as claimed. Whatever goes wrong ends up in the source's row; figures stay as they were then."""
+    at = int(now)
+    report = Report(at=at)
+    try:
+        secret = stored_secret(source.cluster) or Secret(server=source.address)
+        collected = _collect(source.cluster, source, secret, at=at, seconds=source.interval * SHARE)
+        report = collected.report
+        _keep(source, collected, at)
+    except ApplicationError as error:
+        report.problems.insert(0, error.detail)
+    except Exception:
+        logger.exception("watermarks_run_failed", cluster=source.cluster.name)
+        report.problems.insert(0, "The collection failed for a reason it did not foresee; the log has it.")
+    finally:
+        _finish(source, report)
+    return report
+
+
+def _keep(source: WatermarkSource, collected: Collected, at: int) -> None:
+    if source.kind == SourceKind.METRICS:
+        collected.values |= windows(source.cluster, collected, at=at)
+    inventory = collected.inventory
+    with transaction.atomic():
+        row = WatermarkSource.objects.select_for_update().filter(pk=source.pk).first()
+        if row is None or row.changed_at != source.changed_at or row.running_since != source.running_since:
+            raise Conflict("The settings were changed while this collection was going on: its figures were not kept.")
+        for kind, names in ((NODE, inventory.nodes), (WORKLOAD, inventory.workloads)):
+            values = {
+                figure: found for figure, found in collected.of(kind).items() if collected.report.nodes or kind != NODE
+            }
+            if values and names:
+                storage.samples_store(
+                    cluster=source.cluster, kind=kind, names=names, rows=[(at, values)], origin=source.kind
+                )
+    storage.samples_rollup(cluster=source.cluster, now=at)
+
+
+def _finish(source: WatermarkSource, report: Report) -> None:
+    mine = WatermarkSource.objects.filter(pk=source.pk, running_since=source.running_since)
+    now = timezone.now()
+    outcome: dict[str, Any] = {
+        "running_since": None,
+        "ran_at": now,
+        "error": " ".join(report.problems)[:1000],
+        "report": report.as_json(),
+    }
+    if report.nodes or report.workloads:
+        outcome["succeeded_at"] = now
+    mine.update(**outcome)
+
+
+def run_ask(*, user: User | None, cluster: Cluster) -> None:
+    """Collect now, in the background. Raises ``Conflict`` where there is nothing to collect, or a run is going on."""
+    source = selectors.source_get(cluster)
+    if source.kind == SourceKind.NONE:
+        raise Conflict(f"Cluster {cluster.name} has no source of figures yet: set one first.")
+    with transaction.atomic():
+        audit.record(user, "watermarks.run-asked", cluster, cluster.name, kind=source.kind)
+        transaction.on_commit(lambda: _send(cluster), robust=True)
+
+
+def _send(cluster: Cluster) -> None:
+    from kschedweb.watermarks.tasks import collect  # Tasks call services: this is the one way back.
+
+    collect.apply_async([str(cluster.pk)], {"due_only": False}, expires=300)
+
+
+def samples_forget(*, now: float) -> int:
+    """Delete what the sources' settings say to keep no longer, of all clusters that have one; how many samples."""
+    deleted = 0
+    for source in WatermarkSource.objects.select_related("cluster"):
+        keep = {
+            Resolution.COLLECTED: source.keep_hours * 3600,
+            Resolution.FIVE_MINUTES: source.keep_days * 86_400,
+            Resolution.HOUR: source.keep_long_days * 86_400,
+        }
+        deleted += storage.samples_prune(cluster=source.cluster, keep=keep, now=int(now))
+    return deleted

@@ -1,0 +1,152 @@
+"""What a person sets about a source: checked before any server is asked, with secrets that may stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from django.core.exceptions import ValidationError
+from django.db.models import PositiveIntegerField
+
+from kschedweb.clusters import sources
+from kschedweb.clusters.addresses import AddressError, Endpoint, endpoint_check, server_split
+from kschedweb.clusters.credentials import Secret, credential_open
+from kschedweb.clusters.models import Cluster
+from kschedweb.errors import ApplicationError, FieldProblem
+from kschedweb.watermarks.figures import BY_NAME
+from kschedweb.watermarks.models import Authentication, SourceKind, Unit, WatermarkCredential, WatermarkSource
+
+LONGEST_QUERY = 4000
+LONGEST_TOKEN = 16_384
+NUMBERS = ("interval", "keep_hours", "keep_days", "keep_long_days")
+# What a source's row keeps of the settings as it is.
+KEPT = ("kind", "address", "authentication", "node_label", "unit", "queries", *NUMBERS)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a person sets: see ``WatermarkSource``. Secrets left empty keep what is stored."""
+
+    kind: str = SourceKind.NONE
+    address: str = ""
+    authentication: str = Authentication.NONE
+    token: str = field(default="", repr=False)
+    username: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+    ca: str = field(default="", repr=False)
+    forget_ca: bool = False  # go back to the system's certificate authorities
+    node_label: str = "instance"
+    unit: str = Unit.CAPACITY_PERCENT
+    queries: Mapping[str, str] = field(default_factory=dict)
+    interval: int = 60
+    keep_hours: int = 24
+    keep_days: int = 7
+    keep_long_days: int = 90
+
+
+def settings_check(settings: Settings) -> None:
+    """Raise ``ApplicationError`` with every field that cannot be right whatever the server says."""
+    problems = [*_queries(settings), *_numbers(settings), *_texts(settings)]
+    if settings.kind == SourceKind.PROMETHEUS:
+        problems += _prometheus(settings)
+    if problems:
+        raise ApplicationError(problems[0]["message"], errors=problems)
+    if settings.ca.strip():
+        sources.ca_check(settings.ca)
+
+
+def _queries(settings: Settings) -> Iterator[FieldProblem]:
+    for name, query in settings.queries.items():
+        if name not in BY_NAME:
+            yield {"path": f"queries.{name}", "message": "There is no such figure."}
+        elif len(query) > LONGEST_QUERY:
+            yield {"path": f"queries.{name}", "message": f"At most {LONGEST_QUERY:,} characters."}
+
+
+def _numbers(settings: Settings) -> Iterator[FieldProblem]:
+    for name in NUMBERS:
+        number = WatermarkSource._meta.get_field(name)
+        assert isinstance(number, PositiveIntegerField)
+        for check in number.validators:
+            try:
+                check(getattr(settings, name))
+            except ValidationError as error:
+                yield {"path": name, "message": " ".join(error.messages)}
+
+
+def _texts(settings: Settings) -> Iterator[FieldProblem]:
+    for name in ("token", "username", "password"):
+        value = getattr(settings, name).strip()
+        if len(value) > LONGEST_TOKEN or not value.isprintable() or (name == "token" and not value.isascii()):
+            yield {"path": name, "message": "This holds characters that cannot be sent."}
+
+
+def _prometheus(settings: Settings) -> Iterator[FieldProblem]:
+    if not settings.address.strip():
+        yield {"path": "address", "message": "The address of Prometheus is needed."}
+    if not any(query.strip() for query in settings.queries.values()):
+        yield {"path": "queries", "message": "At least one query is needed: take a preset."}
+    if not settings.node_label.strip():
+        yield {"path": "node_label", "message": "The label that names a node is needed."}
+    if settings.authentication == Authentication.BASIC and not settings.username:
+        yield {"path": "username", "message": "A user name is needed."}
+
+
+def secret_of(cluster: Cluster, settings: Settings) -> Secret:
+    """What opens the source: what was typed, else what is stored, as long as it goes to the same server."""
+    if settings.kind != SourceKind.PROMETHEUS:
+        return Secret(server="")
+    address = settings.address.strip()
+    typed = Secret(server=address, ca=settings.ca.strip())
+    if settings.authentication == Authentication.BEARER:
+        typed = replace(typed, token=settings.token.strip())
+    elif settings.authentication == Authentication.BASIC:
+        typed = replace(typed, username=settings.username.strip(), password=settings.password)
+    lacking = {Authentication.BEARER: "token", Authentication.BASIC: "password"}.get(
+        Authentication(settings.authentication), ""
+    )
+    if lacking and getattr(typed, lacking):
+        lacking = ""
+    known = stored_secret(cluster)
+    if known is not None and _server(known.server) == _server(address):
+        if not settings.forget_ca:
+            typed = replace(typed, ca=typed.ca or known.ca)
+        if lacking and typed.username == known.username and getattr(known, lacking):
+            return replace(typed, **{lacking: getattr(known, lacking)})
+    if lacking:
+        message = f"The {lacking} is needed; a stored one is used only while address and user name stay the same."
+        raise ApplicationError(message, errors=[{"path": lacking, "message": message}])
+    return typed
+
+
+def _server(address: str) -> tuple[str, str, int]:
+    """Scheme, host and port: what a secret was given for."""
+    try:
+        return server_split(address)[:3]
+    except AddressError as error:
+        raise address_error(error) from None
+
+
+def is_secret(secret: Secret) -> bool:
+    """Whether there is anything in it to be kept encrypted."""
+    return secret != Secret(server=secret.server)
+
+
+def stored_secret(cluster: Cluster) -> Secret | None:
+    """The sealed secret of the source of ``cluster``; ``None`` where it has none."""
+    if not WatermarkCredential.objects.filter(cluster=cluster).exists():
+        return None
+    return credential_open(cluster, model=WatermarkCredential)
+
+
+def endpoint_of(address: str, secret: Secret) -> Endpoint:
+    """The checked endpoint of a Prometheus; http:// will do where nothing secret goes there."""
+    try:
+        return endpoint_check(address, open=not (secret.token or secret.username))
+    except AddressError as error:
+        raise address_error(error) from None
+
+
+def address_error(error: AddressError) -> ApplicationError:
+    """The same at the field of this form."""
+    return ApplicationError(error.detail, errors=[{"path": "address", "message": error.detail}])

@@ -1,0 +1,49 @@
+"""Collecting in the background: beat looks every few seconds whose turn it is, and each cluster is a task of its own.
+
+A run is claimed in the database, so that two beats, a task delivered twice or a worker that died do no harm.
+"""
+
+from __future__ import annotations
+
+import time
+
+import structlog
+from django.db import close_old_connections
+
+from kschedweb.celery import app
+from kschedweb.watermarks import services
+from kschedweb.watermarks.models import SourceKind, WatermarkSource
+
+logger = structlog.get_logger(__name__)
+
+
+@app.task(name="kschedweb.watermarks.tasks.collect_due", ignore_result=True)  # type: ignore[untyped-decorator]
+def collect_due() -> int:
+    """Send a task for each cluster whose interval has begun anew; how many."""
+    close_old_connections()
+    now = time.time()
+    sources = WatermarkSource.objects.exclude(kind=SourceKind.NONE).values_list("pk", "interval", "slot")
+    due = [(pk, interval) for pk, interval, slot in sources if slot < int(now) // interval]
+    for pk, interval in due:
+        collect.apply_async([str(pk)], expires=interval)
+    return len(due)
+
+
+@app.task(name="kschedweb.watermarks.tasks.collect", ignore_result=True)  # type: ignore[untyped-decorator]
+def collect(cluster_id: str, due_only: bool = True) -> bool:
+    """Collect the figures of one cluster; False where another run does it, or none is due."""
+    close_old_connections()
+    now = time.time()
+    source = services.run_claim(cluster_id=cluster_id, now=now, due_only=due_only)
+    if source is None:
+        return False
+    report = services.run(source=source, now=now)
+    logger.info("watermarks_collected", cluster=source.cluster.name, nodes=report.nodes, seconds=report.seconds)
+    return True
+
+
+@app.task(name="kschedweb.watermarks.tasks.forget", ignore_result=True)  # type: ignore[untyped-decorator]
+def forget() -> int:
+    """Delete samples that are kept no longer."""
+    close_old_connections()
+    return services.samples_forget(now=time.time())

@@ -1,0 +1,68 @@
+"""Units of nodes' figures: from what a source gives to percent of allocatable, and whether it can be what it is said
+to be."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.watermarks.figures import DEVIATIONS, Figure
+from kschedweb.watermarks.inventory import Inventory
+from kschedweb.watermarks.models import Unit
+
+Floats = NDArray[np.float64]
+
+# A machine that is said to use more of itself, or less of its memory, is measured in another unit.
+MOST_PERCENT, LEAST_PERCENT = 200.0, 1.0
+
+
+def _of_machine(values: Floats, resource: str, unit: str, inventory: Inventory) -> Floats:
+    """``values`` as percent of what they are said to be a share of: capacity, or allocatable."""
+    if unit in (Unit.CAPACITY_RATIO, Unit.ALLOCATABLE_RATIO):
+        return values * 100
+    if unit == Unit.ABSOLUTE:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return _finite(values * 100 / inventory.capacity[resource])
+    return values
+
+
+def convert(values: Floats, resource: str, unit: str, inventory: Inventory) -> Floats:
+    """``values`` [nodes] of ``unit`` as percent of allocatable; NaN where the node does not say how large it is."""
+    percent = _of_machine(values, resource, unit, inventory)
+    if unit in (Unit.ALLOCATABLE_PERCENT, Unit.ALLOCATABLE_RATIO):
+        return percent
+    capacity, allocatable = inventory.capacity[resource], inventory.allocatable[resource]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if unit == Unit.ABSOLUTE:
+            return _finite(values * 100 / allocatable)
+        # A node that does not say what it has in all is taken to have what it can give.
+        return _finite(percent * np.where(np.isnan(capacity), allocatable, capacity) / allocatable)
+
+
+def _finite(values: Floats) -> Floats:
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def unit_problem(values: Floats, figure: Figure, unit: str, inventory: Inventory) -> tuple[str, str]:
+    """What the values look like, and why they cannot be of ``unit``: two empty texts where nothing is strange.
+
+    A machine may idle below 1 % of its CPU, so that a guess without a reason is one to ask about.
+    """
+    percent = _of_machine(values, figure.resource, unit, inventory)
+    known = percent[~np.isnan(percent)]
+    if not known.size:
+        return "", ""
+    ratio = unit in (Unit.CAPACITY_RATIO, Unit.ALLOCATABLE_RATIO)
+    if float(np.median(known)) > MOST_PERCENT:
+        guess = "percent" if ratio else "absolute amounts (cores, bytes)"
+        if unit == Unit.ABSOLUTE:
+            guess = "millicores" if figure.resource == "cpu" else "another unit than bytes"
+    elif figure.statistic not in DEVIATIONS and 0 < float(known.max()) <= LEAST_PERCENT:
+        guess = "ratios (0-1)" if not ratio and unit != Unit.ABSOLUTE else "another unit"
+        if figure.resource == "cpu":
+            return (guess, "") if not ratio else ("", "")
+    else:
+        return "", ""
+    example = float(values[~np.isnan(values)][0])
+    said = Unit(unit).label.lower()
+    return guess, f"The values look like {guess}, not {said}, for example {example:g}: choose the unit that fits."
