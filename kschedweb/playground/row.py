@@ -31,9 +31,11 @@ NOW = 1_700_000_000.0  # seconds of the epoch; any time does, since only differe
 FRESH = 30.0  # age of the figures in seconds
 KEYS = ("5m", "10m", "15m", "1h", "1d", "1h_max", "1d_max")
 RESOURCES = ("cpu", "memory")
+LIMITS = 1.5  # of what pods request
 AROUND = 9  # nodes that set the cluster's average for each node of the row
 AGES = (300, 900, 3600, 4 * 3600, 24 * 3600)  # seconds
 AGE_WORDS = ("5 min", "15 min", "1 h", "4 h", "1 day")
+POWER_MODEL = {"k0": 470.0, "k1": -90.0, "k2": -0.07}  # watts; rises less and less, as that of most machines does
 EVERYTHING = "everything"
 MOVING = {
     EVERYTHING: "CPU and memory, all windows",
@@ -54,8 +56,8 @@ class Conditions:
 
     ``pod`` is what the pod requests, is limited to, and uses; ``average`` the mean use of the cluster; ``lowest``
     where the row begins; ``deviation`` the standard deviation of each node's use; ``requested`` what pods on each
-    node of the row request; ``moving`` (of ``MOVING``) which figures differ from node to node, the others are at
-    the average.
+    node of the row request, with limits half as high again; ``moving`` (of ``MOVING``) which figures differ from node
+    to node, the others are at the average.
     """
 
     pod: float = 3.0
@@ -135,7 +137,7 @@ def curve(side: Side, conditions: Conditions) -> Curve:
     """What ``side`` gives to the nodes of the row. Raises Unprocessable for conditions or arguments that are wrong."""
     snapshot = _snapshot(conditions.check())
     try:
-        found = _explained(snapshot, side.alone(), conditions)
+        found = _explained(snapshot, _powered(side, snapshot.names).alone(), conditions)
     except CycleError as error:
         nothing: list[int | None] = [None] * len(conditions.percents)
         return Curve(side, conditions.percents, nothing, {}, str(error), [str(error)] * len(AGES), str(error))
@@ -158,8 +160,18 @@ def variations(side: Side, conditions: Conditions) -> list[tuple[str, Curve]]:
     return [(EVERYTHING, whole), *((name, one) for name, one in alone if not one.flat and one.scores != whole.scores)]
 
 
+def _powered(side: Side, names: list[str]) -> Side:
+    """Peaks goes by models of named nodes: all of the row have the first one that there is, else ``POWER_MODEL``."""
+    if side.plugin != "Peaks":
+        return side
+    given = side.args.get("nodePowerModel") or side.args.get("NodePowerModel") or {}
+    model = next(iter(given.values()), POWER_MODEL)
+    changed = {key: value for key, value in side.args.items() if key != "NodePowerModel"}
+    return replace(side, args={**changed, "nodePowerModel": dict.fromkeys(names, model)})
+
+
 def _explained(snapshot: EngineSnapshot, configuration: Configuration, conditions: Conditions) -> Explanation:
-    return Scheduler(snapshot, configuration).explain(_pod("asked", conditions.pod))
+    return Scheduler(snapshot, configuration).explain(_pod("asked", conditions.pod, conditions.pod))
 
 
 def _answers(found: Explanation) -> list[int | str]:
@@ -191,7 +203,7 @@ def _row(lowest: int, requested: float) -> EngineSnapshot:
     snapshot = EngineSnapshot([_node(name) for name in names])
     if requested:
         for position in range(len(names)):
-            bound = _pod(f"bound-{position}", requested)
+            bound = _pod(f"bound-{position}", requested, requested * LIMITS)
             if position < size or position >= size * (AROUND + 1):
                 snapshot.add_pod(bound.on(names[position]), position)
     return snapshot
@@ -225,17 +237,21 @@ def _node(name: str) -> Node:
     )
 
 
-def _pod(name: str, share: float) -> Pod:
-    """A pod that requests ``share`` percent of a node and is limited to that, scheduled long ago if it is bound."""
-    amounts = {"cpu": f"{round(share * CORES * 10)}m", "memory": str(round(share * MEMORY_BYTES / 100))}
+def _pod(name: str, request: float, limit: float) -> Pod:
+    """A pod that requests and is limited to so many percent of a node, scheduled long ago if it is bound."""
+    asked = {"requests": _amounts(request), "limits": _amounts(limit)}
     return Pod.read(
         {
             "kind": "Pod",
             "metadata": {"name": name, "namespace": "row", "uid": name},
             "spec": {
                 "schedulerName": DEFAULT_SCHEDULER,
-                "containers": [{"name": "main", "image": "row", "resources": {"requests": amounts, "limits": amounts}}],
+                "containers": [{"name": "main", "image": "row", "resources": asked}],
             },
             "status": {"startTime": "2020-01-01T00:00:00Z"},
         }
     )
+
+
+def _amounts(percent: float) -> dict[str, str]:
+    return {"cpu": f"{round(percent * CORES * 10)}m", "memory": str(round(percent * MEMORY_BYTES / 100))}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db.models import Q
+from django.db.models import Q, Value
+from django.db.models.functions import Concat
 
 from kschedweb.clusters.models import PodRow
 from kschedweb.clusters.selectors import cluster_get, snapshot_current, snapshot_get
@@ -55,3 +56,15 @@ def neighbours(snapshot: Snapshot, namespace: str, pod: str) -> tuple[PodRow | N
 def revisions_to_compare() -> QuerySet[Revision]:
     """The newest revisions of all policies, by policy, for a chooser."""
     return Revision.objects.select_related("policy").defer("document").order_by("policy__name", "-number")[:200]
+
+
+def pod_names(snapshot: Snapshot, part: str) -> list[str]:
+    """The first pods whose "namespace/name" holds ``part``, pending ones first."""
+    rows = PodRow.objects.filter(snapshot=snapshot).annotate(key=Concat("namespace", Value("/"), "name"))
+    return list(rows.filter(key__icontains=part).values_list("key", flat=True)[:50])
+
+
+def pod_to_begin_with(snapshot: Snapshot) -> str:
+    """The first pod of the list that a scheduler would look at; "" where there is none."""
+    row = PodRow.objects.filter(snapshot=snapshot, gated=False).only("namespace", "name").first()
+    return f"{row.namespace}/{row.name}" if row else ""

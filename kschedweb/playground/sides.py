@@ -20,7 +20,7 @@ Args = Mapping[str, Any]
 
 DEFAULT_SCHEDULER = "default-scheduler"
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
-REQUESTS = "NodeResourcesFit"
+REQUESTS, PACKING = "NodeResourcesFit", "TargetLoadPacking"
 NOT_POLICIES = frozenset({"HkePodTopologySpread"})  # comes from a load-aware scheduler, but does not look at use
 
 
@@ -37,9 +37,6 @@ class Side:
     about: str
     args: Args = field(default_factory=dict)
     reference: bool = False
-
-    def with_args(self, **changed: Any) -> Side:
-        return Side(self.key, self.plugin, self.label, self.about, {**self.args, **changed}, self.reference)
 
     def alone(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
         """The plugin and nothing else. Raises Unprocessable where its arguments are not valid."""
@@ -111,4 +108,11 @@ def _without_kind(args: Args) -> Args:
 
 def _forms(name: str) -> list[tuple[str, str, str, Args]]:
     """Key, label, help and arguments of each form in which a policy was published."""
-    return [(name, name, installed().specs[name].help, {})]
+    about = installed().specs[name].help
+    if name == PACKING:
+        older = f"{about} As in its first releases: above the target the score starts from 50."
+        return [
+            (name, name, about, {"penalty": "Target"}),
+            (f"{name}-50", f"{name}, constant 50", older, {"penalty": "Fixed50"}),
+        ]
+    return [(name, name, about, {})]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.crane import HOT_VALUE, METRICS
 from kschedweb.engine.watermarks import Watermarks
 from kschedweb.playground.decision import Decision
 from kschedweb.playground.row import KEYS
@@ -61,6 +62,16 @@ REPLICA_SET = {
     },
 }
 
+# As crane-scheduler writes them: local time of one zone or another, fractions, and what cannot be read.
+crane_texts = st.dictionaries(
+    st.sampled_from((*METRICS, "gpu_usage", HOT_VALUE)),
+    st.builds(
+        lambda value, age: f"{value},{stamp(NOW - age)}",
+        st.sampled_from(("0.12345", "0.60000", "1.2", "3", "x", "-1")),
+        st.sampled_from((0, 100, 700, 5000, -28_700, -28_300)),
+    ),
+    max_size=3,
+)
 share = st.one_of(st.none(), st.floats(0, 130), st.integers(0, 100).map(float))
 
 
@@ -87,7 +98,9 @@ def clusters(draw: st.DrawFn) -> tuple[EngineSnapshot, Pod]:
     for position in range(size):
         cpu, memory = draw(st.integers(1000, 64000)), draw(st.integers(GIB, 256 * GIB))
         kept = draw(st.sampled_from((0, 0, 500)))
-        objects.append(node(f"n{position}", amounts(cpu - kept, memory), amounts(cpu, memory + kept * 1024)))
+        made = node(f"n{position}", amounts(cpu - kept, memory), amounts(cpu, memory + kept * 1024))
+        made["metadata"]["annotations"] = draw(crane_texts)
+        objects.append(made)
     names = [f"n{position}" for position in range(size)]
     for number in range(draw(st.integers(0, 4))):
         when = NOW - draw(st.sampled_from((0, 5, 45, 100, 250, 400, 4000, 100_000)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kschedweb.playground.load_arithmetic import hhe
+from kschedweb.playground.load_arithmetic import crane, hhe, packing, risk
 from kschedweb.playground.parts import Arithmetic
 
 if TYPE_CHECKING:
@@ -16,5 +16,11 @@ if TYPE_CHECKING:
 
 WORKED: dict[str, Callable[[Case, int], Arithmetic]] = {
     "HheWaterLevelBalance": hhe.worked,
+    "TargetLoadPacking": packing.target_load_packing,
+    "LoadVariationRiskBalancing": risk.variation,
+    "LowRiskOverCommitment": risk.over_commitment,
+    "Peaks": packing.peaks,
+    "Dynamic": crane.dynamic,
 }
-NORMALIZED: dict[str, Callable[[list[int], int], str]] = {}  # how raw scores become 0 to 100, with the numbers put in
+# How raw scores become 0 to 100, with the numbers put in.
+NORMALIZED: dict[str, Callable[[list[int], int], str]] = {"Peaks": packing.peaks_normalized}

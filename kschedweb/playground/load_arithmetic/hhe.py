@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kschedweb.engine.plugins.hhewaterlevelbalance import IDLE, HheWaterLevelBalance, Level
+from kschedweb.engine.plugins.hhewaterlevelbalance import IDLE, LEAST, HheWaterLevelBalance, Levels
 from kschedweb.playground.load_arithmetic.common import (
     NOTHING,
     RESOURCES,
@@ -32,7 +33,7 @@ def worked(case: Case, node: int) -> Arithmetic:
         "a pod that uses little goes to a node that is used much, and the other way round."
     )
     levels = plugin.levels(case.snapshot, case.pod)
-    if not levels:
+    if levels is None:
         result.notes.append(f"{NOTHING} Every node scores 0.")
         result.computed = 0
         return result
@@ -40,12 +41,12 @@ def worked(case: Case, node: int) -> Arithmetic:
     means: list[tuple[str, float, float]] = []
     for resource, resource_weight in plugin.resource_weights.items():
         scores = [
-            (level.window, plugin.window_weights[level.window], _window(result, plugin, level, node))
-            for level in levels
-            if level.resource == resource
+            (window, plugin.window_weights[window], _window(result, plugin, levels, row, node))
+            for row, (of, window) in enumerate(levels.keys)
+            if of == resource
         ]
-        mean = _mean(result, f"{RESOURCES[resource]}: the windows by their weights", scores)
         if scores:
+            mean = _mean(result, f"{RESOURCES[resource]}: the windows by their weights", scores)
             means.append((RESOURCES[resource], resource_weight, mean))
     mean = _mean(result, "CPU and memory by their weights", means)
     result.computed = 0 if math.isnan(mean) else away_from_zero(mean)
@@ -53,37 +54,35 @@ def worked(case: Case, node: int) -> Arithmetic:
     return result
 
 
-def _inputs(result: Arithmetic, case: Case, plugin: HheWaterLevelBalance, node: int, levels: list[Level]) -> None:
+def _inputs(result: Arithmetic, case: Case, plugin: HheWaterLevelBalance, node: int, levels: Levels) -> None:
     stale_after = plugin.expiration or math.inf
-    for level in levels:
-        result.figures.append(figure(case, node, level.resource, level.window, stale_after=stale_after))
-    for level in levels:
-        result.figures.append(used_by_pod(case, level.resource, level.window))
-    asked = {(resource, window) for resource in plugin.resource_weights for window in plugin.window_weights}
-    missing = asked - {(level.resource, level.window) for level in levels}
-    if missing:
-        listed = ", ".join(sorted(f"{RESOURCES[resource]} {window}" for resource, window in missing))
-        result.notes.append(f"No node has figures for {listed}: not counted, the others weigh in proportion.")
+    result.figures += [figure(case, node, *key, stale_after=stale_after) for key in levels.keys]
+    result.figures += [used_by_pod(case, *key) for key in levels.keys]
+    if missing := _listed(key for key in plugin.keys if key not in levels.keys):
+        result.notes.append(f"No node has figures for {missing}: not counted, the others weigh in proportion.")
     if any(item.stale for item in result.figures):
         words = "taken to use nothing" if plugin.idle else "not counted"
         result.notes.append(f"Figures older than {duration(plugin.expiration)} count as missing: {words}.")
-    unknown = [level for level in levels if math.isnan(level.node[node])]
-    if len(unknown) == len(levels):
+    unknown = [key for key, own in zip(levels.keys, levels.node[:, node].tolist(), strict=True) if math.isnan(own)]
+    if len(unknown) == len(levels.keys):
         result.notes.append("Nothing is known of this node, so it scores 0 (missingMetrics: Zero).")
     elif unknown:
-        listed = ", ".join(f"{RESOURCES[level.resource]} {level.window}" for level in unknown)
-        result.notes.append(f"Not known of this node, so not counted: {listed}.")
+        result.notes.append(f"Not known of this node, so not counted: {_listed(unknown)}.")
     if plugin.idle and any(item.value == "no figure" for item in result.figures):
         result.notes.append(f"What is not known of this node counts as no use at all (missingMetrics: {IDLE}).")
 
 
-def _window(result: Arithmetic, plugin: HheWaterLevelBalance, level: Level, node: int) -> float:
+def _listed(keys: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{RESOURCES[resource]} {window}" for resource, window in keys)
+
+
+def _window(result: Arithmetic, plugin: HheWaterLevelBalance, levels: Levels, row: int, node: int) -> float:
     """The score of one window, NaN where the node has no figure; adds the steps that lead to it."""
-    name = f"{RESOURCES[level.resource]} {level.window}"
-    own, missing, pod = float(level.node[node]), float(level.missing[node]), float(level.pod[node])
+    name = _listed([levels.keys[row]])
+    own, missing, pod = (float(column[row, node]) for column in (levels.node, levels.missing, levels.pod))
     if math.isnan(own):
         return math.nan
-    cluster = _cluster(result, plugin, level, name)
+    cluster = _cluster(result, plugin, levels, row)
     target = own + missing + pod
     parts = f"node {number(own)} % + newer pods {number(missing)} % + pod {number(pod)} %"
     result.steps.append(Step(f"{name}: with the pod", parts, f"{number(target)} %"))
@@ -92,29 +91,31 @@ def _window(result: Arithmetic, plugin: HheWaterLevelBalance, level: Level, node
     return score
 
 
-def _cluster(result: Arithmetic, plugin: HheWaterLevelBalance, level: Level, name: str) -> float:
-    fixed = plugin.fixed[level.resource]
+def _cluster(result: Arithmetic, plugin: HheWaterLevelBalance, levels: Levels, row: int) -> float:
+    name, fixed = _listed([levels.keys[row]]), plugin.fixed[levels.keys[row][0]]
     if fixed is not None:
-        argument = "clusterCpu" if level.resource == "cpu" else "clusterMemory"
+        argument = "clusterCpu" if levels.keys[row][0] == "cpu" else "clusterMemory"
         result.steps.append(Step(f"{name}: level", f"fixed by the argument {argument}", f"{number(fixed)} %"))
         return fixed
-    known = level.node + level.missing
+    known = levels.node[row] + levels.missing[row]
     known = known[~np.isnan(known)]
     mean, lowest, weight = float(known.mean()), float(known.min()), plugin.min_node_weight
     cluster = (mean + lowest * weight) / (1.0 + weight)
     formula = f"(mean {number(mean)} % + lowest {number(lowest)} % × {number(weight)}) ÷ (1 + {number(weight)})"
-    result.steps.append(Step(f"{name}: level of {len(known)} nodes", formula, f"{number(cluster)} %"))
-    return cluster
+    bounded = min(max(cluster, 0.0), 100.0)
+    if bounded != cluster:
+        formula += ", at most 100"
+    result.steps.append(Step(f"{name}: level of {len(known)} nodes", formula, f"{number(bounded)} %"))
+    return bounded
 
 
 def _branch(target: float, cluster: float) -> tuple[float, str]:
     level, at = number(cluster), number(target)
-    if target <= cluster:
+    if target <= cluster + LEAST:
         if cluster <= 0.0:
             return 100.0, "the level is 0: 100 for a node that stays at 0"
-        return (
-            100.0 - cluster
-        ) * target / cluster + cluster, f"up to the level: (100 − {level}) × {at} ÷ {level} + {level}"
+        formula = f"up to the level: (100 − {level}) × {at} ÷ {level} + {level}"
+        return min((100.0 - cluster) * target / cluster + cluster, 100.0), formula
     if target <= 100.0:
         if cluster >= 100.0:
             return 0.0, "above a level of 100 %"
