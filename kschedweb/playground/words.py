@@ -15,6 +15,7 @@ from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, tolerated
 from kschedweb.engine.plugins.podtopologyspread import PodTopologySpread
+from kschedweb.engine.plugins.volcanousage import VolcanoUsage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -227,6 +228,16 @@ def _crane(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Rea
     )
 
 
+def _volcano(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+    cpu = status.message.startswith("the CPU")
+    used = float(VolcanoUsage.used(snapshot)[0 if cpu else 1][node])
+    what, name = ("CPU", "cpu") if cpu else ("memory", "mem")
+    return Reading(
+        f"{snapshot.names[node]} really uses {used:.1f} % of its {what}, which is above the threshold",
+        f"less load there, or a higher thresholds.{name}, would do",
+    )
+
+
 def _metric(name: str) -> str:
     """What a metric of crane-scheduler says, in words."""
     if name not in METRICS:
@@ -255,6 +266,7 @@ READERS: dict[str, Callable[[EngineSnapshot, Pod, int, Status], Reading]] = {
     "NodeVolumeLimits": _volumes,
     "DynamicResources": _devices,
     "Dynamic": _crane,
+    "VolcanoUsage": _volcano,
 }
 
 # What a reason means for a pod that it keeps from every node; {} is filled by ``summary``.
@@ -271,6 +283,8 @@ GENERAL = (
     ("node(s) didn't satisfy existing pods anti-affinity rules", "is near a pod that refuses this one"),
     ("resourceclaim not available on the node", "has no access to the devices of the pod's claims"),
     (TOO_MANY, "has no room for another pod"),
+    ("the CPU load of the node exceeds the upper limit.", "really uses more CPU than Volcano's threshold allows"),
+    ("the memory load of the node exceeds the upper limit.", "really uses more memory than Volcano's threshold allows"),
     ("Load[", "really uses more than crane-scheduler's policy allows"),
 )
 

@@ -9,6 +9,7 @@ import pytest
 
 from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.config import load
+from kschedweb.engine.watermarks import Watermarks
 from kschedweb.playground import words
 
 from .conftest import HEAD
@@ -138,3 +139,13 @@ def test_a_limit_of_crane_scheduler_says_which_figure_is_above_it() -> None:
     said = "memory (highest 5 minutes of an hour) is above its limit"
     assert reading.text == f"node-03 really uses more than the policy allows: {said}"
     assert reading.remedy == "less load there, or a higher maxLimitPecent for mem_usage_max_avg_1h, would do"
+
+
+def test_a_threshold_of_volcano_says_how_much_is_used() -> None:
+    raw = node()
+    snapshot = Snapshot.from_objects([raw, pod()])
+    figures = {"node-03": {"updated": 1000, "cpu": {"10m": 85.5}}}
+    snapshot.watermarks, snapshot.now = Watermarks.read({"nodes": figures}, snapshot.names), 1000.0
+    reading = load_aware("VolcanoUsage", snapshot)
+    assert reading.text == "node-03 really uses 85.5 % of its CPU, which is above the threshold"
+    assert reading.remedy == "less load there, or a higher thresholds.cpu, would do"

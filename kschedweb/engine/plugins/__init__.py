@@ -30,6 +30,7 @@ from kschedweb.engine.plugins.prioritysort import PrioritySort
 from kschedweb.engine.plugins.schedulinggates import SchedulingGates
 from kschedweb.engine.plugins.tainttoleration import TaintToleration
 from kschedweb.engine.plugins.targetloadpacking import TargetLoadPacking
+from kschedweb.engine.plugins.volcanousage import VolcanoUsage
 from kschedweb.engine.plugins.volumebinding import VolumeBinding
 from kschedweb.engine.plugins.volumerestrictions import VolumeRestrictions
 from kschedweb.engine.plugins.volumezone import VolumeZone
@@ -59,6 +60,7 @@ IN_TREE: tuple[Callable[[dict[str, Any]], Any], ...] = (
     SchedulingGates,
     TaintToleration,
     TargetLoadPacking,
+    VolcanoUsage,
     VolumeBinding,
     VolumeRestrictions,
     VolumeZone,

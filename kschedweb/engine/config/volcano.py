@@ -1,0 +1,166 @@
+"""Arguments of VolcanoUsage under the names that Volcano gives those of its usage plugin.
+
+Volcano takes the default of an argument that is out of range, without an error; so it is done here, and said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.fields import Problem, child, invalid
+from kschedweb.engine.config.golang import SECOND, duration_text
+from kschedweb.engine.config.registry import ArgsSpec, PluginSpec
+from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, Field, Scalar, Struct
+from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.quantity import parse, whole
+from kschedweb.engine.objects.resources import CPU, MEMORY
+
+Args = dict[str, Any]
+Fits = Callable[[Any], bool]
+
+MEBIBYTE = 1024 * 1024
+AMOUNT = Scalar("raw", "resource.Quantity")
+
+WEIGHTS = {"usage.weight": 5, "cpu.weight": 1, "memory.weight": 1}
+THRESHOLDS = {"cpu": 80, "mem": 80}
+ESTIMATOR = {"request_ratio": 0.7, "burst_ratio": 0.0, "risk_threshold": 0.6, "risk_factor": 1.2}
+BEST_EFFORT = {"be_cpu": "250m", "be_mem": "200Mi"}
+
+THRESHOLD_FIELDS = Struct(
+    "usage.Thresholds",
+    "Nodes above one of these take no further pods.",
+    tuple(
+        Field(name, INT64, f"Percent of {words} really used.", pointer=True, default=default, minimum=0, maximum=100)
+        for (name, default), words in zip(THRESHOLDS.items(), ("CPU", "memory"), strict=True)
+    ),
+)
+ESTIMATOR_FIELDS = Struct(
+    "usage.Estimator",
+    "What pods are expected to use that the figures do not show yet.",
+    (
+        Field("request_ratio", FLOAT64, "Share of the request, 0 to 1.", pointer=True, default=0.7),
+        Field(
+            "burst_ratio", FLOAT64, "Share of what the limit is above the request, 0 to 1.", pointer=True, default=0.0
+        ),
+        Field(
+            "risk_threshold",
+            FLOAT64,
+            "Load of the node, 0 to 1, from which on the factor counts.",
+            pointer=True,
+            default=0.6,
+        ),
+        Field(
+            "risk_factor",
+            FLOAT64,
+            "Estimates on such a node count this many times, at least 1.",
+            pointer=True,
+            default=1.2,
+        ),
+        Field(
+            "be_cpu",
+            AMOUNT,
+            "CPU of a pod that requests nothing: milli-CPU, or a quantity such as 250m.",
+            default="250m",
+        ),
+        Field("be_mem", AMOUNT, "Memory of such a pod: MiB, or a quantity such as 200Mi.", default="200Mi"),
+    ),
+)
+USAGE = args_struct(
+    "VolcanoUsageArgs",
+    "From which use on nodes take no pods, and how pods are counted that the figures do not show yet.",
+    Field(
+        "usage.weight",
+        INT64,
+        "Volcano's own weight of the score. Here the weight in the profile counts instead.",
+        pointer=True,
+        default=5,
+    ),
+    Field("cpu.weight", INT64, "How much CPU counts, in proportion.", pointer=True, default=1),
+    Field("memory.weight", INT64, "How much memory counts, in proportion.", pointer=True, default=1),
+    Field("thresholds", THRESHOLD_FIELDS, "Nodes above one of these take no further pods.", pointer=True),
+    Field("estimator", ESTIMATOR_FIELDS, "What pods are expected to use that just came.", pointer=True),
+    Field(
+        "metricsInterval",
+        DURATION,
+        "How often the figures are read: a pod that started less long ago is not in them yet.",
+        pointer=True,
+        default=30 * SECOND,
+    ),
+)
+
+
+def best_effort(value: Any, resource: str) -> int | None:
+    """Milli-CPU or bytes of a number (milli-CPU, MiB) or of a quantity; ``None`` where it is neither, or below 0."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return None if value < 0 else value if resource == CPU else value * MEBIBYTE
+    try:
+        amount = parse(value) if isinstance(value, str) else -1
+    except ObjectError:
+        return None
+    return None if amount < 0 else whole(resource, amount)
+
+
+def _at_least(least: float) -> Fits:
+    return lambda value: bool(value >= least)
+
+
+def _share(most: float) -> Fits:
+    return lambda value: bool(0 <= value <= most)
+
+
+# Section ("" for the arguments themselves), argument, default, what fits.
+RULES: tuple[tuple[str, str, Any, Fits], ...] = (
+    *(("", name, default, _at_least(0)) for name, default in WEIGHTS.items()),
+    *(("thresholds", name, default, _share(100)) for name, default in THRESHOLDS.items()),
+    *(
+        ("estimator", name, default, _at_least(1) if name == "risk_factor" else _share(1))
+        for name, default in ESTIMATOR.items()
+    ),
+    ("estimator", "be_cpu", "250m", lambda value: best_effort(value, CPU) is not None),
+    ("estimator", "be_mem", "200Mi", lambda value: best_effort(value, MEMORY) is not None),
+)
+
+
+def usage_defaults(args: Args) -> None:
+    for section in ("thresholds", "estimator"):
+        args[section] = args[section] or {}
+    for section, name, default, fits in RULES:
+        within = args[section] if section else args
+        value = within.get(name)
+        within[name] = value if value is not None and fits(value) else default
+    if args["metricsInterval"] is None:
+        args["metricsInterval"] = 30 * SECOND
+
+
+def usage_problems(args: Args, path: str) -> list[Problem]:
+    if args["metricsInterval"] > 0:
+        return []
+    shown = duration_text(args["metricsInterval"])
+    return [invalid(child(path, "metricsInterval"), shown, "must be more than 0s")]
+
+
+def usage_advice(args: Args) -> list[tuple[str, str]]:
+    found = []
+    for section, name, default, fits in RULES:
+        value = ((args[section] or {}) if section else args).get(name)
+        if value is not None and not fits(value):
+            said = f"{value} is out of range, so {default} is used, as Volcano does"
+            found.append((f"{section}.{name}" if section else name, said))
+    if args["usage.weight"] is not None:
+        found.append(("usage.weight", "counts in Volcano only: here the plugin's weight in the profile does"))
+    if args["cpu.weight"] == 0 == args["memory.weight"]:
+        found.append(("cpu.weight", "with both weights 0 every node scores 0"))
+    return found
+
+
+SPEC = PluginSpec(
+    "VolcanoUsage",
+    frozenset({"filter", "score"}),
+    "Refuses nodes that are really used too much, and prefers those that are used least.",
+    ArgsSpec(USAGE, usage_defaults, usage_problems, advice=usage_advice),
+    origin="Volcano",
+)

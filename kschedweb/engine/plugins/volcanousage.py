@@ -1,0 +1,228 @@
+"""VolcanoUsage does what Volcano's plugin usage does: it refuses nodes that are used too much, and prefers idle ones.
+
+Pods that the figures do not show yet are a shadow load: what they are expected to use is added for the score. On a
+node that is busy already they are expected to use more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.config.golang import seconds
+from kschedweb.engine.config.volcano import BEST_EFFORT, ESTIMATOR, THRESHOLDS, WEIGHTS, best_effort
+from kschedweb.engine.framework.interface import Cycle, Verdicts
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
+from kschedweb.engine.framework.status import SUCCESS, unresolvable
+from kschedweb.engine.objects.access import mapping, text
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.recent import Counted, Floats
+from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.watermarks import capacity, of_capacity
+
+STATUSES = (
+    SUCCESS,
+    unresolvable("the CPU load of the node exceeds the upper limit."),
+    unresolvable("the memory load of the node exceeds the upper limit."),
+)
+WINDOWS = ("10m", "15m")  # Volcano's, and what stands in for it
+ACTIVE = 300.0  # seconds for which figures count, these included
+INTERVAL = "30s"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """How loads are put together, and what pods are expected to use: the plugin's arguments, each in its range."""
+
+    cpu_weight: int
+    memory_weight: int
+    request_ratio: float
+    burst_ratio: float
+    risk_threshold: float
+    risk_factor: float
+    best_effort: tuple[float, float]  # milli-CPU, bytes
+
+    def load(self, cpu: Floats, memory: Floats) -> Floats:
+        """The load of nodes that use these shares of their CPU and memory; 0 where nothing counts."""
+        weights = self.cpu_weight + self.memory_weight
+        if weights == 0:
+            return np.zeros_like(cpu)
+        return (cpu * float(self.cpu_weight) + memory * float(self.memory_weight)) / float(weights)
+
+    def score(self, cpu: Floats, memory: Floats, usage_weight: int = 1) -> Floats:
+        """Volcano's score, which it multiplies by its argument usage.weight; 0 to 100 with a weight of 1."""
+        weights = self.cpu_weight + self.memory_weight
+        if weights == 0:
+            return np.zeros_like(cpu)
+        left = (1.0 - cpu) * float(self.cpu_weight) + (1.0 - memory) * float(self.memory_weight)
+        return left / float(weights) * float(MAX_NODE_SCORE) * float(usage_weight)
+
+    def factor(self, load: float) -> float:
+        """How much more pods are expected to use on a node with this load."""
+        return self.risk_factor if load >= self.risk_threshold else 1.0
+
+    def expected(self, pod: Pod, factor: float) -> tuple[float, float]:
+        """What a pod is expected to use: (milli-CPU, bytes)."""
+        asked, allowed = pod.occupied, pod.limits
+        if not any(asked.values()):
+            return self.best_effort[0] * factor, self.best_effort[1] * factor
+        cpu, memory = (
+            self._share(float(asked.get(name, 0)), float(allowed.get(name, 0)), factor) for name in (CPU, MEMORY)
+        )
+        return cpu, memory
+
+    def _share(self, request: float, limit: float, factor: float) -> float:
+        most = max(limit, request)
+        estimate = (request * self.request_ratio + (most - request) * self.burst_ratio) * factor
+        return min(max(estimate, 0.0), most)
+
+
+@dataclass(slots=True)
+class Shadow:
+    """One node's load that its figures do not show yet; pods are added in the order in which they came.
+
+    ``used`` is what they show, in percent; the amounts are milli-CPU and bytes.
+    """
+
+    model: Model
+    used: tuple[float, float]
+    capacity: tuple[float, float]
+    cpu: float = 0.0
+    memory: float = 0.0
+
+    @property
+    def loads(self) -> tuple[Floats, Floats]:
+        """Shares of CPU and memory in use with the pods added so far. Shape [1] each."""
+        parts = zip(self.used, (self.cpu, self.memory), self.capacity, strict=True)
+        cpu, memory = (composite(*(np.array([float(part)]) for part in row)) for row in parts)
+        return cpu, memory
+
+    @property
+    def factor(self) -> float:
+        """What the next pod's estimate is multiplied by: it follows the load with the pods before it."""
+        return self.model.factor(float(self.model.load(*self.loads)[0]))
+
+    def add(self, pod: Pod) -> tuple[float, float]:
+        """Count a pod; returns what it is expected to use."""
+        cpu, memory = self.model.expected(pod, self.factor)
+        self.cpu += cpu
+        self.memory += memory
+        return cpu, memory
+
+
+class VolcanoUsage:
+    name = "VolcanoUsage"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        weights = {name: args.get(name, default) for name, default in WEIGHTS.items()}
+        self.usage_weight: int = weights["usage.weight"]
+        thresholds = THRESHOLDS | (args.get("thresholds") or {})
+        self.thresholds = float(thresholds["cpu"]), float(thresholds["mem"])
+        estimator = ESTIMATOR | BEST_EFFORT | (args.get("estimator") or {})
+        cpu, memory = best_effort(estimator["be_cpu"], CPU), best_effort(estimator["be_mem"], MEMORY)
+        self.model = Model(
+            cpu_weight=weights["cpu.weight"],
+            memory_weight=weights["memory.weight"],
+            request_ratio=float(estimator["request_ratio"]),
+            burst_ratio=float(estimator["burst_ratio"]),
+            risk_threshold=float(estimator["risk_threshold"]),
+            risk_factor=float(estimator["risk_factor"]),
+            best_effort=(float(cpu or 0), float(memory or 0)),
+        )
+        self.interval = seconds(args.get("metricsInterval") or INTERVAL)
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        """Refuse nodes above a threshold; where the figures are missing or stale, every node passes."""
+        known = self.known(cycle.snapshot)
+        codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
+        for code, used, most in zip((1, 2), self.used(cycle.snapshot), self.thresholds, strict=True):
+            codes[(codes == 0) & known & (used > most)] = code
+        return Verdicts(codes[rows], STATUSES)
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """What is left of CPU and memory, rounded half away from zero; 0 where figures are missing or stale."""
+        snapshot = cycle.snapshot
+        score = self.model.score(*self.loads(snapshot))
+        return rounded(np.where(self.known(snapshot), score, 0.0))[rows]
+
+    def known(self, snapshot: Snapshot) -> Mask:
+        """Which nodes have figures that still count."""
+        if snapshot.watermarks is None:
+            return np.zeros(len(snapshot), dtype=np.bool_)
+        return snapshot.now - snapshot.watermarks.updated <= ACTIVE
+
+    @staticmethod
+    def used(snapshot: Snapshot) -> tuple[Floats, Floats]:
+        """Percent of capacity in use, 0 where nothing is known: CPU and memory, [nodes] each."""
+        found = []
+        for resource in (CPU, MEMORY):
+            first, second = (of_capacity(snapshot, resource, window) for window in WINDOWS)
+            found.append(np.nan_to_num(np.where(np.isnan(first), second, first)))
+        return found[0], found[1]
+
+    def loads(self, snapshot: Snapshot) -> tuple[Floats, Floats]:
+        """Shares of CPU and memory in use with the shadow load, 0 to 1: [nodes] each."""
+        cpu, memory = self.used(snapshot)
+        shadow = self.shadow(snapshot)
+        return (
+            composite(cpu, shadow[0], capacity(snapshot, CPU).astype(np.float64)),
+            composite(memory, shadow[1], capacity(snapshot, MEMORY).astype(np.float64)),
+        )
+
+    def shadow(self, snapshot: Snapshot) -> Floats:
+        """The shadow load: milli-CPU and bytes. Shape [2, nodes].
+
+        The risk factor follows the load as pods are added one by one. Where the load is above the threshold without
+        them it counts for all, where it is not with all of them for none; only between the two the order matters.
+        """
+        plain, risky = np.split(snapshot.recent(self, 4, self._estimate), 2)
+        has = [capacity(snapshot, resource).astype(np.float64) for resource in (CPU, MEMORY)]
+        used = self.used(snapshot)
+        before = self._load(used, np.zeros_like(plain), has)
+        after = self._load(used, plain, has)
+        sums: Floats = np.where(before >= self.model.risk_threshold, risky, plain)
+        for node in np.flatnonzero(
+            (before < self.model.risk_threshold) & (after >= self.model.risk_threshold)
+        ).tolist():
+            one = Shadow(self.model, (used[0][node], used[1][node]), (has[0][node], has[1][node]))
+            for pod in snapshot.pods.on(node):
+                counted = self._estimate(pod, node, snapshot.scheduled_at(pod))
+                if counted is not None and counted.until >= snapshot.now:
+                    one.add(pod)
+            sums[:, node] = one.cpu, one.memory
+        return sums
+
+    def _load(self, used: tuple[Floats, Floats], shadow: Floats, has: list[Floats]) -> Floats:
+        return self.model.load(composite(used[0], shadow[0], has[0]), composite(used[1], shadow[1], has[1]))
+
+    def _estimate(self, pod: Pod, node: int, time: float) -> Counted | None:
+        """What the pod adds while the figures do not show it, without and with the risk factor."""
+        until = self._until(pod, time)
+        if math.isnan(until):
+            return None
+        return Counted((*self.model.expected(pod, 1.0), *self.model.expected(pod, self.model.risk_factor)), until)
+
+    def _until(self, pod: Pod, time: float) -> float:
+        """Until when the pod is in the shadow; NaN: it is not.
+
+        One that the cluster calls Pending has not started, so its use cannot be seen. One that was placed here is
+        taken to start at once.
+        """
+        if mapping(pod.raw, "spec").get("nodeName"):
+            phase = "" if pod.terminating else text(mapping(pod.raw, "status"), "phase", "status.")
+            if phase == "Pending":
+                return math.inf
+            time = pod.started if phase == "Running" else math.nan
+        return math.nextafter(time + self.interval, -math.inf) if math.isfinite(time) else time
+
+
+def composite(used: Floats, shadow: Floats, capacity: Floats) -> Floats:
+    """The share in use of nodes that use ``used`` percent and the amount ``shadow``, within 0 and 1; 0 of nothing."""
+    together = used / 100.0 * capacity + shadow
+    share = np.divide(together, capacity, out=np.zeros_like(together), where=capacity > 0)
+    return np.clip(share, 0.0, 1.0)
