@@ -14,7 +14,7 @@ from kschedweb.engine.columns import ALL
 from kschedweb.engine.config import load
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins import registry
-from kschedweb.engine.plugins.lowriskovercommitment import limit_risk, probability, promised, shapes
+from kschedweb.engine.plugins.lowriskovercommitment import limit_risk, probability, promised, shapes, total_risk
 from kschedweb.engine.plugins.peaks import Peaks, cheapest_first
 from kschedweb.engine.trimaran import Measured
 from kschedweb.engine.watermarks import Watermarks
@@ -214,16 +214,17 @@ def test_low_risk_over_commitment(row: Row) -> None:
     own = promised(Pod.read(raw))
     assert [list(own[:2]), list(own[2:])] == [expected["podRequests"], expected["podLimits"]]
     for place, (resource, key) in enumerate({"cpu": "Cpu", "memory": "Mem"}.items()):
-        promises = plugin.promises(snapshot, own, resource, ALL)
+        promises = plugin.promises(snapshot, own, resource)
         assert [promises.request[0], promises.limit[0], promises.request_before[0], promises.limit_before[0]] == [
             expected[name][place] for name in ("nodeRequest", "nodeLimit", "nodeRequestMinusPod", "nodeLimitMinusPod")
         ]
         assert limit_risk(promises)[0] == pytest.approx(expected[f"riskLimit{key}"], abs=1e-9)
         if snapshot.watermarks is not None:
             measured = Measured.of(snapshot.watermarks, resource, ALL)
-            assert plugin.risk(measured, promises, 0.0)[0] == pytest.approx(expected[f"riskLoad{key}"], abs=1e-9)
-            weight = plugin.weights[resource]
-            assert plugin.risk(measured, promises, weight)[0] == pytest.approx(expected[f"risk{key}"], abs=1e-9)
+            load = plugin.load_risk(measured, promises)
+            assert load[0] == pytest.approx(expected[f"riskLoad{key}"], abs=1e-9)
+            total = total_risk(limit_risk(promises), load, plugin.weights[resource])
+            assert total[0] == pytest.approx(expected[f"risk{key}"], abs=1e-9)
     cycle = Cycle(snapshot, Pod.read(raw))
     if row["preScore"]:
         assert plugin.pre_score(cycle, ALL).ok

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kschedweb.engine.beta import incomplete_beta
-from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.columns import ALL, Ints, Mask, Rows
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.framework.status import SUCCESS, Status
@@ -22,6 +23,7 @@ from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.recent import Counted, Floats
 from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.trimaran import Measured, effective, limits, reported, requests
+from kschedweb.engine.watermarks import Watermarks
 
 SMOOTHING_WINDOW = 5
 RISK_LIMIT_WEIGHT = 0.5
@@ -39,6 +41,20 @@ class Promises:
     request_before: Floats  # at most allocatable
     limit_before: Floats
 
+    def at(self, nodes: NDArray[np.intp]) -> Promises:
+        """The same of some nodes."""
+        parts = (self.allocatable, self.request, self.limit, self.request_before, self.limit_before)
+        return Promises(*(part[nodes] for part in parts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadRisks:
+    """The risk of load, of one resource, on nodes that promised ``inputs``: the same for every pod to place."""
+
+    watermarks: Watermarks
+    inputs: Floats  # [3, nodes]: allocatable, and requests and limits before the pod
+    risk: Floats
+
 
 class LowRiskOverCommitment:
     name = "LowRiskOverCommitment"
@@ -47,6 +63,7 @@ class LowRiskOverCommitment:
         self.window = int(args.get("smoothingWindowSize") or SMOOTHING_WINDOW)
         weights = args.get("riskLimitWeights") or {}
         self.weights = {name: float(weights.get(name, RISK_LIMIT_WEIGHT)) for name in (CPU, MEMORY)}
+        self._kept: dict[str, LoadRisks] = {}
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
         cycle.state[self.name] = promised(cycle.pod)
@@ -60,13 +77,13 @@ class LowRiskOverCommitment:
             return np.zeros(cycle.size(rows), dtype=np.int64)
         risk = np.zeros(cycle.size(rows))
         for resource in (CPU, MEMORY):
-            measured = Measured.of(watermarks, resource, rows)
-            promises = self.promises(cycle.snapshot, own, resource, rows)
-            risk = np.maximum(risk, self.risk(measured, promises, self.weights[resource]))
+            promises = self.promises(cycle.snapshot, own, resource)
+            load = self._kept_load_risk(watermarks, resource, promises)
+            risk = np.maximum(risk, total_risk(limit_risk(promises), load, self.weights[resource])[rows])
         return np.where(reported(watermarks, rows), rounded((1 - risk) * 100), 0)
 
     @staticmethod
-    def promises(snapshot: Snapshot, own: Promised, resource: str, rows: Rows) -> Promises:
+    def promises(snapshot: Snapshot, own: Promised, resource: str, rows: Rows = ALL) -> Promises:
         """What the pods on each node and the one to place, which promises ``own``, ask for and are limited to."""
         place = 0 if resource == CPU else 1
 
@@ -84,15 +101,23 @@ class LowRiskOverCommitment:
             limit_before=limit_before,
         )
 
-    def risk(self, measured: Measured, promises: Promises, weight: float) -> Floats:
-        """The risk of one resource in 0..1: ``weight`` for that of its limits, the rest for that of its load."""
-        load = np.where(measured.known, self.load_risk(measured, promises), 0.0)
-        return np.clip(weight * limit_risk(promises) + (1 - weight) * load, 0.0, 1.0)
+    def _kept_load_risk(self, watermarks: Watermarks, resource: str, promises: Promises) -> Floats:
+        """The risk of load, computed anew only for nodes whose pods came or left since it was last asked. [nodes]."""
+        inputs = np.array([promises.allocatable, promises.request_before, promises.limit_before])
+        kept = self._kept.get(resource)
+        if kept is None or kept.watermarks is not watermarks or kept.inputs.shape != inputs.shape:
+            kept = LoadRisks(watermarks, np.full_like(inputs, np.nan), np.zeros(inputs.shape[1]))
+        changed = np.flatnonzero((kept.inputs != inputs).any(axis=0))
+        if changed.size:
+            risk = kept.risk.copy()  # another thread may read the kept one
+            risk[changed] = self.load_risk(Measured.of(watermarks, resource, changed), promises.at(changed))
+            kept = self._kept[resource] = LoadRisks(watermarks, inputs, risk)
+        return kept.risk
 
     def load_risk(self, measured: Measured, promises: Promises) -> Floats:
         """The probability that more is used than is requested, before the pod comes.
 
-        Where limits leave room, what is above them is ruled out.
+        Where limits leave room, what is above them is ruled out. 0 of a resource that is not measured.
         """
         size = promises.allocatable
         mean, deviation = measured.shares(size)
@@ -104,7 +129,8 @@ class LowRiskOverCommitment:
         ceiling = np.where(ruled, promises.limit_before / divisor, 1.0)
         below = _distribution(ceiling, alpha, beta)  # 0 where no distribution was fitted
         conditioned = np.clip(np.divide(within, below, out=within.copy(), where=below > 0), 0.0, 1.0)
-        return 1 - np.where(ruled, np.where(ceiling == 0, 1.0, conditioned), within)
+        risk = 1 - np.where(ruled, np.where(ceiling == 0, 1.0, conditioned), within)
+        return np.where(measured.known, risk, 0.0)
 
 
 def promised(pod: Pod) -> Promised:
@@ -112,6 +138,11 @@ def promised(pod: Pod) -> Promised:
     cpu, memory = effective(pod.resources, requests)
     most_cpu, most_memory = effective(pod.resources, limits)
     return cpu, memory, max(cpu, most_cpu), max(memory, most_memory)
+
+
+def total_risk(limits: Floats, load: Floats, weight: float) -> Floats:
+    """The risk of one resource in 0..1: ``weight`` for that of its limits, the rest for that of its load."""
+    return np.clip(weight * limits + (1 - weight) * load, 0.0, 1.0)
 
 
 def limit_risk(promises: Promises) -> Floats:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine import Pod, Snapshot
+from kschedweb.engine import Node, Pod, Snapshot
 from kschedweb.engine.columns import ALL
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins.lowriskovercommitment import LowRiskOverCommitment, Promises, limit_risk, probability
@@ -88,7 +88,7 @@ def test_allocatable_counts_and_not_capacity() -> None:
 def test_requests_count_up_to_what_the_node_has() -> None:
     plugin = LowRiskOverCommitment({})
     snapshot = observed(levels(a=0), asking("there", "15", "20", on="a"))
-    promises = plugin.promises(snapshot, (1000, 0, 2000, 0), "cpu", ALL)
+    promises = plugin.promises(snapshot, (1000, 0, 2000, 0), "cpu")
     assert (promises.request[0], promises.request_before[0]) == (10000, 10000)
     assert (promises.limit[0], promises.limit_before[0]) == (22000, 20000)
 
@@ -110,20 +110,47 @@ def alone_with(**args: Any) -> LowRiskOverCommitment:
 def test_promises_follow_the_pods() -> None:
     plugin, own = LowRiskOverCommitment({}), (0, 0, 0, 0)
     snapshot = observed(levels(a=0, b=0), asking("first", "1", "2", on="a"))
-    limits = lambda: plugin.promises(snapshot, own, "cpu", ALL).limit.tolist()  # noqa: E731
+    limits = lambda: plugin.promises(snapshot, own, "cpu").limit.tolist()  # noqa: E731
     assert limits() == [2000, 0]
     snapshot.add_pod(Pod.read(asking("second", "1", "3", on="b")), 1)
     assert limits() == [2000, 3000]
     snapshot.remove_pod("default/first")
     assert limits() == [0, 3000]
     emptied = snapshot.emptied({1: snapshot.nodes[1]})
-    assert plugin.promises(emptied, own, "cpu", ALL).limit.tolist() == [0, 0]
+    assert plugin.promises(emptied, own, "cpu").limit.tolist() == [0, 0]
+
+
+def test_what_is_kept_of_the_risk_of_load_follows_pods_nodes_and_figures() -> None:
+    plugin = LowRiskOverCommitment({"riskLimitWeights": {"cpu": 0.0}})
+    nodes = {name: {"cpu": {"15m": 40.0, "15m_std": 5.0}} for name in ("a", "b", "c")}
+    snapshot = observed(nodes, asking("first", "4", "12", on="a"))
+
+    def kept_and_fresh(snapshot: Snapshot) -> list[int]:
+        cycle = Cycle(snapshot, Pod.read(SMALL))
+        kept = plugin.score(cycle, ALL)
+        fresh = LowRiskOverCommitment({"riskLimitWeights": {"cpu": 0.0}}).score(cycle, ALL)
+        assert kept.tolist() == fresh.tolist()
+        assert plugin.score(cycle, np.array([2, 0])).tolist() == fresh[[2, 0]].tolist()
+        return [int(score) for score in kept]
+
+    before = kept_and_fresh(snapshot)
+    other = snapshot.copy()
+    other.add_pod(Pod.read(asking("second", "3", "12", on="b")), 1)
+    assert kept_and_fresh(other) != before
+    assert kept_and_fresh(snapshot) == before
+    changed = other.with_nodes([Node.read(node("b", allocatable={"cpu": "5", "memory": "10Gi"}))])
+    assert kept_and_fresh(changed)[1] != kept_and_fresh(snapshot)[1]
+    snapshot.watermarks = observed({name: steady(1) for name in nodes}).watermarks
+    assert kept_and_fresh(snapshot) == [100, 100, 100]
 
 
 share = st.floats(0, 1)
 
 
-@given(share, st.floats(0, 0.5), st.lists(share, min_size=2, max_size=2))
+measurable = st.just(0.0) | st.floats(1e-5, 1)
+
+
+@given(measurable, measurable, st.lists(share, min_size=2, max_size=2))
 def test_a_higher_threshold_is_never_less_probable(mean: float, deviation: float, thresholds: list[float]) -> None:
     deviation = min(deviation, (mean * (1 - mean) * 0.99) ** 0.5)
     two = np.full(2, mean), np.full(2, deviation)
