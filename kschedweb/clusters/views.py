@@ -23,7 +23,7 @@ from kschedweb.clusters.sources import in_cluster_available
 from kschedweb.errors import ApplicationError
 
 if TYPE_CHECKING:
-    from django.forms import Form
+    from django.forms import BaseForm
     from django.http import HttpResponse
 
     from kschedweb.accounts.typing import PageRequest
@@ -36,7 +36,7 @@ RESOURCES = ",".join(
 PROBLEMS_SHOWN = 100
 
 
-def add_errors(form: Form, error: ApplicationError) -> None:
+def add_errors(form: BaseForm, error: ApplicationError) -> None:
     """Show what a service refused beside the fields it names, the rest above the form."""
     for item in error.errors:
         if item["path"] in form.fields:

@@ -5,6 +5,7 @@
 - ``Members``: the names of the objects that a sample is about, in the order of its values; a new row only when the
   set changes.
 - ``Series``: one figure (figures.py) of one cluster. ``Sample``: its values at one time for all objects, packed.
+- ``Annotating``: one a cluster; whether figures are written to its nodes and workloads, and how that went.
 
 Read through selectors.py, write samples through storage.py and settings through services.py.
 """
@@ -16,6 +17,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from kschedweb.clusters.models import Cluster, Sealed
+from kschedweb.engine.crane import DEFAULT_TIME_ZONE
 
 
 class SourceKind(models.TextChoices):
@@ -60,7 +62,6 @@ class WatermarkSource(models.Model):
     keep_hours = models.PositiveIntegerField(default=24, validators=_between(2, 168))
     keep_days = models.PositiveIntegerField(default=7, validators=_between(2, 60))
     keep_long_days = models.PositiveIntegerField(default=90, validators=_between(2, 730))
-    annotate = models.JSONField(default=dict)  # what annotations.py is told; {}: nothing is written to the cluster
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     changed_at = models.DateTimeField(null=True)
     # A run is begun once a slot (seconds of the epoch // interval), by whoever sets it first.
@@ -128,3 +129,27 @@ class Sample(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["series", "resolution", "at"], name="watermark_sample_once_a_time")
         ]
+
+
+class Annotating(models.Model):
+    """Whether figures are written to a cluster as annotations, and how the last run went. Without a row none are."""
+
+    cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="annotating")
+    own = models.BooleanField(default=False)  # kschedweb's form, on nodes and workloads
+    crane = models.BooleanField(default=False)  # crane-scheduler's form, on nodes
+    time_zone = models.CharField(max_length=64, default=DEFAULT_TIME_ZONE)  # of crane's texts
+    rate = models.PositiveIntegerField(default=10, validators=_between(1, 200))  # requests a second, at most
+    renew = models.PositiveIntegerField(default=300, validators=_between(60, 86_400))  # seconds
+    # [{"resource": "nodes", "allowed": true}]; empty where the cluster does not say
+    permissions = models.JSONField(default=list)
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    changed_at = models.DateTimeField(null=True)
+    running_until = models.DateTimeField(null=True)  # nobody else writes before; a run that ends sets it back
+    ran_at = models.DateTimeField(null=True)
+    error = models.CharField(max_length=500, blank=True)  # why the last run could not begin
+    # {"patched", "unchanged", "gone", "left", "failures": objects, "failed": [{"object", "reason"}]}
+    outcome = models.JSONField(default=dict)
+
+    @property
+    def writes(self) -> bool:
+        return self.own or self.crane

@@ -12,6 +12,8 @@ from django.db import close_old_connections
 
 from kschedweb.celery import app
 from kschedweb.watermarks import services
+from kschedweb.watermarks.annotations.selectors import annotating_get
+from kschedweb.watermarks.annotations.tasks import annotate
 from kschedweb.watermarks.models import SourceKind, WatermarkSource
 
 logger = structlog.get_logger(__name__)
@@ -39,6 +41,8 @@ def collect(cluster_id: str, due_only: bool = True) -> bool:
         return False
     report = services.run(source=source, now=now)
     logger.info("watermarks_collected", cluster=source.cluster.name, nodes=report.nodes, seconds=report.seconds)
+    if annotating_get(source.cluster).writes:
+        annotate.apply_async([cluster_id, float(source.interval)], expires=source.interval)
     return True
 
 

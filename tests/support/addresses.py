@@ -10,6 +10,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 # Routes that no person opens as a page of its own: parts that htmx asks for, commands, files.
 NOT_PAGES = frozenset(
     {
+        "annotations-write",
         "cluster-delete", "cluster-demo", "cluster-refresh", "decision-cell", "decision-nodes", "job-cancel", "logout",
         "person-active", "person-password", "person-role", "pod-message", "policy-delete", "policy-download",
         "policy-effect", "policy-preview", "policy-restore", "policy-schema", "search", "sessions-end", "theme",
@@ -19,6 +20,7 @@ NOT_PAGES = frozenset(
 # Routes of the REST API that are no GET, or that are not about rows of the database.
 NOT_RESOURCES = frozenset(
     {
+        "annotations-write",
         "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema", "schema-page", "user-password",
         "revision-restore",
     }
@@ -47,6 +49,7 @@ def pages(at: Places) -> dict[str, str]:
         "overview": f"/?cluster={c}",
         "clusters": "/clusters/",
         "cluster": f"/clusters/{c}/",
+        "annotations": f"/clusters/{c}/annotations/",
         "cluster-connect": "/clusters/connect/",
         "cluster-import": "/clusters/import/",
         "nodes": f"/nodes/?cluster={c}",
@@ -77,6 +80,8 @@ def resources(at: Places) -> dict[str, str]:
         "clusters": "/api/v1/clusters/",
         "cluster": f"{cluster}/",
         "snapshots": f"{cluster}/snapshots/",
+        "annotations": f"{cluster}/annotations/",
+        "annotation-findings": f"{cluster}/annotations/findings/",
         "nodes": f"{cluster}/nodes/",
         "pods": f"{cluster}/pods/",
         "decision": f"{cluster}/pods/{at.fitting}/decision/",

@@ -1,0 +1,56 @@
+"""crane's hot values: how many pods came to a node lately, by the events that schedulers leave."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC, datetime
+from typing import Any
+
+from kschedweb.clusters.client import Client
+from kschedweb.engine.crane import Binding, BindingRecords, CraneError, HotRule, hot_value, read_event
+
+EVENTS = "/api/v1/events"
+SCHEDULED = "reason=Scheduled,type=Normal"
+RULES = (HotRule(300, 5), HotRule(60, 2))  # crane's published policy
+
+
+def hot_values(client: Client, now: float) -> dict[str, int]:
+    """The nodes with a hot value above 0 at ``now`` (seconds of the epoch). Raises ClusterError."""
+    pages = client.pages(EVENTS, fieldSelector=SCHEDULED)
+    return hot_of([binding for page in pages for item in page.items if (binding := _binding(item))], now)
+
+
+def hot_of(bindings: Collection[Binding], now: float) -> dict[str, int]:
+    """The same from bindings in any order; they are recorded in the order of their times, as a controller would."""
+    records, longest = BindingRecords(), max(rule.seconds for rule in RULES)
+    for binding in sorted(bindings, key=lambda binding: binding.time):
+        records.add(binding.node, binding.time)
+    records.forget(now, longest)
+    nodes = {binding.node for binding in bindings}
+    found = {node: hot_value(records.times(node), now, RULES) for node in nodes}
+    return {node: value for node, value in found.items() if value}
+
+
+def _binding(item: Any) -> Binding | None:
+    """What one event says; ``None`` for one that does not speak of a binding."""
+    if not isinstance(item, dict) or not isinstance(item.get("message"), str):
+        return None
+    count = item.get("count")
+    try:
+        return read_event(
+            item["message"],
+            count if isinstance(count, int) else 0,
+            _seconds(item.get("eventTime")),
+            _seconds(item.get("lastTimestamp")),
+        )
+    except CraneError:
+        return None
+
+
+def _seconds(text: object) -> int:
+    """Whole seconds of the epoch; 0 for what is no time, which is too long ago to count."""
+    try:
+        time = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return 0
+    return 0 if time is None else int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())

@@ -1,0 +1,153 @@
+"""What to write on which object, given what stands there: only what changed, or grew old."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from kschedweb.clusters.annotating import Change, Found
+from kschedweb.clusters.kinds import BY_NAME, Kind
+from kschedweb.engine import crane
+from kschedweb.engine.annotations import KEY, NODE_GRAINS, WORKLOAD_GRAINS, change, node_uses, workload_uses
+from kschedweb.engine.lint.crane import CRANE_KEYS, PERIODS
+from kschedweb.engine.watermarks import Watermarks
+from kschedweb.watermarks.inventory import Inventory
+
+MOVED = 0.01  # of the machine: what a usage changes less than is written no sooner than crane would
+HOT_PERIOD = 180.0  # seconds: crane writes hot values as often as its quickest metric
+
+Texts = dict[str, str | None]
+TextsOf = Callable[[str, Mapping[str, str]], Texts]  # (name as watermarks have it, annotations there) -> changes
+
+
+@dataclass
+class Plan:
+    """The changes to make, and how many objects need none, or are not in the cluster any more."""
+
+    changes: list[Change] = field(default_factory=list)
+    unchanged: int = 0
+    gone: int = 0
+
+    def add(self, kind: Kind, found: Found, names: Iterable[str], texts_of: TextsOf) -> None:
+        """Plan the objects of ``kind`` called ``names``; ``found`` are the annotations of those that are there."""
+        for name in names:
+            key = place_of(name)
+            if key not in found:
+                self.gone += 1
+            elif texts := texts_of(name, found[key]):
+                self.changes.append(Change(kind, key, texts))
+            else:
+                self.unchanged += 1
+
+
+def place_of(name: str) -> str:
+    """``namespace/name`` of what watermarks call ``namespace/Kind/name``; ``/name`` of a node."""
+    namespace, _, rest = name.partition("/")
+    return f"{namespace}/{rest.partition('/')[2]}" if rest else f"/{name}"
+
+
+def by_kind(names: Iterable[str]) -> dict[Kind, list[str]]:
+    """The workloads ``names`` by their kind."""
+    found: dict[Kind, list[str]] = {}
+    for name in names:
+        found.setdefault(BY_NAME[name.split("/")[1]], []).append(name)
+    return found
+
+
+class OwnForm:
+    """kschedweb's own annotation. ``renew``: seconds after which a text is written anew though nothing moved."""
+
+    def __init__(self, watermarks: Watermarks, updated: float, renew: float) -> None:
+        self.nodes = node_uses(watermarks)
+        self.workloads = workload_uses(watermarks, updated)
+        self._renew = renew
+
+    def of_node(self, name: str, there: Mapping[str, str]) -> Texts:
+        if (use := self.nodes.get(name)) is None:
+            return {}
+        text = change(there.get(KEY), use, NODE_GRAINS, self._renew)
+        return {} if text is None else {KEY: text}
+
+    def of_workload(self, name: str, there: Mapping[str, str]) -> Texts:
+        text = change(there.get(KEY), self.workloads[name], WORKLOAD_GRAINS, self._renew)
+        return {} if text is None else {KEY: text}
+
+
+class CraneForm:
+    """crane-scheduler's annotations: fractions of the machine, and how many pods came lately.
+
+    ``hot`` holds the nodes with a hot value above 0, ``None`` where nobody knows. ``now``: seconds of the epoch.
+    """
+
+    def __init__(
+        self, watermarks: Watermarks, inventory: Inventory, hot: Mapping[str, int] | None, zone: ZoneInfo, now: float
+    ) -> None:
+        self.nodes = fractions(watermarks, inventory)
+        self._updated = dict(zip(watermarks.names, watermarks.updated.tolist(), strict=True))
+        self._hot, self._zone, self._now = hot, zone, now
+
+    def of_node(self, name: str, there: Mapping[str, str]) -> Texts:
+        texts: Texts = {}
+        for metric, value in self.nodes.get(name, {}).items():
+            updated = math.floor(self._updated[name])
+            if self._due(there.get(metric), value, updated, PERIODS[crane.METRICS[metric][1]], MOVED):
+                texts[metric] = crane.write(value, updated, self._zone)
+        if self._hot is not None:
+            texts |= self._hot_value(self._hot.get(name, 0), there.get(crane.HOT_VALUE))
+        return texts
+
+    def _hot_value(self, value: int, there: str | None) -> Texts:
+        """A node without the annotation is not hot, so that no node gets one for being cold."""
+        if there is None and not value:
+            return {}
+        renew = HOT_PERIOD if value else math.inf
+        if not self._due(there, value, math.floor(self._now), renew, 0.0):
+            return {}
+        return {crane.HOT_VALUE: crane.write_hot_value(value, self._now, self._zone)}
+
+    def _due(self, there: str | None, value: float, time: float, period: float, least: float) -> bool:
+        """Whether to write ``value`` of ``time`` over what is there: it moved, grew old, or is no such text."""
+        try:
+            old = crane.read(there or "", self._zone)
+        except crane.CraneError:
+            return True
+        moved = not abs(round(value, 5) - old.value) <= least
+        return moved or not 0 <= time - old.time < period
+
+
+def together(forms: Iterable[OwnForm | CraneForm]) -> TextsOf:
+    """What all ``forms`` write on a node, which then is one request."""
+
+    def texts_of(name: str, there: Mapping[str, str]) -> Texts:
+        return {key: text for form in forms for key, text in form.of_node(name, there).items()}
+
+    return texts_of
+
+
+def fractions(watermarks: Watermarks, inventory: Inventory) -> dict[str, dict[str, float]]:
+    """crane's metrics by node: what is used of the machine, where that is known of both."""
+    places = {name: place for place, name in enumerate(inventory.nodes)}
+    rows = np.array([places.get(name, -1) for name in watermarks.names], dtype=np.intp)
+    found: dict[str, dict[str, float]] = {}
+    for metric, (resource, key) in crane.METRICS.items():
+        padded = (np.append(amounts[resource], np.nan) for amounts in (inventory.allocatable, inventory.capacity))
+        allocatable, capacity = (amounts[rows] for amounts in padded)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = watermarks.column(resource, key) / 100.0 * (allocatable / capacity)
+        for place in np.flatnonzero(np.isfinite(values)).tolist():
+            found.setdefault(watermarks.names[place], {})[metric] = float(values[place])
+    return found
+
+
+def removals(kind: Kind, found: Found, *, own: bool, crane_too: bool) -> list[Change]:
+    """What takes the annotations of one form or both away from all objects of ``kind``."""
+    keys = ({KEY} if own else set()) | (CRANE_KEYS if crane_too and kind.name == "Node" else set())
+    return [
+        Change(kind, name, dict.fromkeys(sorted(keys & there.keys())))
+        for name, there in found.items()
+        if not keys.isdisjoint(there)
+    ]

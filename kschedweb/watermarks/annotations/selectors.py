@@ -1,0 +1,94 @@
+"""Reading how a cluster is annotated, and what is wrong with that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo, available_timezones
+
+from kschedweb.clusters.models import Cluster, Snapshot
+from kschedweb.clusters.selectors import snapshot_current, snapshot_objects
+from kschedweb.engine.annotations import KEY, key_of
+from kschedweb.engine.lint import ERROR, Finding, lint
+from kschedweb.engine.lint.crane import CRANE_KEYS
+from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.watermarks import WORKLOADS
+from kschedweb.watermarks.models import Annotating
+
+Texts = dict[str, dict[str, str]]
+
+
+def annotating_get(cluster: Cluster) -> Annotating:
+    """The settings of ``cluster`` and its last run; an unsaved row where nothing was ever set."""
+    found = Annotating.objects.select_related("cluster", "changed_by").filter(cluster=cluster).first()
+    return found or Annotating(cluster=cluster)
+
+
+@lru_cache(maxsize=1)
+def time_zones() -> tuple[str, ...]:
+    """The names of all time zones that this system knows."""
+    return tuple(sorted(available_timezones()))
+
+
+def permissions_missing(annotating: Annotating) -> list[str]:
+    """The resources that the cluster's credentials may not patch."""
+    return [entry["resource"] for entry in annotating.permissions if not entry["allowed"]]
+
+
+@dataclass(frozen=True)
+class Lint:
+    """What the annotations of one snapshot are like; ``own``, ``workloads`` and ``crane`` count annotated objects."""
+
+    taken_at: datetime
+    time_zone: str
+    nodes: int
+    own: int
+    workloads: int
+    crane: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> int:
+        return sum(finding.level == ERROR for finding in self.findings)
+
+
+def lint_get(cluster: Cluster, time_zone: str) -> Lint | None:
+    """The findings about the newest snapshot, as of when it was taken; ``None`` where there is no snapshot."""
+    snapshot = snapshot_current(cluster)
+    return _lint(snapshot.pk, snapshot.taken_at, time_zone) if snapshot else None
+
+
+@lru_cache(maxsize=16)
+def _lint(snapshot: UUID, taken_at: datetime, time_zone: str) -> Lint:
+    """Snapshots are immutable, so that what was found in one is kept."""
+    nodes, workloads = texts_of(snapshot_objects(Snapshot(pk=snapshot)))
+    findings = lint(nodes, workloads, taken_at.timestamp(), ZoneInfo(time_zone))
+    return Lint(
+        taken_at=taken_at,
+        time_zone=time_zone,
+        nodes=len(nodes),
+        own=sum(KEY in listed for listed in nodes.values()),
+        workloads=sum(KEY in listed for listed in workloads.values()),
+        crane=sum(not CRANE_KEYS.isdisjoint(listed) for listed in nodes.values()),
+        findings=tuple(findings),
+    )
+
+
+def texts_of(objects: list[dict[str, Any]]) -> tuple[Texts, Texts]:
+    """The annotations of nodes and of workloads, by the names that watermarks give them."""
+    nodes: Texts = {}
+    workloads: Texts = {}
+    for raw in objects:
+        if raw.get("kind") == "Node" or raw.get("kind") in WORKLOADS:
+            try:
+                name = key_of(raw)
+            except ObjectError:
+                continue
+            listed = raw["metadata"].get("annotations")
+            texts = listed.items() if isinstance(listed, dict) else ()
+            target = nodes if raw["kind"] == "Node" else workloads
+            target[name] = {key: text for key, text in texts if isinstance(text, str)}
+    return nodes, workloads

@@ -1,0 +1,216 @@
+"""Switching annotations on and off, writing them, and taking them away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from kschedweb.accounts import audit
+from kschedweb.clusters.annotating import KINDS, Change, Outcome, annotations_read, annotations_write, patch_permissions
+from kschedweb.clusters.client import Client, ClusterError
+from kschedweb.clusters.kinds import BY_NAME, Kind
+from kschedweb.clusters.models import Cluster
+from kschedweb.clusters.services import CONNECTED
+from kschedweb.clusters.sources import endpoint_of, secret_of
+from kschedweb.engine.watermarks import Watermarks
+from kschedweb.errors import ApplicationError, Conflict
+from kschedweb.jobs.services import job_start
+from kschedweb.watermarks.annotations.hot import hot_values
+from kschedweb.watermarks.annotations.plan import CraneForm, OwnForm, Plan, by_kind, removals, together
+from kschedweb.watermarks.annotations.selectors import annotating_get, time_zones
+from kschedweb.watermarks.inventory import inventory_of
+from kschedweb.watermarks.models import Annotating
+from kschedweb.watermarks.selectors import current
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.jobs.models import Job
+
+NODE = BY_NAME["Node"]
+CHECK_PATIENCE = 15.0  # seconds; a person waits for the answer
+REMOVAL_SECONDS = 1500.0
+MARGIN = 30.0  # seconds that reading may take beside writing
+Step = Callable[[int, int], None]
+
+
+def annotating_save(
+    *,
+    user: User | None,
+    cluster: Cluster,
+    own: bool,
+    crane: bool,
+    time_zone: str,
+    rate: int,
+    renew: int,
+    remove: bool = False,
+) -> tuple[Annotating, Job | None]:
+    """Set what is written to ``cluster``. With ``remove``, a job takes away what was written in a form now off.
+
+    Raises ``ApplicationError`` where something is refused, or the credentials may not patch nodes.
+    """
+    before = annotating_get(cluster)
+    _check(cluster, own=own, crane=crane, time_zone=time_zone)
+    permissions = _permissions(cluster, own=own) if own or crane else before.permissions
+    given = {"own": own, "crane": crane, "time_zone": time_zone, "rate": rate, "renew": renew}
+    with transaction.atomic():
+        annotating, _ = Annotating.objects.update_or_create(
+            cluster=cluster,
+            defaults={**given, "permissions": permissions, "changed_by": user, "changed_at": timezone.now()},
+        )
+        audit.record(user, "annotations.set", cluster, cluster.name, remove=remove, **given)
+        off = {"own": before.own and not own, "crane": before.crane and not crane}
+        job = _remove_job(cluster, user, off) if remove and any(off.values()) else None
+    return annotating, job
+
+
+def _remove_job(cluster: Cluster, user: User | None, forms: dict[str, bool]) -> Job:
+    title, params = f"Remove annotations from {cluster.name}", {"cluster": str(cluster.pk), **forms}
+    return job_start(_task("remove"), title=title, params=params, user=user)
+
+
+def _check(cluster: Cluster, *, own: bool, crane: bool, time_zone: str) -> None:
+    if time_zone not in time_zones():
+        raise _field("time_zone", f"There is no time zone {time_zone[:64]}: choose one such as Asia/Shanghai or UTC.")
+    if (own or crane) and cluster.source not in CONNECTED:
+        message = f"Cluster {cluster.name} is not connected: there is nothing to write to."
+        raise Conflict(message, errors=[{"path": "own" if own else "crane", "message": message}])
+
+
+def _permissions(cluster: Cluster, *, own: bool) -> list[dict[str, Any]]:
+    """What may be patched, asked now; empty where the cluster does not let these credentials ask."""
+    try:
+        with _client(cluster, CHECK_PATIENCE) as client:
+            found = patch_permissions(client)
+    except ClusterError as error:
+        if error.code in (403, 404):
+            return []
+        raise
+    if not all(entry["allowed"] for entry in found if entry["resource"] == NODE.resource):
+        raise _field(
+            "own" if own else "crane",
+            "The cluster's credentials may not patch nodes. Give them docs/rbac-annotations.yaml, or leave this off: "
+            "all else works with read access alone.",
+        )
+    return found
+
+
+def _client(cluster: Cluster, patience: float) -> Client:
+    secret = secret_of(cluster)
+    return Client.open(secret, endpoint=endpoint_of(cluster.source, secret), patience=patience)
+
+
+def write_start(*, user: User | None, cluster: Cluster) -> Job:
+    """Start a job that writes now, beside what happens after each collection."""
+    if not annotating_get(cluster).writes:
+        raise Conflict(f"Nothing is written to cluster {cluster.name}: switch annotations on first.")
+    return job_start(
+        _task("write"), title=f"Annotate cluster {cluster.name}", params={"cluster": str(cluster.pk)}, user=user
+    )
+
+
+def _task(name: str) -> Any:
+    from kschedweb.watermarks.annotations import tasks  # Tasks call services: this is the one way back.
+
+    return getattr(tasks, name)
+
+
+def annotations_update(*, cluster: Cluster, seconds: float, step: Step = lambda done, total: None) -> Annotating | None:
+    """Write the current figures of ``cluster`` where they changed, for no longer than ``seconds``.
+
+    ``None`` where that is off, or another run is at it. What goes wrong is kept in the row and never raised.
+    """
+    now = timezone.now()
+    rows = Annotating.objects.filter(Q(own=True) | Q(crane=True), cluster=cluster)
+    free = Q(running_until=None) | Q(running_until__lt=now)
+    if not rows.filter(free).update(running_until=now + timedelta(seconds=seconds + MARGIN)):
+        return None
+    error, outcome = "", {}
+    try:
+        outcome = _update(annotating_get(cluster), seconds, step)
+    except ApplicationError as refused:
+        error = refused.detail[:500]
+    finally:
+        Annotating.objects.filter(cluster=cluster).update(
+            running_until=None, ran_at=timezone.now(), error=error, outcome=outcome
+        )
+    return annotating_get(cluster)
+
+
+def _update(annotating: Annotating, seconds: float, step: Step) -> dict[str, Any]:
+    cluster = annotating.cluster
+    watermarks = current(cluster)
+    if watermarks is None:
+        raise Conflict(f"No figures of cluster {cluster.name} were collected yet.")
+    with _client(cluster, seconds + MARGIN) as client:
+        plan, trouble = _plan(client, annotating, watermarks)
+        outcome = annotations_write(client, plan.changes, rate=annotating.rate, seconds=seconds, step=step)
+    for reference, reason in trouble:
+        outcome.fail(reference, reason)
+    outcome.gone += plan.gone
+    return asdict(outcome) | {"unchanged": plan.unchanged}
+
+
+def _plan(client: Client, annotating: Annotating, watermarks: Watermarks) -> tuple[Plan, list[tuple[str, str]]]:
+    """What to write, and what could not be found out."""
+    plan, trouble = Plan(), list[tuple[str, str]]()
+    forms: list[OwnForm | CraneForm] = []
+    wanted: dict[Kind, list[str]] = {}
+    if annotating.own:
+        own = OwnForm(watermarks, float(np.nanmax(watermarks.updated)), annotating.renew)
+        forms.append(own)
+        wanted = by_kind(own.workloads)
+    if annotating.crane:
+        forms.append(_crane_form(client, annotating, watermarks, trouble))
+    wanted[NODE] = sorted({name for form in forms for name in form.nodes})
+    for kind, names in wanted.items():
+        try:
+            found = annotations_read(client, kind)
+        except ClusterError as error:
+            trouble.append((kind.resource, error.detail))
+        else:
+            plan.add(kind, found, names, own.of_workload if kind is not NODE else together(forms))
+    return plan, trouble
+
+
+def _crane_form(
+    client: Client, annotating: Annotating, watermarks: Watermarks, trouble: list[tuple[str, str]]
+) -> CraneForm:
+    now, hot = time.time(), None
+    try:
+        hot = hot_values(client, now)
+    except ClusterError as error:
+        trouble.append(("events", f"{error.detail} Without them no hot values are written."))
+    return CraneForm(watermarks, inventory_of(annotating.cluster), hot, ZoneInfo(annotating.time_zone), now)
+
+
+def annotations_remove(
+    *, cluster: Cluster, own: bool, crane: bool, step: Step = lambda done, total: None
+) -> dict[str, Any]:
+    """Take the annotations of one form or both off every object of ``cluster``. Raises ``ClusterError``."""
+    annotating = annotating_get(cluster)
+    changes: list[Change] = []
+    total = Outcome()
+    with _client(cluster, REMOVAL_SECONDS + MARGIN) as client:
+        for kind in KINDS:
+            try:
+                changes += removals(kind, annotations_read(client, kind), own=own, crane_too=crane)
+            except ClusterError as error:
+                if error.code != 404:
+                    total.fail(kind.resource, error.detail)
+        outcome = annotations_write(client, changes, rate=annotating.rate, seconds=REMOVAL_SECONDS, step=step)
+    for entry in total.failed:
+        outcome.fail(entry["object"], entry["reason"])
+    return asdict(outcome)
+
+
+def _field(path: str, message: str) -> ApplicationError:
+    return ApplicationError(message, errors=[{"path": path, "message": message}])

@@ -1,0 +1,51 @@
+"""Writing annotations after a collection, and when a person asks for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.celery import app
+from kschedweb.clusters.models import Cluster
+from kschedweb.errors import ApplicationError, NotFound
+from kschedweb.jobs.tasks import Progress, job_task
+from kschedweb.watermarks.annotations import services
+
+WRITE_SECONDS = 600.0
+
+
+@app.task(name="watermarks.annotate", ignore_result=True)  # type: ignore[untyped-decorator]
+def annotate(cluster: str, seconds: float) -> None:
+    """Write the figures of the cluster with this id where that is on, for no longer than ``seconds``."""
+    if found := Cluster.objects.filter(pk=cluster).first():
+        services.annotations_update(cluster=found, seconds=seconds)
+
+
+@job_task(name="watermarks.write_annotations", restartable=True)
+def write(progress: Progress, *, cluster: str) -> dict[str, Any]:
+    """The same as a job that a person can follow."""
+    annotating = services.annotations_update(
+        cluster=_cluster(cluster), seconds=WRITE_SECONDS, step=_step(progress, "Writing annotations")
+    )
+    if annotating is None:
+        raise ApplicationError("Annotations are off, or are being written just now.")
+    if annotating.error:
+        raise ApplicationError(annotating.error)
+    return annotating.outcome
+
+
+@job_task(name="watermarks.remove_annotations", restartable=True)
+def remove(progress: Progress, *, cluster: str, own: bool, crane: bool) -> dict[str, Any]:
+    """Take away what was written."""
+    step = _step(progress, "Removing annotations")
+    return services.annotations_remove(cluster=_cluster(cluster), own=own, crane=crane, step=step)
+
+
+def _cluster(pk: str) -> Cluster:
+    found = Cluster.objects.filter(pk=pk).first()
+    if found is None:
+        raise NotFound("The cluster was deleted in the meantime.")
+    return found
+
+
+def _step(progress: Progress, text: str) -> services.Step:
+    return lambda done, total: progress.step(text, done, total)

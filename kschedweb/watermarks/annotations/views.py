@@ -1,0 +1,77 @@
+"""The page of a cluster's annotations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action, may
+from kschedweb.clusters.selectors import cluster_get
+from kschedweb.clusters.services import CONNECTED
+from kschedweb.clusters.views import add_errors
+from kschedweb.errors import ApplicationError
+from kschedweb.watermarks.annotations import selectors, services
+from kschedweb.watermarks.annotations.forms import AnnotatingForm
+
+if TYPE_CHECKING:
+    from django.http import HttpResponse
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.clusters.models import Cluster
+
+PLACES_SHOWN = 20
+FAILURES_SHOWN = 20
+
+
+@requires(Action.VIEW)
+def annotations_page(request: PageRequest, name: str) -> HttpResponse:
+    cluster = cluster_get(name)
+    if request.method == "POST":
+        if not may(request.user.role, Action.ADMINISTER):
+            raise PermissionDenied(f"Your role does not allow you to {Action.ADMINISTER.label}.")
+        form = AnnotatingForm(request.POST, instance=selectors.annotating_get(cluster))
+        if form.is_valid() and (answer := _save(request, cluster, form)):
+            return answer
+    else:
+        form = AnnotatingForm(instance=selectors.annotating_get(cluster))
+    annotating = selectors.annotating_get(cluster)
+    lint = selectors.lint_get(cluster, annotating.time_zone)
+    context = {
+        "cluster": cluster,
+        "connected": cluster.source in CONNECTED,
+        "annotating": annotating,
+        "missing": selectors.permissions_missing(annotating),
+        "failed": annotating.outcome.get("failed", [])[:FAILURES_SHOWN],
+        "lint": lint,
+        "places_shown": PLACES_SHOWN,
+        "form": form,
+        "may_administer": may(request.user.role, Action.ADMINISTER),
+    }
+    return render(request, "watermarks/annotations.html", context, status=400 if form.errors else 200)
+
+
+def _save(request: PageRequest, cluster: Cluster, form: AnnotatingForm) -> HttpResponse | None:
+    try:
+        annotating, job = services.annotating_save(user=request.user, cluster=cluster, **form.cleaned_data)
+    except ApplicationError as error:
+        add_errors(form, error)
+        return None
+    if job:
+        messages.success(request, "Saved. What was written is being taken away.")
+        return redirect("job", job.pk)
+    messages.success(
+        request,
+        "Saved. Figures are written after the next collection." if annotating.writes else "Saved. Nothing is written.",
+    )
+    return redirect("annotations", cluster.name)
+
+
+@require_POST
+@requires(Action.ADMINISTER)
+def write(request: PageRequest, name: str) -> HttpResponse:
+    return redirect("job", services.write_start(user=request.user, cluster=cluster_get(name)).pk)
