@@ -63,11 +63,11 @@ class TargetLoadPacking:
         watermarks = snapshot.watermarks
         if watermarks is None:
             return np.zeros(len(snapshot))
-        window_end = np.floor(watermarks.updated)
 
         def estimate(pod: Pod, node: int, time: float) -> Counted | None:
-            # Whole seconds; a time or a window that is not known makes this false.
-            counts = window_end[node] - math.floor(time) < REPORTING_INTERVAL if math.isfinite(time) else False
+            # Whole seconds; a time, of pod or figures, that is not known makes this false.
+            second = math.floor(time) if math.isfinite(time) else time
+            counts = watermarks.updated[node] - second < REPORTING_INTERVAL
             return Counted([float(self.predicted(pod))]) if counts else None
 
         missing: Floats = snapshot.recent(self, 1, estimate)[0]

@@ -103,6 +103,10 @@ def test_seconds_are_whole_where_times_are_compared() -> None:
     there = placed(using("there", "1", on="a"), at(-60))
     assert scores(PLUGIN, observed(levels(a=10), there, updated=NOW + 0.9)) == {"a": 55}
     assert scores(PLUGIN, observed(levels(a=10), there, updated=NOW - 0.1)) == {"a": 70}
+    snapshot = observed(levels(a=10))
+    snapshot.now = NOW - 59.1
+    snapshot.place_pod(Pod.read(using("just now", "1")), "a")
+    assert scores(PLUGIN, snapshot) == {"a": 55}
 
 
 def test_a_pod_of_which_nobody_knows_when_it_was_placed_is_in_the_figures() -> None:
