@@ -18,14 +18,17 @@ function themed(layout: Record<string, unknown>, narrow: boolean): Record<string
   const text = token("text");
   const line = token("line");
   const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, tickcolor: line };
-  const merge = (value: unknown) => ({ ...axis, ...(value as object | undefined) });
+  // A figure may have several axes of a direction: xaxis, yaxis, yaxis2 …
+  const names = ["xaxis", "yaxis", ...Object.keys(layout).filter((name) => /^[xy]axis\d/.test(name))];
+  const axes = Object.fromEntries(names.map((name) => [name, { ...axis, ...(layout[name] as object | undefined) }]));
   return {
     ...layout,
+    ...axes,
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
+    // Okabe and Ito's colours, told apart by everybody, without the yellow and the black that one theme swallows.
+    colorway: ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"],
     font: { family: getComputedStyle(document.body).fontFamily, size: narrow ? 10 : 12, color: text },
-    xaxis: merge(layout["xaxis"]),
-    yaxis: merge(layout["yaxis"]),
     margin: { l: 8, r: 8, t: 8, b: 40, ...(layout["margin"] as object | undefined) },
     hoverlabel: { bgcolor: token("raised"), bordercolor: line, font: { color: text } },
   };

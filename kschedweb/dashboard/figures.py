@@ -1,7 +1,8 @@
-"""The node heatmap as a plain Plotly dict; charts.ts gives it the theme's colours."""
+"""Charts as plain Plotly dicts, and the node heatmap as one; charts.ts gives them the theme's colours."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -13,6 +14,16 @@ if TYPE_CHECKING:
 MEASURES = {"cpu": "CPU requested", "memory": "memory requested", "pods": "pods bound"}
 # Longer zones wrap, so that a cell stays wide enough to point at.
 WIDEST = 60
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure, one sentence that says what it shows, and the same numbers as a table."""
+
+    figure: dict[str, Any]
+    summary: str
+    head: list[str]
+    rows: list[list[object]]
 
 
 def node_heatmap(cluster: str, nodes: Sequence[tuple[str, str, int, int, int, int]], measure: str) -> dict[str, Any]:

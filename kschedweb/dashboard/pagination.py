@@ -21,6 +21,8 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from django.db.models import Model, OrderBy, QuerySet
     from rest_framework.request import Request
     from rest_framework.views import APIView
@@ -190,6 +192,27 @@ class CursorPagination(BasePagination):
             _parameter("limit", limit, "How many results a page holds."),
             _parameter("cursor", {"type": "string"}, "Where the page begins; taken from `next` or `previous`."),
         ]
+
+
+class ListPagination(CursorPagination):
+    """The same for a list that is worked out anew for each request: a cursor holds how many results come before."""
+
+    def paginate_queryset(  # type: ignore[override]
+        self, queryset: Sequence[Any], request: Request, view: APIView | None = None
+    ) -> list[Any]:
+        self.address = request.build_absolute_uri()
+        limit = self._limit(request)
+        cursor = request.query_params.get("cursor", "")
+        place = decode(cursor, 1)[1][0] if cursor else 0
+        if not isinstance(place, int) or isinstance(place, bool) or place < 0:
+            raise NotFound(INVALID)
+        end = place + limit
+        self.following = self._place(end) if end < len(queryset) else None
+        self.preceding = self._place(max(place - limit, 0)) if place else None
+        return list(queryset[place:end])
+
+    def _place(self, place: int) -> str:
+        return replace_query_param(self.address, "cursor", encode(False, [place]))
 
 
 def _parameter(name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from kschedweb.dashboard.figures import Chart
 
 if TYPE_CHECKING:
     from kschedweb.playground.decision import Decision
 
 MOST_COLUMNS = 60
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A figure, one sentence that says what it shows, and the same numbers as a table."""
-
-    figure: dict[str, Any]
-    summary: str
-    head: list[str]
-    rows: list[list[object]]
 
 
 def scores(decision: Decision) -> Chart | None:
