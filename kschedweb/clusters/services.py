@@ -21,6 +21,7 @@ from kschedweb.clusters.imports import Import, files_read
 from kschedweb.clusters.kubeconfig import kubeconfig_read
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot, Source
 from kschedweb.clusters.rows import MOST_PROBLEMS, rows_of
+from kschedweb.clusters.signals import demo_loaded
 from kschedweb.errors import ApplicationError, Conflict
 from kschedweb.jobs.services import job_start
 
@@ -252,10 +253,12 @@ def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.
         return existing
     name_check(name)
     cluster = Cluster(name=name, source=Source.DEMO, created_by=user, refreshed_at=timezone.now())
-    prepared = Prepared.of(cluster, demo.cluster(seed), [])
+    objects = demo.cluster(seed)
+    prepared = Prepared.of(cluster, objects, [])
     with transaction.atomic():
         cluster_create(cluster)
         prepared.save()
+        demo_loaded.send(Cluster, cluster=cluster, objects=objects)
         audit.record(user, "cluster.demo-loaded", cluster, name, seed=seed)
     return cluster
 

@@ -1,0 +1,207 @@
+"""A day of use for the demo cluster: what its pods would really use, worked out from the clock and a seed.
+
+Use is a function of the time, so the same seed and the same end always give the same figures. Each workload follows
+its namespace's habits (shops are busy in the afternoon, batch at night, staging hardly ever), and each of its pods
+wavers about that in a rhythm of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from django.utils import timezone
+from numpy.typing import NDArray
+
+from kschedweb.clusters.demo import SEED
+from kschedweb.engine.objects.quantity import NANO, parse
+from kschedweb.watermarks.figures import KINDS, Figure
+from kschedweb.watermarks.inventory import WITHOUT_OWNER, inventory_make
+from kschedweb.watermarks.models import Resolution
+from kschedweb.watermarks.storage import samples_rollup, samples_store
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Cluster
+
+Floats = NDArray[np.float64]
+Json = dict[str, Any]
+
+ORIGIN = "demo"
+MINUTE, STEP, DAY = 60, 300, 86_400  # seconds
+# What the machine itself needs: cores, and bytes.
+SYSTEM_CPU, SYSTEM_MEMORY = 0.15, 400 * 1024 * 1024
+FULL = 0.98  # the share of a node beyond which its pods slow one another down
+RHYTHMS = (9 * MINUTE, 31 * MINUTE, 97 * MINUTE, 5.5 * 3600)  # seconds
+
+
+@dataclass(frozen=True)
+class Habit:
+    """How much of its request a pod uses: at rest, at the peak of its day (hour in UTC), and of memory."""
+
+    rest: float
+    peak: float
+    hour: float
+    memory: float
+    wavers: float = 0.25  # by how much a pod's use comes and goes
+
+
+HABITS = {
+    "shop": Habit(0.35, 1.25, 14, 0.85),
+    "payments": Habit(0.3, 0.95, 13, 0.7),
+    "ingress": Habit(0.4, 1.5, 14, 0.5),
+    "analytics": Habit(0.35, 1.3, 2, 0.8, 0.4),
+    "batch": Habit(0.1, 1.2, 3, 0.6, 0.5),
+    "staging": Habit(0.03, 0.2, 11, 0.3, 0.8),
+    "data": Habit(0.35, 0.75, 14, 0.9, 0.2),
+    "ml": Habit(0.55, 0.95, 20, 0.85, 0.1),
+    "monitoring": Habit(0.4, 0.55, 12, 0.75, 0.15),
+}
+ORDINARY = Habit(0.3, 0.6, 12, 0.6)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Figures of ``names`` by resource and statistic, [times, names]; times in seconds of the epoch."""
+
+    times: NDArray[np.int64]
+    names: list[str]
+    figures: Mapping[tuple[str, str], Floats]
+
+
+def demo_record(*, cluster: Cluster, objects: list[Json], end: float | None = None) -> None:
+    """Store the day up to ``end`` (seconds of the epoch; now without one) of the demo ``cluster`` of ``objects``."""
+    last = timezone.now().timestamp() if end is None else end
+    owned = inventory_make(objects)
+    owners = {
+        f"{namespace}/{pod}": owned.workloads[place]
+        for (namespace, pod), place in owned.owners.items()
+        if place != WITHOUT_OWNER
+    }
+    for kind, recorded in zip(KINDS, record(objects, owners, last), strict=True):
+        rows = [
+            (int(at), {Figure(kind, *key): values[row] for key, values in recorded.figures.items()})
+            for row, at in enumerate(recorded.times)
+        ]
+        samples_store(
+            cluster=cluster,
+            kind=kind,
+            names=recorded.names,
+            rows=rows,
+            origin=ORIGIN,
+            resolution=Resolution.FIVE_MINUTES,
+        )
+    samples_rollup(cluster=cluster, now=int(last))
+
+
+def record(
+    objects: Iterable[Json], owners: Mapping[str, str], end: float, seed: int = SEED
+) -> tuple[Recorded, Recorded]:
+    """The day up to ``end`` (seconds of the epoch) of the nodes and of the workloads in ``objects``.
+
+    ``owners`` has the workload, as "namespace/Kind/name", by the key of each pod that has one. Nodes are in percent
+    of allocatable, workloads in cores and bytes a pod.
+    """
+    listed = list(objects)
+    last = int(end) // STEP * STEP
+    # A day more, so that the first time has its average of a day.
+    minutes = np.arange(last - 2 * DAY + MINUTE, last + MINUTE, MINUTE)
+    times = np.arange(last - DAY + STEP, last + STEP, STEP)
+    nodes = [item for item in listed if item["kind"] == "Node"]
+    pods = [item for item in listed if item["kind"] == "Pod" and item["spec"].get("nodeName")]
+    cpu, memory = _use(pods, minutes, seed)
+    place = {node["metadata"]["name"]: column for column, node in enumerate(nodes)}
+    on = np.array([place[pod["spec"]["nodeName"]] for pod in pods], dtype=np.int64)
+    room = [_amounts(node["status"]["allocatable"]) for node in nodes]
+    cores, size = np.array([pair[0] for pair in room]), np.array([pair[1] for pair in room])
+    wanted = np.maximum(_summed(cpu, on, len(nodes)), 1e-9)
+    cpu *= np.minimum(1.0, (FULL * cores - SYSTEM_CPU) / wanted)[:, on]
+    use = {
+        "cpu": 100 * (_summed(cpu, on, len(nodes)) + SYSTEM_CPU) / cores,
+        "memory": 100 * np.minimum(_summed(memory, on, len(nodes)) + SYSTEM_MEMORY, FULL * size) / size,
+    }
+    by_node = {(name, key): kept for name, rows in use.items() for key, kept in _node_figures(rows)}
+    keys = [f"{pod['metadata']['namespace']}/{pod['metadata']['name']}" for pod in pods]
+    workloads = sorted({owners[key] for key in keys if key in owners})
+    index = {name: column for column, name in enumerate(workloads)}
+    mine = np.array([index[owners[key]] if key in owners else -1 for key in keys], dtype=np.int64)
+    count = np.bincount(mine[mine >= 0], minlength=len(workloads))
+    by_workload = {
+        (name, key): kept
+        for name, rows in (("cpu", cpu), ("memory", memory))
+        for key, kept in _averages(_summed(rows[:, mine >= 0], mine[mine >= 0], len(workloads)) / count)
+    }
+    return Recorded(times, list(place), by_node), Recorded(times, workloads, by_workload)
+
+
+def _use(pods: list[Json], times: NDArray[np.int64], seed: int) -> tuple[Floats, Floats]:
+    """Cores and bytes that each pod wants at each time: [times, pods]."""
+    random = np.random.default_rng(seed)
+    now = times[:, None].astype(np.float64)
+    habits = [HABITS.get(pod["metadata"]["namespace"], ORDINARY) for pod in pods]
+
+    def of(name: str) -> Floats:
+        return np.array([getattr(habit, name) for habit in habits])
+
+    # A workload has its own leaning, and pods of one share it.
+    leaning = {app: random.lognormal(0, 0.35) for app in sorted({_app(pod) for pod in pods})}
+    shared = np.array([leaning[_app(pod)] for pod in pods])
+    own = random.lognormal(0, 0.15, len(pods))
+    hour = of("hour") + random.normal(0, 1.2, len(pods))
+    daily = (0.5 + 0.5 * np.cos(2 * np.pi * (now / 3600 - hour) / 24)) ** 2
+    wave = np.zeros((len(times), len(pods)))
+    for rhythm in RHYTHMS:
+        length = rhythm * random.uniform(0.8, 1.25, len(pods))
+        wave += np.sin(2 * np.pi * (now / length + random.uniform(0, 1, len(pods))))
+    wave *= of("wavers") / np.sqrt(len(RHYTHMS) / 2)
+    requests = [_requests(pod) for pod in pods]
+    level = (of("rest") + (of("peak") - of("rest")) * daily) * np.maximum(0.05, 1 + wave)
+    cpu = np.array([pair[0] for pair in requests]) * shared * own * level
+    filled = np.minimum(0.98, of("memory") * own * (1 + 0.04 * wave + 0.06 * (daily - 0.5)))
+    return cpu, np.array([pair[1] for pair in requests]) * filled
+
+
+def _node_figures(rows: Floats) -> Iterator[tuple[str, Floats]]:
+    """The statistics of nodes at each step of the second day, from values of each minute of two days."""
+    yield "5m", _mean(rows, 5)
+    yield from _averages(rows)
+    # The variance is the mean of the squares less the square of the mean.
+    yield "15m_std", np.sqrt(np.maximum(0.0, _mean(rows * rows, 15) - _mean(rows, 15) ** 2))
+    five = rows.reshape(len(rows) // 5, 5, -1).mean(axis=1)
+    yield "1h_max", np.lib.stride_tricks.sliding_window_view(five, 12, axis=0).max(axis=-1)[-DAY // STEP :]
+    yield "1d_max", np.lib.stride_tricks.sliding_window_view(five, 288, axis=0).max(axis=-1)[-DAY // STEP :]
+
+
+def _averages(rows: Floats) -> Iterator[tuple[str, Floats]]:
+    for key, width in (("15m", 15), ("1h", 60), ("1d", 1440)):
+        yield key, _mean(rows, width)
+
+
+def _mean(rows: Floats, width: int) -> Floats:
+    """The mean of the ``width`` minutes up to each step of the second day."""
+    total = np.concatenate([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)])
+    ends = np.arange(len(rows) - DAY // MINUTE + 5, len(rows) + 1, 5)
+    return (total[ends] - total[ends - width]) / width
+
+
+def _summed(rows: Floats, group: NDArray[np.int64], groups: int) -> Floats:
+    """Columns of ``rows`` added up by their ``group``."""
+    member = np.zeros((rows.shape[1], groups))
+    member[np.arange(rows.shape[1]), group] = 1.0
+    summed: Floats = rows @ member
+    return summed
+
+
+def _app(pod: Json) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['labels']['app']}"
+
+
+def _requests(pod: Json) -> tuple[float, float]:
+    found = [_amounts(container["resources"]["requests"]) for container in pod["spec"]["containers"]]
+    return sum(pair[0] for pair in found), sum(pair[1] for pair in found)
+
+
+def _amounts(quantities: Json) -> tuple[float, float]:
+    """Cores and bytes."""
+    return parse(quantities["cpu"]) / NANO, parse(quantities["memory"]) / NANO
