@@ -12,6 +12,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.watermarks.annotations.api")),
     path("", include("kschedweb.policies.api")),
     path("", include("kschedweb.playground.api")),
+    path("", include("kschedweb.usage.api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("docs/", reference.page, name="schema-page"),
 ]
@@ -24,6 +25,7 @@ urlpatterns = [
     path("", include("kschedweb.watermarks.annotations.urls")),
     path("", include("kschedweb.policies.urls")),
     path("", include("kschedweb.playground.urls")),
+    path("", include("kschedweb.usage.urls")),
     path("", include("kschedweb.dashboard.urls")),
 ]
 

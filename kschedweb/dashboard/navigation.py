@@ -40,6 +40,15 @@ MAIN = (
         "policy-diff",
         "policy-effective",
     ),
+    _entry(
+        "Watermarks",
+        "activity",
+        "watermarks",
+        "watermark-heatmap",
+        "watermark-distribution",
+        "watermark-nodes",
+        "watermark-workloads",
+    ),
     _entry("Jobs", "list-checks", "jobs", "job"),
 )
 ACCOUNT = (
@@ -49,7 +58,12 @@ ACCOUNT = (
     _entry("Audit", "scroll-text", "audit", action=Action.ADMINISTER),
 )
 # Pages that are about one cluster: they keep the chosen one in their address.
-SCOPED = frozenset({"overview", "nodes", "pods"})
+SCOPED = frozenset(
+    {
+        "overview", "nodes", "pods", "watermarks", "watermark-heatmap", "watermark-distribution", "watermark-nodes",
+        "watermark-workloads",
+    }
+)  # fmt: skip
 
 
 def entries(items: tuple[Entry, ...], role: str, current: str, query: str) -> list[dict[str, Any]]:

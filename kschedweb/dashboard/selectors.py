@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kschedweb.dashboard.scope import Scope
+    from kschedweb.usage.selectors import Present
 
 Result = dict[str, str]
 PER_GROUP = 8
@@ -93,8 +94,11 @@ def counts(snapshot: Snapshot) -> dict[str, int]:
     return nodes | pods
 
 
-def headroom(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """What is free in each zone on nodes that take pods: CPU in millicores, memory in bytes, pods, and their shares."""
+def headroom(snapshot: Snapshot, use: Present | None = None) -> list[dict[str, Any]]:
+    """What is free in each zone on nodes that take pods: CPU in millicores, memory in bytes, pods, and their shares.
+
+    With ``use`` also the percent of CPU and memory that is used, where it is known of any of these nodes.
+    """
     usable = NodeRow.objects.filter(snapshot=snapshot, unschedulable=False, ready=True).order_by().values("zone")
     totals = usable.annotate(
         nodes=Count("id"),
@@ -118,7 +122,23 @@ def headroom(snapshot: Snapshot) -> list[dict[str, Any]]:
             zone[f"{resource}_free"] = allocatable - zone[used]
             zone[f"{resource}_share"] = 1000 * zone[used] // allocatable if allocatable else 0
         zones.append(zone)
+    if use is not None:
+        _add_use(zones, usable, use)
     return zones
+
+
+def _add_use(zones: list[dict[str, Any]], nodes: Any, use: Present) -> None:
+    """Give ``zones`` the percent used of what those of ``nodes`` have whose use is known."""
+    for resource, percents in (("cpu", use.cpu), ("memory", use.memory)):
+        have: Counter[str] = Counter()
+        used: Counter[str] = Counter()
+        for name, zone, amount in nodes.values_list("name", "zone", f"{resource}_allocatable"):
+            if name in percents:
+                have[zone] += amount
+                used[zone] += percents[name] * amount
+        for row in zones:
+            zone = row["zone"]
+            row[f"{resource}_used"] = used[zone] / have[zone] if have[zone] else None
 
 
 def pending_reasons(scope: Scope, snapshot: Snapshot, seconds: float) -> tuple[list[tuple[str, int]], int]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
@@ -19,6 +20,7 @@ from kschedweb.dashboard import figures, selectors
 from kschedweb.dashboard.context import THEMES
 from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.dashboard.scope import scope_of
+from kschedweb.usage.selectors import present
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,10 +53,12 @@ def overview(request: HttpRequest) -> HttpResponse:
     scope = scope_of(request)
     if scope.snapshot is None:
         return render(request, "dashboard/overview.html", {})
+    use = present(scope.snapshot.cluster, timezone.now())
     reasons, asked = selectors.pending_reasons(scope, scope.snapshot, LIST_SECONDS)
     context = {
         "counts": selectors.counts(scope.snapshot),
-        "zones": selectors.headroom(scope.snapshot),
+        "zones": selectors.headroom(scope.snapshot, use),
+        "use": use,
         "reasons": reasons,
         "asked": asked,
         "jobs": selectors.recent_jobs(),
@@ -78,9 +82,13 @@ def nodes(request: HttpRequest) -> HttpResponseBase:
     cells = found.qs.order_by("name").values_list(
         "name", "zone", "cpu_share", "memory_share", "pods_bound", "pods_allocatable"
     )
+    use = present(scope.cluster, timezone.now())
+    page = Paginator(found.qs, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "filter": found,
-        "page": Paginator(found.qs, PAGE_SIZE).get_page(request.GET.get("page")),
+        "page": page,
+        "use": use,
+        "rows": [(node, *(use.of(node.name) if use else (None, None))) for node in page],
         "figure": figures.node_heatmap(scope.cluster.name, list(cells), measure),
         "measure": measure,
         "measures": figures.MEASURES,

@@ -69,6 +69,36 @@ def imported(name: str, objects: Iterable[Json], user: User) -> str:
     return str(snapshot.pk)
 
 
+def measured(name: str, nodes: list[str], hours: int, end: float | None = None) -> None:
+    """Use of ``nodes`` of cluster ``name`` every 5 minutes for ``hours`` up to ``end`` (now without one).
+
+    Node i of n swings by 10 points a day about a level that falls from 90 % of the first node to 10 % of the last.
+    """
+    import numpy as np
+    from django.utils import timezone
+
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.watermarks.figures import NODE, NODE_STATISTICS, RESOURCES, Figure
+    from kschedweb.watermarks.models import Resolution
+    from kschedweb.watermarks.storage import samples_store
+
+    last = int(end or timezone.now().timestamp()) // 300 * 300
+    level = np.linspace(90, 10, len(nodes))
+    rows = []
+    for at in range(last - hours * 3600 + 300, last + 1, 300):
+        use = level + 10 * np.sin(2 * np.pi * at / 86_400)
+        figures = {
+            Figure(NODE, resource, statistic): use / (10 if statistic.endswith("_std") else 1)
+            for resource in RESOURCES
+            for statistic in NODE_STATISTICS
+        }
+        rows.append((at, figures))
+    samples_store(
+        cluster=Cluster.objects.get(name=name), kind=NODE, names=nodes, rows=rows, origin="prometheus",
+        resolution=Resolution.FIVE_MINUTES,
+    )  # fmt: skip
+
+
 def everything(rows: int, admin: User) -> Places:
     """About ``rows`` rows of everything that has a list: clusters, nodes, pods, policies, revisions, people, …"""
     from kschedweb.accounts import services as accounts
@@ -77,6 +107,7 @@ def everything(rows: int, admin: User) -> Places:
     from kschedweb.policies import services as policies
 
     snapshot = imported("seeded", cluster(rows, 2 * rows), admin)
+    measured("seeded", [f"node-{number:05d}" for number in range(rows)], hours=2)
     for number in range(rows):
         if number < rows // 5:
             imported(f"other-{number}", cluster(1, 2), admin)

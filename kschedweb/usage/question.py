@@ -1,0 +1,46 @@
+"""A question about recorded use, as the forms make it and the selectors answer it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from kschedweb.watermarks.figures import RESOURCE_WORDS, WORDS
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A sound question: every field has its value, and the time its beginning and its end."""
+
+    resource: str
+    statistic: str
+    range: str  # "": from an absolute time
+    start: datetime
+    end: datetime
+    at: datetime | None
+    order: str
+    search: str
+    first: int
+    last: int
+
+    @property
+    def figure(self) -> str:
+        """Such as "CPU, average of 1 hour"."""
+        return f"{RESOURCE_WORDS[self.resource]}, {WORDS[self.statistic]}"
+
+    @property
+    def resource_words(self) -> str:
+        return RESOURCE_WORDS[self.resource]
+
+    @property
+    def is_deviation(self) -> bool:
+        return self.statistic.endswith("_std")
+
+    @property
+    def unit(self) -> str:
+        """What a value's number is followed by."""
+        return "points" if self.is_deviation else "%"
+
+    def ended_at(self, end: datetime) -> Asked:
+        """The same question about the same length of time, ended at ``end``."""
+        return replace(self, start=end - (self.end - self.start), end=end)

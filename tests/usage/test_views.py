@@ -1,0 +1,209 @@
+"""The pages of recorded use as a person gets them, without JavaScript."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from html import unescape
+from io import StringIO
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+from django.test import Client
+
+from kschedweb.clusters.models import Cluster
+from tests.watermarks.conftest import stored
+
+PAGES = ("", "heatmap/", "distribution/", "nodes/", "workloads/")
+
+
+@pytest.fixture
+def viewer(client_as: Callable[[str], Client]) -> Client:
+    return client_as("viewer")
+
+
+def text(response: Any) -> str:
+    assert response.status_code == 200
+    return " ".join(unescape(response.content.decode()).split())
+
+
+def lines(response: Any) -> list[dict[str, str]]:
+    assert response["Content-Type"].startswith("text/csv")
+    return list(csv.DictReader(StringIO(b"".join(response.streaming_content).decode())))
+
+
+def heading(response: Any) -> str:
+    return text(response).split("<h1>")[1].split("</h1>")[0]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_without_a_cluster_a_page_teaches_how_to_start(viewer: Client, path: str) -> None:
+    assert "Connect a cluster" in text(viewer.get(f"/watermarks/{path}"))
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_without_figures_a_page_says_where_they_would_come_from(viewer: Client, path: str, db: None) -> None:
+    stored()
+    assert "Say where the figures come from" in text(viewer.get(f"/watermarks/{path}?cluster=metered"))
+
+
+def test_the_title_says_how_far_apart_nodes_are_and_which(viewer: Client, measured: Cluster) -> None:
+    assert heading(viewer.get("/watermarks/?cluster=metered")) == (
+        "Node skew is 41 points: node-b at 66 %, node-c at 25 %"
+    )
+    assert heading(viewer.get("/watermarks/?cluster=metered&statistic=15m&search=NODE-A")) == (
+        "Node skew is 0 points: node-a at 58 %"
+    )
+
+
+def test_the_address_says_which_time_is_shown(viewer: Client, measured: Cluster) -> None:
+    response = viewer.get("/watermarks/", {"cluster": "metered", "from": "2026-11-21T08:00", "to": "2026-11-21T08:30"})
+    assert heading(response) == "Node skew is 50 points: node-a at 75 %, node-c at 25 %"
+    assert "2026-11-21 08:00 to 2026-11-21 08:30 UTC" in text(response)
+    hour = viewer.get("/watermarks/", {"cluster": "metered", "range": "1h", "format": "json"}).json()
+    assert hour["count"] == 12
+    assert hour["items"][-1] == {
+        "time": "2026-11-21 10:00", "skew": 41.0, "standard_deviation": 17.6, "coefficient_of_variation": 35.7,
+        "mean": 49.3, "hottest_node": "node-b", "hottest": 66.0, "coldest_node": "node-c", "coldest": 25.0, "nodes": 3,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"resource": "disk"}, "Choose one of cpu, memory."),
+        ({"statistic": "2h"}, "Choose one of 5m"),
+        ({"range": "1y"}, "Choose one of 1h, 6h, 24h, 7d."),
+        ({"from": "yesterday"}, "such as 2026-11-20T09:00"),
+        ({"from": "2026-11-21T09:00", "to": "2026-11-21T08:00"}, "The time must end after it begins."),
+        ({"from": "2020-01-01T00:00"}, "At most 366 days"),
+        ({"at": "noon"}, "such as 2026-11-20T09:00"),
+        ({"at": "1887-01-01T00:00"}, "between 2000 and 2100"),
+    ],
+)
+def test_a_wrong_filter_is_said_beside_its_field_and_the_page_still_shows_something(
+    viewer: Client, measured: Cluster, asked: dict[str, str], said: str
+) -> None:
+    response = viewer.get("/watermarks/distribution/", {"cluster": "metered", **asked})
+    assert said in text(response)
+    assert "half of 3 nodes" in heading(response)
+
+
+ODD = ("", "\0", "9" * 400, "0001-01-01T00:00", "9999-12-31T23:59", "9999-12-31T23:59-14:00", "-1", "💥")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_no_odd_address_breaks_a_page(viewer: Client, measured: Cluster, path: str) -> None:
+    for name in ("resource", "statistic", "range", "from", "to", "at", "first", "search", "order", "page", "ordering"):
+        for value in ODD:
+            answer = viewer.get(f"/watermarks/{path}", {"cluster": "metered", name: value})
+            assert answer.status_code == 200, (name, value)
+
+
+def test_where_nothing_is_recent_the_last_figures_are_shown_and_their_age_said(
+    viewer: Client, measured: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from datetime import UTC, datetime
+
+    monkeypatch.setattr("django.utils.timezone.now", lambda: datetime(2026, 11, 24, 10, tzinfo=UTC))
+    response = viewer.get("/watermarks/", {"cluster": "metered"})
+    page = text(response)
+    assert "Node skew is 41 points" in page
+    assert "Nothing was collected in this time." in page
+    assert "stale</span>" in page
+
+
+def test_the_heatmap_shows_every_node_and_its_csv_every_time(viewer: Client, measured: Cluster) -> None:
+    response = viewer.get("/watermarks/heatmap/?cluster=metered")
+    assert heading(response) == "node-a was hottest with 69 % on average, node-c coldest with 25 %"
+    figure = response.context["chart"].figure
+    go.Figure(figure)
+    assert figure["data"][0]["y"] == ["node-a", "node-b", "node-c"]
+    assert figure["data"][0]["colorscale"] == "Cividis"
+    table = lines(viewer.get("/watermarks/heatmap/?cluster=metered&format=csv&order=name"))
+    assert [row["node"] for row in table] == ["node-a", "node-b", "node-c"]
+    assert len(table[0]) == 25
+    assert table[2]["2026-11-21 10:00"] == "25.0"
+
+
+def test_a_heatmap_of_many_nodes_is_grouped_and_every_group_opens(viewer: Client, db: None, clock: float) -> None:
+    from tests.support.seed import measured as record
+    from tests.watermarks.conftest import node
+
+    names = [f"node-{number:05d}" for number in range(430)]
+    stored("large", [node(name) for name in names])
+    record("large", names, 1, clock)
+    response = viewer.get("/watermarks/heatmap/?cluster=large")
+    rows = response.context["rows"]
+    assert len(rows) == 50
+    assert rows[0].label == "places 1–9"
+    assert 'first=1&last=9"' in text(response)
+    opened = viewer.get("/watermarks/heatmap/?cluster=large&first=1&last=9")
+    assert [row.label for row in opened.context["rows"]] == names[:9]
+    assert "Show all 430 nodes" in text(opened)
+    assert len(lines(viewer.get("/watermarks/heatmap/?cluster=large&format=csv"))) == 430
+
+
+def test_the_distribution_is_that_of_the_chosen_time_and_leads_to_its_neighbours(
+    viewer: Client, measured: Cluster
+) -> None:
+    at = {"cluster": "metered", "at": "2026-11-21T09:02"}
+    response = viewer.get("/watermarks/distribution/", at)
+    assert heading(response).startswith("At 09:00 UTC half of 3 nodes lay at or below")
+    assert "at=2026-11-21T08%3A55" in text(response)
+    assert "at=2026-11-21T09%3A05" in text(response)
+    go.Figure(response.context["chart"].figure)
+    assert sum(row[1] for row in response.context["chart"].rows) == 3
+    assert lines(viewer.get("/watermarks/distribution/", at | {"format": "csv"}))[2] == {
+        "node": "node-c", "value": "25.0", "time": "2026-11-21 09:00",
+    }  # fmt: skip
+
+
+def test_nodes_show_what_is_requested_of_them_beside_what_they_use(viewer: Client, measured: Cluster) -> None:
+    response = viewer.get("/watermarks/nodes/?cluster=metered")
+    # All seven pods are on node-a, which has 2 cores and uses 57 % of them.
+    uses = {use.name: use for use in response.context["page"]}
+    assert uses["node-a"].requested == 3500
+    assert uses["node-a"].used == pytest.approx(1140)
+    assert uses["node-a"].ratio == pytest.approx(3500 / 1140)
+    assert uses["node-b"].ratio == 0
+    assert [use.name for use in response.context["page"]] == ["node-a", "node-c", "node-b"]
+    go.Figure(response.context["chart"].figure)
+    rising = viewer.get("/watermarks/nodes/?cluster=metered&ordering=used_share")
+    assert [use.name for use in rising.context["page"]] == ["node-c", "node-a", "node-b"]
+
+
+def test_workloads_show_who_asks_for_much_and_uses_little(viewer: Client, measured: Cluster) -> None:
+    response = viewer.get("/watermarks/workloads/?cluster=metered&ordering=-ratio")
+    uses = list(response.context["page"])
+    # Two pods request half a core each and use an eighth; what was not measured comes last.
+    assert (uses[0].name, uses[0].requested, uses[0].used, uses[0].ratio) == ("shop/Deployment/web", 1000, 250, 4)
+    assert (uses[1].name, uses[1].unused) == ("shop/StatefulSet/db", -250)
+    assert [use.known for use in uses] == [True, True, False, False]
+    assert heading(response) == "shop/Deployment/web leaves most unused: 750m CPU of 1 CPU requested"
+    go.Figure(response.context["chart"].figure)
+    memory = lines(viewer.get("/watermarks/workloads/?cluster=metered&resource=memory&format=csv"))
+    assert memory[0]["name"] == "shop/Deployment/web"
+    assert (memory[0]["requested"], memory[0]["used"]) == ("2147483648.0", "268435456.0")
+    assert not viewer.get("/watermarks/workloads/?cluster=metered&namespace=bank").context["page"].object_list
+
+
+def test_the_overview_and_the_nodes_show_use_beside_requests(viewer: Client, measured: Cluster) -> None:
+    overview = viewer.get("/?cluster=metered")
+    assert "41</b><span>points of node skew" in text(overview)
+    # 2 cores at 57 %, 4 at 66 % and 4 at 25 %.
+    assert overview.context["zones"][0]["cpu_used"] == pytest.approx(47.8)
+    nodes = text(viewer.get("/nodes/?cluster=metered"))
+    assert "66 % used" in nodes
+    assert "33 % used" in nodes
+    assert "average of 1 hour" in nodes
+
+
+def test_every_chart_has_the_same_numbers_as_a_table(viewer: Client, measured: Cluster) -> None:
+    chart = viewer.get("/watermarks/?cluster=metered").context["chart"]
+    go.Figure(chart.figure)
+    assert len(chart.rows) == 24
+    drawn = {trace["name"]: trace["y"] for trace in chart.figure["data"]}
+    assert [row[1] for row in chart.rows] == drawn["skew (hottest − coldest)"]
+    assert [row[6] for row in chart.rows] == drawn["hottest node"]
