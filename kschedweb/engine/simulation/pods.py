@@ -14,6 +14,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import SchedulingQueue
 from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.result import Bound, Evicted, Result
+from kschedweb.engine.simulation.use import Use
 from kschedweb.engine.simulation.world import World
 
 PERSONAL = frozenset({"uid", "deletionTimestamp", "generateName"})  # metadata that no other pod has
@@ -60,7 +61,7 @@ def replica(pod: Pod, name: str) -> Pod:
 
 class Pods:
     """``schedulers`` are the scheduler names that are simulated; ``dismiss`` takes back a pod that is on its way to a
-    node, and says whether it was; ``reachable`` whether a node's kubelet can end pods.
+    node, and says whether it was; ``reachable`` whether a node's kubelet can end pods; ``use`` is told which pods run.
     """
 
     def __init__(
@@ -71,12 +72,13 @@ class Pods:
         result: Result,
         schedulers: Container[str],
         reachable: Callable[[str], bool],
+        use: Use | None = None,
     ) -> None:
         self.world, self.queue, self.agenda, self.result = world, queue, agenda, result
         self.eviction = TaintEviction()
         self.lives: dict[str, Life] = {}
         self.dismiss: Callable[[str, float], bool] = lambda key, now: False
-        self._schedulers, self._reachable = schedulers, reachable
+        self._schedulers, self._reachable, self._use = schedulers, reachable, use
         self._stuck: dict[str, list[Life]] = {}
 
     def arrive(self, life: Life, now: float) -> None:
@@ -124,6 +126,8 @@ class Pods:
 
     def _settled(self, life: Life, now: float) -> None:
         life.bound = now
+        if self._use is not None:
+            self._use.came(life.pod, now)
         self.eviction.pod_changed(life.pod, now)
         if life.duration is not None:
             self.agenda.add(now + life.duration, lambda time: self._complete(life, time))
@@ -197,6 +201,8 @@ class Pods:
 
     def _removed(self, life: Life, now: float) -> None:
         del self.lives[life.pod.key]
+        if self._use is not None:
+            self._use.left(life.pod, now)
         self.eviction.pod_gone(life.pod.key)
         self.queue.move(ASSIGNED_POD_DELETE, life.pod, None, now)
         for before, after in self.world.release(life.pod):

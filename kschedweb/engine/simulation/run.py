@@ -22,6 +22,7 @@ from kschedweb.engine.simulation.nodes import Nodes
 from kschedweb.engine.simulation.pods import Life, Pods
 from kschedweb.engine.simulation.result import Pending, Result, Sample
 from kschedweb.engine.simulation.scheduling import SchedulingLoop
+from kschedweb.engine.simulation.use import Use
 from kschedweb.engine.simulation.world import World
 from kschedweb.engine.snapshot import Snapshot
 
@@ -47,7 +48,7 @@ class Simulation:
     """Raw ``objects`` (nodes, pods, everything else) at time 0, and the ``events`` that follow.
 
     Pods among the objects that have a node run for ever; those without arrive at time 0. ``registry`` and
-    ``extenders`` are as for Scheduler.
+    ``extenders`` are as for Scheduler. ``use`` knows what pods really use, and gives the snapshot its watermarks.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Simulation:
         *,
         registry: Mapping[str, Factory] | None = None,
         extenders: Extenders | None = None,
+        use: Use | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.now = 0.0
@@ -72,14 +74,18 @@ class Simulation:
         self.queue = SchedulingQueue(frameworks, self.world.cluster, timing, extenders=bool(configuration.extenders))
         scheduler.nominator = self.queue.nominator
         self._agenda = Agenda()
-        self.pods = Pods(self.world, self.queue, self._agenda, self.result, frameworks, self._reachable)
+        self.pods = Pods(self.world, self.queue, self._agenda, self.result, frameworks, self._reachable, use)
         self.loop = SchedulingLoop(scheduler, self.pods, self.settings.cycle)
         self.nodes = Nodes(self.pods, self.settings.lifecycle if self.settings.controllers else None)
         for pod in self.world.all_pods():
             self.pods.lives[pod.key] = Life(pod, pod, 0.0, bound=0.0)
+            if use is not None:
+                use.came(pod, 0.0)
         for pod in snapshot.pending:
             self._agenda.add(0.0, self._arrival(happen.PodArrives(0.0, pod.raw)))
         self._agenda.add(0.0, self._measure)
+        if use is not None:
+            self._agenda.add(0.0, self._metering(use))
         self._enter(events)
 
     def _reachable(self, node: str) -> bool:
@@ -115,6 +121,13 @@ class Simulation:
         sample = Sample(now, len(self.world.nodes), bound, active, backing_off, unschedulable, gated, use, skew)
         self.result.samples.append(sample)
         self._agenda.add(now + self.settings.sample, self._measure)
+
+    def _metering(self, use: Use) -> Callable[[float], None]:
+        def meter(now: float) -> None:
+            self.world.measured(use.measured(now))
+            self._agenda.add(now + use.interval, meter)
+
+        return meter
 
     # What happens from outside.
 

@@ -10,6 +10,7 @@ from kschedweb.engine.placement import Placement
 from kschedweb.engine.queue import QueuedPod
 from kschedweb.engine.simulation.pods import Life, Pods, started
 from kschedweb.engine.simulation.result import Rejected
+from kschedweb.engine.snapshot import Snapshot
 
 PREEMPTED, PREEMPTION = "preempted by {}", "PreemptionByScheduler"
 
@@ -32,13 +33,20 @@ class SchedulingLoop:
                 self.pods.queue.done(queued.pod.uid)
                 continue
             self.cycles += 1
-            self.scheduler.use(self.pods.world.snapshot)
+            self._look(now)
             placement = self.scheduler.find(queued.pod, post_filter=True)
             if self.seconds:
                 self.busy = True
                 self._conclude_later(queued, placement, now + self.seconds)
             else:
                 self._conclude(queued, placement, now)
+
+    def _look(self, now: float) -> Snapshot:
+        """Let the scheduler see the cluster as it is now."""
+        snapshot = self.pods.world.snapshot
+        snapshot.now = now
+        self.scheduler.use(snapshot)
+        return snapshot
 
     def _conclude_later(self, queued: QueuedPod, placement: Placement, time: float) -> None:
         self.pods.agenda.add(time, lambda now: self._conclude(queued, placement, now))
@@ -64,8 +72,7 @@ class SchedulingLoop:
     # A node was found.
 
     def _assume(self, queued: QueuedPod, life: Life, node: str, now: float) -> None:
-        snapshot = self.pods.world.snapshot
-        self.scheduler.use(snapshot)
+        snapshot = self._look(now)
         self.pods.queue.nominator.remove(queued.key)
         binding = self.scheduler.binding(started(life.pod, now), node)
         refusal = binding.begin(now)

@@ -11,12 +11,13 @@ from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import ResourceClaim
 from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.watermarks import Watermarks
 
 MEASURED = ("cpu", "memory")
 
 
 class World:
-    """``snapshot`` follows the pods at once, and the nodes when it is next asked for."""
+    """``snapshot`` follows the pods and ``watermarks`` at once, and the nodes when it is next asked for."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.cluster: ClusterObjects = snapshot.objects
@@ -25,6 +26,7 @@ class World:
         self._zones: dict[str, dict[str, Node]] = {}
         self._pods: dict[str, dict[str, Pod]] = {}  # node -> key -> pod
         self._current: Snapshot | None = None
+        self._watermarks = snapshot.watermarks
         self._changed: dict[str, Node] = {}  # nodes of which the snapshot does not know yet
         for node in snapshot.nodes:
             self.set_node(node)
@@ -46,8 +48,13 @@ class World:
                 position = made.index[name]
                 for pod in pods.values():
                     made.add_pod(pod, position)
+            made.watermarks = self._watermarks
             self._current = made
         return self._current
+
+    def measured(self, watermarks: Watermarks) -> None:
+        """What nodes and workloads use was measured anew."""
+        self._watermarks = self.snapshot.watermarks = watermarks
 
     def set_node(self, node: Node) -> None:
         """The node came or changed."""

@@ -1,0 +1,214 @@
+"""The experiment's command line.
+
+python -m kschedweb.engine.experiment run --day 20110303 --seeds 1 2 3 [--policies default water-level future]
+python -m kschedweb.engine.experiment search --day 20110322 --seeds 11 12 --journal FILE
+python -m kschedweb.engine.experiment bounds --day 20110303 --seeds 1 2 3
+
+A recording is PATH or, with --day, planetlab-cpu-DAY.csv.gz in the folder data of KSCHEDWEB_SHARED. The answer is JSON
+on stdout; --csv writes the skew over time of every run. Bad input ends it with status 2 and one line on stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import os
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kschedweb.engine.experiment import report
+from kschedweb.engine.experiment.policies import FUTURE, Document, PolicyError, configuration, policies
+from kschedweb.engine.experiment.replay import replay
+from kschedweb.engine.experiment.report import Run
+from kschedweb.engine.experiment.search import Found, search
+from kschedweb.engine.experiment.workload import Setup, SetupError, Workload
+from kschedweb.engine.simulation import SimulationError
+from kschedweb.engine.simulation.recording import Recording, RecordingError
+
+
+class InputError(ValueError):
+    """What was asked for cannot be done; says why."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        answer = {"run": _run, "search": _search, "bounds": _bounds}[options.command](options)
+    except (InputError, RecordingError, SetupError, PolicyError, SimulationError, UnicodeDecodeError) as error:
+        print(f"kschedweb.engine.experiment: {' '.join(str(error).splitlines())}", file=sys.stderr)
+        return 2
+    print(json.dumps(answer, indent=1))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m kschedweb.engine.experiment", description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="policies side by side")
+    run.add_argument("--policies", nargs="+", metavar="NAME", help=f"some of {', '.join([*policies(0), FUTURE])}")
+    run.add_argument("--policy", action="append", default=[], metavar="NAME=FILE", help="a configuration of your own")
+    run.add_argument("--csv", type=Path, help="write the skew over time here")
+    find = commands.add_parser("search", help="look for weights of HheWaterLevelBalance")
+    find.add_argument("--generations", type=int, default=8)
+    find.add_argument("--size", type=int, default=12, help="candidates a generation")
+    find.add_argument("--search-seed", type=int, default=1)
+    find.add_argument("--journal", type=Path, help="costs are written here, and read again by the next search")
+    commands.add_parser("bounds", help="what keeps the skew up: what is left where one thing is taken away")
+    for command in commands.choices.values():
+        command.add_argument("recording", nargs="?", type=Path, help="a CSV file, also gzipped: name, percentages")
+        command.add_argument("--day", help="a recorded day of KSCHEDWEB_SHARED, such as 20110303")
+        command.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
+        command.add_argument("--setup", type=json.loads, default={}, metavar="JSON", help="other values of the set-up")
+        command.add_argument("--processes", type=int, default=1)
+    return parser
+
+
+def _recording(options: argparse.Namespace) -> Recording:
+    path = options.recording
+    if path is None and options.day:
+        shared = os.environ.get("KSCHEDWEB_SHARED")
+        if not shared:
+            raise InputError("--day: KSCHEDWEB_SHARED must name the folder with data/planetlab-cpu-DAY.csv.gz")
+        path = Path(shared) / "data" / f"planetlab-cpu-{options.day}.csv.gz"
+    if path is None:
+        raise InputError("name a recording: a CSV file, or --day")
+    try:
+        content = path.read_bytes()
+        raw = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(
+            f"{path}: {error.strerror if isinstance(error, OSError) and error.strerror else error}"
+        ) from None
+    return Recording.read(raw.decode().splitlines())
+
+
+def _workloads(options: argparse.Namespace) -> list[Workload]:
+    recording = _recording(options)
+    if not isinstance(options.setup, dict):
+        raise SetupError("must be a JSON object")
+    setup = Setup.of(options.setup)
+    return [Workload(recording, seed, setup) for seed in options.seeds]
+
+
+@contextmanager
+def _map(processes: int) -> Iterator[Any]:
+    """``map``, over that many processes."""
+    if processes < 2:
+        yield map
+        return
+    with ProcessPoolExecutor(processes) as pool:
+        yield pool.map
+
+
+def _chosen(options: argparse.Namespace, nodes: int) -> dict[str, Document | None]:
+    known: dict[str, Document | None] = {**policies(nodes), FUTURE: None}
+    names = options.policies or list(known)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InputError(f"--policies: {unknown[0]} is not known; known are {', '.join(known)}")
+    chosen = {name: known[name] for name in names}
+    for text in options.policy:
+        name, _, file = text.partition("=")
+        try:
+            chosen[name] = Path(file).read_text()  # type: ignore[assignment]
+        except OSError as error:
+            raise InputError(f"--policy {name}: {file}: {error.strerror}") from None
+    return chosen
+
+
+def _run(options: argparse.Namespace) -> dict[str, Any]:
+    workloads = _workloads(options)
+    chosen = _chosen(options, workloads[0].setup.nodes)
+    for name, document in chosen.items():
+        if document is not None:
+            report.checked(name, document)
+    asked = [(workload, name, document) for workload in workloads for name, document in chosen.items()]
+    with _map(options.processes) as each:
+        runs: list[Run] = list(each(report.run, asked))
+    if options.csv:
+        _write_csv(options.csv, runs)
+    return report.comparison(workloads[0].setup, runs)
+
+
+def _write_csv(path: Path, runs: Sequence[Run]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["policy", "seed", "hours", "skew", "mean", "lowest", "highest"])
+        writer.writerows(row for run in runs for row in run.rows())
+
+
+def _bounds(options: argparse.Namespace) -> dict[str, Any]:
+    workloads = _workloads(options)
+    asked = [(workload, name) for workload in workloads for name in report.BOUNDS]
+    with _map(options.processes) as each:
+        runs = list(each(report.bound, asked))
+    return report.comparison(workloads[0].setup, runs)
+
+
+# The search.
+
+
+def _cost(workloads: Sequence[Workload], document: Document) -> list[float]:
+    return [replay(workload, configuration(document)).balance.skew for workload in workloads]
+
+
+def _search(options: argparse.Namespace) -> dict[str, Any]:
+    workloads = _workloads(options)
+    base = _cost(workloads, policies(workloads[0].setup.nodes)["default"])
+    known = _journal(options.journal)
+
+    def told(one: Found) -> None:
+        print(f"generation {one.generation}: {one.cost:.3f} of the default profile", file=sys.stderr, flush=True)
+
+    with _map(options.processes) as each:
+
+        def evaluate(documents: Sequence[Document]) -> list[float]:
+            skews = each(partial(_cost, workloads), documents)
+            costs = []
+            for document, found in zip(documents, skews, strict=True):
+                ratios = [skew / of for skew, of in zip(found, base, strict=True)]
+                costs.append(sum(ratios) / len(ratios))
+                _note(options.journal, document, costs[-1])
+            return costs
+
+        found = search(
+            evaluate,
+            seed=options.search_seed,
+            generations=options.generations,
+            size=options.size,
+            known=known,
+            told=told,
+        )
+    return report.search_result(workloads[0].setup, options.seeds, base, found)
+
+
+def _journal(path: Path | None) -> list[tuple[Document, float]]:
+    """What earlier searches found; a last line that was cut off is left out."""
+    if path is None or not path.exists():
+        return []
+    found = []
+    for line in path.read_text().splitlines():
+        try:
+            entry = json.loads(line)
+            found.append((entry["document"], float(entry["cost"])))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+def _note(path: Path | None, document: Document, cost: float) -> None:
+    if path is not None:
+        with path.open("a") as file:
+            file.write(json.dumps({"cost": cost, "document": document}) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

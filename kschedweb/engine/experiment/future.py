@@ -1,0 +1,92 @@
+"""A placement that knows the future: what can be reached by placing alone, without ever moving a pod."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.columns import Ints, Rows
+from kschedweb.engine.config.registry import PluginSpec, installed
+from kschedweb.engine.experiment.policies import FUTURE, Document, configuration, profile
+from kschedweb.engine.experiment.replay import Outcome, Progress, replay
+from kschedweb.engine.experiment.workload import Workload
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.status import SUCCESS, Status
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.plugins import registry
+from kschedweb.engine.recent import Floats
+
+NAME = "KnowsTheFuture"
+POWER = 4  # how much more a high node counts than a low one
+
+
+class KnowsTheFuture:
+    """Puts each pod where the nodes stay most even, by what it and all pods there will use for as long as they live.
+
+    Among the nodes with room it takes the one where the sum of the use to the power of four grows least. One for each
+    simulation: it remembers what it placed.
+    """
+
+    name = NAME
+
+    def __init__(self, workload: Workload) -> None:
+        setup = workload.setup
+        self._interval = setup.interval
+        self._wants: Floats = workload.curves[workload.machines] / 100.0 * setup.burst * workload.requests[:, None]
+        self._lives = {
+            event.pod.key: arrival
+            for event, arrival in zip(workload.events, workload.arrivals, strict=True)
+            if isinstance(event.pod, Pod)
+        }
+        self._use: Floats = np.zeros((setup.nodes, self._wants.shape[1]))
+        self._cores = float(setup.cores)
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """Less is better; in millionths of what a full node counts."""
+        when, pod = self._future(cycle.pod)
+        now = self._use[rows, when] / self._cores
+        growth = (now + pod / self._cores) ** POWER - now**POWER
+        scores: Ints = np.round(growth.sum(axis=1) * 1e6).astype(np.int64)
+        return scores
+
+    def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
+        """The best node gets 100, the worst 0."""
+        worst, best = scores.max(), scores.min()
+        normalized: Ints = (100 * (worst - scores)) // max(1, worst - best)
+        return normalized
+
+    def reserve(self, cycle: Cycle, node: str) -> Status:
+        when, pod = self._future(cycle.pod)
+        self._use[cycle.snapshot.index[node], when] += pod
+        return SUCCESS
+
+    def unreserve(self, cycle: Cycle, node: str) -> None:
+        when, pod = self._future(cycle.pod)
+        self._use[cycle.snapshot.index[node], when] -= pod
+
+    def _future(self, pod: Pod) -> tuple[slice, Floats]:
+        """The intervals in which the pod runs, and its use in them."""
+        arrival = self._lives[pod.key]
+        when = slice(int(arrival.time / self._interval), int((arrival.time + arrival.life) / self._interval) + 1)
+        return when, self._wants[arrival.deployment, when]
+
+
+def document(weight: int = 1) -> Document:
+    """The default profile with the future beside it; room by requests keeps its own weight, 1."""
+    return profile({NAME: weight})
+
+
+def knowing_future(workload: Workload, *, weight: int = 1, progress: Progress | None = None) -> Outcome:
+    """Replay ``workload`` placed by somebody who knows what will be used."""
+    points = frozenset({"score", "reserve"})
+
+    def make(args: dict[str, Any]) -> KnowsTheFuture:
+        return KnowsTheFuture(workload)
+
+    spec = PluginSpec(NAME, points, "Knows what pods will use.", factory=make)
+    config = configuration(document(weight), installed().extended(spec))
+    return replay(workload, config, registry={**registry(), NAME: make}, progress=progress)
+
+
+__all__ = ["FUTURE", "KnowsTheFuture", "knowing_future"]

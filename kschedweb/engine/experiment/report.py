@@ -1,0 +1,105 @@
+"""Runs of many policies and seeds, side by side, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import mean
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.experiment.future import knowing_future
+from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, PolicyError, configuration
+from kschedweb.engine.experiment.replay import Outcome, Progress, replay
+from kschedweb.engine.experiment.search import Found, document
+from kschedweb.engine.experiment.workload import HOUR, Setup, Workload
+from kschedweb.engine.recent import Floats
+from kschedweb.engine.simulation.recording import Recording
+
+# What is taken away in turn, to see what keeps the skew up.
+BOUNDS = (DEFAULT, FUTURE, "future, use steady", "future, requests without limit", "future, both")
+ROOMY = 4  # times as much room for requests: as much as all pods may use
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One policy with one seed."""
+
+    policy: str
+    seed: int
+    outcome: Outcome
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """(policy, seed, hours, skew, mean, lowest, highest) after each interval."""
+        levels = self.outcome.levels
+        for place, (low, middle, high) in enumerate(
+            zip(levels.min(axis=1), levels.mean(axis=1), levels.max(axis=1), strict=True)
+        ):
+            hours = (place + 1) * self.outcome.interval / HOUR
+            values = (round(float(value), 2) for value in (high - low, middle, low, high))
+            yield (self.policy, self.seed, round(hours, 4), *values)
+
+
+def checked(name: str, document: Any) -> None:
+    """Raise PolicyError, with the policy's name, where the document cannot be run."""
+    try:
+        configuration(document)
+    except PolicyError as error:
+        raise PolicyError(f"{name}: {error}") from None
+
+
+def run(asked: tuple[Workload, str, Any], progress: Progress | None = None) -> Run:
+    """Replay a workload under a policy by its name and document; ``None`` stands for knowing the future."""
+    workload, name, of_policy = asked
+    if of_policy is None:
+        return Run(name, workload.seed, knowing_future(workload, progress=progress))
+    return Run(name, workload.seed, replay(workload, configuration(of_policy), progress=progress))
+
+
+def bound(asked: tuple[Workload, str]) -> Run:
+    """Replay a workload with one thing taken away that keeps the skew up."""
+    workload, name = asked
+    if name == DEFAULT:
+        return Run(name, workload.seed, replay(workload, configuration(None)))
+    if name in (BOUNDS[2], BOUNDS[4]):
+        workload = _steady(workload)
+    if name in (BOUNDS[3], BOUNDS[4]):
+        workload = Workload(workload.recording, workload.seed, replace(workload.setup, room=ROOMY))
+    return Run(name, workload.seed, knowing_future(workload))
+
+
+def _steady(workload: Workload) -> Workload:
+    """The same pods, each using what its machine used on average all day."""
+    recording = workload.recording
+    means: Floats = np.broadcast_to(recording.percent.mean(axis=1, keepdims=True), recording.percent.shape).copy()
+    return Workload(Recording(recording.names, means, recording.step), workload.seed, workload.setup)
+
+
+def comparison(setup: Setup, runs: Sequence[Run]) -> dict[str, Any]:
+    """Measures of every run, and by policy their means over the seeds and the skew in parts of the default's."""
+    base = {one.seed: one.outcome.balance.skew for one in runs if one.policy == DEFAULT}
+    names = list(dict.fromkeys(one.policy for one in runs))
+    by_policy = {name: _summary([one for one in runs if one.policy == name], base) for name in names}
+    listed = [{"policy": one.policy, "seed": one.seed, **one.outcome.to_dict()} for one in runs]
+    return {"setup": setup.to_dict(), "policies": by_policy, "runs": listed}
+
+
+def _summary(runs: Sequence[Run], base: Mapping[int, float]) -> dict[str, float]:
+    found = {name: mean(one.outcome.to_dict()[name] for one in runs) for name in runs[0].outcome.to_dict()}
+    known = [one for one in runs if base.get(one.seed)]
+    if known:
+        # Means first: a seed whose default is low must not count more.
+        found["ofDefault"] = mean(one.outcome.balance.skew for one in known) / mean(base[one.seed] for one in known)
+    return found
+
+
+def search_result(setup: Setup, seeds: Sequence[int], base: Sequence[float], found: Sequence[Found]) -> dict[str, Any]:
+    """What a search found, the best candidate as a configuration."""
+    return {
+        "setup": setup.to_dict(),
+        "seeds": list(seeds),
+        "default": list(base),
+        "best": {**found[0].to_dict(), "document": document(found[0].genes)},
+        "candidates": [one.to_dict() for one in found],
+    }

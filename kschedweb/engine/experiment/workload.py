@@ -1,0 +1,257 @@
+"""The cluster and the pods of the experiment, made from a recording and a seed alone: the same for every policy."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.recent import Floats
+from kschedweb.engine.simulation import PodArrives, replica
+from kschedweb.engine.simulation.recorded import Follower, RecordedUse
+from kschedweb.engine.simulation.recording import Recording
+
+HOUR = 3600.0
+GIB = 1 << 30
+NAMESPACE = "default"
+
+
+class SetupError(ValueError):
+    """A set-up that cannot be run; says which value, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What the experiment leaves open, with what it says as defaults. Times are seconds, sizes cores.
+
+    ``requested`` is the share of all cores up to which pods come, one each ``pace`` seconds at most. A deployment's
+    pods request one of ``sizes``, all as likely, and may use ``burst`` times that; they live between ``shortest`` and
+    ``longest``, evenly. ``deployments`` follow a machine each, other ones as long as there are any; a new pod belongs
+    to one of them with a chance that grows with the machine's mean use to the power of ``popularity`` (0: all alike).
+    ``memory`` is GiB a core, of nodes and of requests; ``memory_use`` the share of requested memory that is used,
+    ``None`` where nobody measures it. ``past`` is what is known of a deployment: what its own pods used ("own"), or
+    all that was recorded of its machine so far ("recorded"). The measures begin at ``since``, and nodes are measured
+    each ``interval``. With ``linear`` use follows the line between recorded means, which else hold for their five
+    minutes. ``room`` is how many times their cores can be requested from nodes.
+    """
+
+    nodes: int = 40
+    cores: int = 32
+    requested: float = 0.85
+    sizes: tuple[float, ...] = (0.5, 1.0, 2.0)
+    burst: float = 4.0
+    shortest: float = 3 * HOUR
+    longest: float = 24 * HOUR
+    pace: float = 10.0
+    deployments: int = 1000
+    popularity: float = 0.5
+    memory: float = 4.0
+    memory_use: float | None = None
+    past: str = "own"
+    since: float = 4 * HOUR
+    interval: float = 300.0
+    linear: bool = False
+    room: float = 1.0
+
+    def check(self, recording: Recording) -> None:
+        """Raise SetupError where this cannot be run with ``recording``."""
+        positive = ("nodes", "cores", "burst", "shortest", "pace", "deployments", "memory", "interval", "room")
+        for name in positive:
+            if not getattr(self, name) > 0:
+                raise SetupError(f"{name}: must be above 0")
+        if self.shortest > self.longest:
+            raise SetupError("shortest: must not be above longest")
+        if not 0.0 < self.requested <= 1.0:
+            raise SetupError("requested: must be above 0 and at most 1")
+        if not self.sizes or not all(0.0 < size <= self.cores for size in self.sizes):
+            raise SetupError("sizes: must be above 0 and not above cores, at least one")
+        if self.past not in ("own", "recorded"):
+            raise SetupError('past: must be "own" or "recorded"')
+        if not 0.0 <= self.since < recording.seconds:
+            raise SetupError(f"since: must lie within the {recording.seconds / HOUR:g} h that were recorded")
+        if recording.seconds % self.interval:
+            raise SetupError(f"interval: must divide the {recording.seconds / HOUR:g} h that were recorded")
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Setup:
+        """A set-up that differs from the defaults in ``values``; raises SetupError for a name or type that is wrong."""
+        known = {one.name: one.default for one in fields(cls)}
+        for name, value in values.items():
+            if name not in known:
+                raise SetupError(f"{name}: is not known; known are {', '.join(sorted(known))}")
+            if not _fits(value, known[name]):
+                raise SetupError(f"{name}: {value!r} does not fit; the default is {known[name]!r}")
+        right: dict[str, Any] = {name: int(value) for name, value in values.items() if type(known[name]) is int}
+        right |= {name: tuple(value) for name, value in values.items() if isinstance(known[name], tuple)}
+        return cls(**{**values, **right})
+
+
+def _fits(value: Any, default: Any) -> bool:
+    """Whether ``value`` can stand where ``default`` does; ``None`` there means a number or nothing."""
+    if isinstance(default, str | bool):
+        return type(value) is type(default)
+    if isinstance(default, tuple):
+        return isinstance(value, list | tuple) and all(_fits(one, 1.0) for one in value)
+    if value is None:
+        return default is None
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return number and (not isinstance(default, int) or value == int(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A pod of deployment ``deployment`` that comes at ``time`` and runs for ``life`` seconds."""
+
+    time: float
+    deployment: int
+    life: float
+
+
+class Workload:
+    """``recording`` and ``seed`` in the given set-up. ``requests`` is float64[deployments] in cores."""
+
+    def __init__(self, recording: Recording, seed: int, setup: Setup | None = None) -> None:
+        self.recording, self.seed, self.setup = recording, seed, setup or Setup()
+        self.setup.check(recording)
+        generator = np.random.default_rng(seed)
+        machines, count = len(recording.names), self.setup.deployments
+        rounds = [generator.permutation(machines) for _ in range(-(-count // machines))]
+        self.machines = np.concatenate(rounds)[:count]
+        self.requests: Floats = generator.choice(np.array(self.setup.sizes), count)
+        self.arrivals = list(self._arrive(generator))
+
+    @property
+    def seconds(self) -> float:
+        return self.recording.seconds
+
+    def _arrive(self, generator: np.random.Generator) -> Iterator[Arrival]:
+        """Pods come while less than the wanted share is requested; those that end make room."""
+        setup = self.setup
+        wanted = setup.requested * setup.nodes * setup.cores
+        chances = np.cumsum(self.recording.percent[self.machines].mean(axis=1) ** setup.popularity)
+        ends: list[tuple[float, float]] = []
+        time = requested = 0.0
+        while time < self.seconds:
+            while ends and ends[0][0] <= time:
+                requested -= heapq.heappop(ends)[1]
+            if requested >= wanted:
+                time = ends[0][0]
+                continue
+            place = int(np.searchsorted(chances, generator.uniform(0.0, chances[-1]), side="right"))
+            place = min(place, len(chances) - 1)
+            life = float(generator.uniform(setup.shortest, setup.longest))
+            yield Arrival(time, place, life)
+            heapq.heappush(ends, (time + life, float(self.requests[place])))
+            requested += float(self.requests[place])
+            time += setup.pace
+
+    # As Kubernetes objects.
+
+    @cached_property
+    def nodes(self) -> list[Json]:
+        amounts = {
+            "cpu": f"{round(1000 * self.setup.cores * self.setup.room)}m",
+            "memory": f"{round(self.setup.cores * self.setup.memory * self.setup.room * 1024)}Mi",
+            "pods": "110",
+        }
+        return [_node(f"node-{place + 1:02d}", amounts) for place in range(self.setup.nodes)]
+
+    @cached_property
+    def objects(self) -> list[Json]:
+        """Nodes, deployments and their replica sets."""
+        owners = [part for place in range(len(self.requests)) for part in self._owners(place)]
+        return [*self.nodes, *owners]
+
+    def _owners(self, place: int) -> list[Json]:
+        name, labels = _name(place), _labels(place)
+        common = {"apiVersion": "apps/v1", "spec": {"selector": {"matchLabels": labels}}}
+        deployment = {**common, "kind": "Deployment", "metadata": {"name": name, "namespace": NAMESPACE}}
+        owner = _owner("Deployment", name)
+        metadata = {"name": _replica_set(place), "namespace": NAMESPACE, "ownerReferences": [owner]}
+        return [deployment, {**common, "kind": "ReplicaSet", "metadata": metadata}]
+
+    @cached_property
+    def events(self) -> list[PodArrives]:
+        """The pods, ready to be scheduled; they can be used in any number of simulations."""
+        templates: dict[int, Pod] = {}
+        found = []
+        for number, arrival in enumerate(self.arrivals):
+            place = arrival.deployment
+            if place not in templates:
+                templates[place] = Pod.read(self._pod(place))
+            pod = replica(templates[place], f"{_replica_set(place)}-{number:05d}")
+            found.append(PodArrives(arrival.time, pod, arrival.life))
+        return found
+
+    def _pod(self, place: int) -> Json:
+        cores, memory = float(self.requests[place]), round(float(self.requests[place]) * self.setup.memory * 1024)
+        requests = {"cpu": f"{round(1000 * cores)}m", "memory": f"{memory}Mi"}
+        limits = {"cpu": f"{round(1000 * cores * self.setup.burst)}m", "memory": f"{memory}Mi"}
+        container = {"name": "main", "image": f"registry.example/{_name(place)}:v1"}
+        metadata = {
+            "name": _name(place),
+            "namespace": NAMESPACE,
+            "labels": _labels(place),
+            "ownerReferences": [_owner("ReplicaSet", _replica_set(place))],
+        }
+        spec = {"containers": [{**container, "resources": {"requests": requests, "limits": limits}}]}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+    # What the pods use.
+
+    @cached_property
+    def curves(self) -> Floats:
+        """Percent of what a pod may use, by machine and interval."""
+        return self.recording.curves(self.setup.interval, linear=self.setup.linear)
+
+    def use(self) -> RecordedUse:
+        """What is really used, for one simulation."""
+        setup = self.setup
+        cores = self.requests * setup.burst
+        followers = {
+            f"{NAMESPACE}/Deployment/{_name(place)}": Follower(int(machine), float(cores[place]))
+            for place, machine in enumerate(self.machines)
+        }
+        nodes = {node["metadata"]["name"]: float(setup.cores) for node in self.nodes}
+        memory = None
+        if setup.memory_use is not None:
+            memory = setup.memory_use, np.full(setup.nodes, setup.cores * setup.memory * GIB)
+        recorded = setup.past == "recorded"
+        return RecordedUse(nodes, self.curves, setup.interval, followers, recorded=recorded, memory=memory)
+
+
+def _name(place: int) -> str:
+    return f"app-{place + 1:04d}"
+
+
+def _labels(place: int) -> Json:
+    return {"app": _name(place), "pod-template-hash": hashlib.sha256(_name(place).encode()).hexdigest()[:10]}
+
+
+def _replica_set(place: int) -> str:
+    return f"{_name(place)}-{_labels(place)['pod-template-hash']}"
+
+
+def _owner(kind: str, name: str) -> Json:
+    return {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": f"{kind}-{name}", "controller": True}
+
+
+def _node(name: str, amounts: dict[str, str]) -> Json:
+    labels = {"kubernetes.io/hostname": name}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {"allocatable": amounts, "capacity": amounts},
+    }

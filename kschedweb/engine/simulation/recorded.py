@@ -1,0 +1,262 @@
+"""Pods that use what was recorded: each follows one machine's curve, in percent of what it may use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.cluster import ClusterObjects
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.recent import Floats
+from kschedweb.engine.watermarks import Figures, Watermarks, workload_of
+
+MEANS = {"5m": 300.0, "10m": 600.0, "15m": 900.0, "1h": 3600.0, "1d": 86400.0}  # seconds
+KNOWN = ("15m", "1h", "1d")  # windows of workloads
+DEVIATION, HIGHEST = 900.0, {"1h_max": 3600.0, "1d_max": 86400.0}
+MILLI = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """A workload's pods follow row ``row`` of the curves; each may use ``cores``."""
+
+    row: int
+    cores: float
+
+
+class History:
+    """A figure of each column (a node, or a workload) in each interval, and means over windows that end with the last.
+
+    A window that reaches back further than the history is as long as the history.
+    """
+
+    def __init__(self, columns: int, intervals: int) -> None:
+        self.values: Floats = np.zeros((intervals, columns))
+        self.count = 0
+        self._sums: Floats = np.zeros((intervals + 1, columns))
+
+    def append(self, values: NDArray[Any]) -> None:
+        self.values[self.count] = values
+        self._sums[self.count + 1] = self._sums[self.count] + values
+        self.count += 1
+
+    def total(self, width: int) -> Floats:
+        """The sum over the last ``width`` intervals. Shape [columns]."""
+        total: Floats = self._sums[self.count] - self._sums[max(0, self.count - width)]
+        return total
+
+    def mean(self, width: int) -> Floats:
+        """The mean over the last ``width`` intervals, zeros before the first. Shape [columns]."""
+        return self.total(width) / max(1, min(width, self.count))
+
+    def last(self, width: int) -> Floats:
+        """The last ``width`` intervals. Shape [intervals, columns]."""
+        return self.values[max(0, self.count - width) : self.count]
+
+
+class RecordedUse:
+    """Measures nodes and workloads whose pods follow ``curves`` (percent of what they may use, [rows, intervals]).
+
+    ``cores`` are the nodes' allocatable in cores. ``followers`` says by workload ("namespace/Kind/name") what its pods
+    follow; other pods use nothing. A node whose pods want more than it has gives each what it requested, and divides
+    the rest in proportion to what is still wanted. With ``recorded`` a workload's past is what was recorded until now;
+    else it is what its own pods used here. ``memory`` is the share of requested memory that is used, ``None`` where
+    nobody measures it.
+    """
+
+    def __init__(
+        self,
+        nodes: Mapping[str, float],
+        curves: Floats,
+        interval: float,
+        followers: Mapping[str, Follower],
+        *,
+        recorded: bool = False,
+        memory: tuple[float, Floats] | None = None,
+    ) -> None:
+        self.interval, self.names = interval, list(nodes)
+        self.cores: Floats = np.array(list(nodes.values()))
+        self.intervals = curves.shape[1]
+        self.used = History(len(nodes), self.intervals)  # cores
+        self.unserved: Floats = np.zeros(self.intervals)  # cores that pods wanted and did not get
+        self.short = np.zeros(self.intervals, dtype=np.int64)  # pods that got less than they wanted
+        self.running = np.zeros(self.intervals, dtype=np.int64)
+        rows = [follower.row for follower in followers.values()]
+        # What a pod of each workload wants, in cores. Shape [workloads, intervals].
+        self._wants: Floats = curves[rows] / 100.0 * np.array([[one.cores] for one in followers.values()])
+        self._recorded, self._memory = recorded, memory
+        self._held = History(len(nodes), self.intervals)  # bytes
+        self._index = {name: place for place, name in enumerate(nodes)}
+        self._pods = _Running()
+        self._workloads = _Workloads(list(followers), self.intervals, interval)
+        self._objects = ClusterObjects()
+
+    def came(self, pod: Pod, now: float) -> None:
+        """The pod runs on its node from now on."""
+        owner = self._workloads.names.get(workload_of(pod, self._objects) or "")
+        if owner is not None and pod.node_name in self._index:
+            requested, held = pod.requests.get(CPU, 0) / MILLI, float(pod.requests.get(MEMORY, 0))
+            self._pods.add(pod.key, self._index[pod.node_name], owner, requested, held, now)
+
+    def left(self, pod: Pod, now: float) -> None:
+        """The pod does not run any more."""
+        self._pods.end(pod.key, now)
+
+    def measured(self, now: float) -> Watermarks:
+        """What was measured by now; asked at 0 and then every interval, and constant once the curves have ended."""
+        place = round(now / self.interval) - 1
+        if 0 <= place < self.intervals:
+            self._measure(place, now)
+        updated = np.full(len(self.names), now)
+        return Watermarks(self.names, updated, self._figures(), self._workloads.figures(), "recording")
+
+    def _measure(self, place: int, now: float) -> None:
+        pods = self._pods.shares(now - self.interval, now)
+        wanted = self._wants[pods.owner, place] * pods.share
+        got = _divided(wanted, np.minimum(wanted, pods.requested * pods.share), pods.node, self.cores)
+        nodes, owners = len(self.cores), len(self._wants)
+        self.used.append(np.bincount(pods.node, weights=got, minlength=nodes))
+        self._held.append(np.bincount(pods.node, weights=pods.held * pods.share, minlength=nodes))
+        self.unserved[place] = float((wanted - got).sum())
+        self.short[place] = int((wanted - got > 1e-9).sum())
+        self.running[place] = int((pods.share > 0.0).sum())
+        if self._recorded:
+            self._workloads.used.append(self._wants[:, place])
+            self._workloads.ran.append(np.ones(owners))
+        else:
+            self._workloads.used.append(np.bincount(pods.owner, weights=got, minlength=owners))
+            self._workloads.ran.append(np.bincount(pods.owner, weights=pods.share, minlength=owners))
+        self._pods.forget_ended()
+
+    def _figures(self) -> dict[tuple[str, str], Floats]:
+        found = {(CPU, key): column for key, column in self._of(self.used, self.cores).items()}
+        if self._memory is not None:
+            share, allocatable = self._memory
+            held = self._of(self._held, allocatable)
+            found |= {(MEMORY, key): share * column for key, column in held.items()}
+        return found
+
+    def _of(self, history: History, allocatable: Floats) -> dict[str, Floats]:
+        """Every figure of one resource, in percent of allocatable."""
+        percent = 100.0 / allocatable
+        found = {key: history.mean(self._width(seconds)) * percent for key, seconds in MEANS.items()}
+        if not history.count:
+            return found | {key: np.zeros(len(allocatable)) for key in ("15m_std", *HIGHEST)}
+        found["15m_std"] = history.last(self._width(DEVIATION)).std(axis=0) * percent
+        five = max(1, self._width(MEANS["5m"]))
+        for key, seconds in HIGHEST.items():
+            last = history.last(self._width(seconds) + five - 1)
+            sums = np.cumsum(np.vstack([np.zeros((1, len(allocatable))), last]), axis=0)
+            width = min(five, len(last))
+            found[key] = ((sums[width:] - sums[:-width]) / width).max(axis=0) * percent
+        return found
+
+    def _width(self, seconds: float) -> int:
+        return max(1, round(seconds / self.interval))
+
+    def levels(self, window: str = "1h") -> Floats:
+        """The watermark of every node after each interval, in percent. Shape [intervals so far, nodes]."""
+        width, count = self._width(MEANS[window]), self.used.count
+        sums = np.vstack([np.zeros((1, len(self.cores))), np.cumsum(self.used.values[:count], axis=0)])
+        begin = np.maximum(0, np.arange(1, count + 1) - width)
+        lengths = (np.arange(1, count + 1) - begin)[:, None]
+        levels: Floats = (sums[1:] - sums[begin]) / lengths * (100.0 / self.cores)
+        return levels
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """The pods that ran during an interval, as columns; ``share`` is the part of the interval in which each ran."""
+
+    node: NDArray[np.intp]
+    owner: NDArray[np.intp]  # the place of the workload
+    requested: Floats  # cores
+    held: Floats  # bytes
+    share: Floats
+
+
+class _Running:
+    """The pods that run, as columns that grow."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+        self._free: list[int] = []
+        self._whole = np.zeros((2, 0), dtype=np.intp)  # node, owner
+        self._real: Floats = np.zeros((4, 0))  # requested, held, came, left
+        self._ended: list[int] = []
+
+    def add(self, key: str, node: int, owner: int, requested: float, held: float, now: float) -> None:
+        if not self._free:
+            size = self._whole.shape[1]
+            self._free = list(range(size, 2 * size + 64))[::-1]
+            self._whole = np.hstack([self._whole, np.zeros((2, size + 64), dtype=np.intp)])
+            self._real = np.hstack([self._real, np.full((4, size + 64), -math.inf)])
+        place = self._places[key] = self._free.pop()
+        self._whole[:, place] = node, owner
+        self._real[:, place] = requested, held, now, math.inf
+
+    def end(self, key: str, now: float) -> None:
+        place = self._places.pop(key, None)
+        if place is not None:
+            self._real[3, place] = now
+            self._ended.append(place)
+
+    def shares(self, begin: float, end: float) -> Shares:
+        rows = np.flatnonzero(self._real[3] >= begin)
+        node, owner = self._whole[:, rows]
+        requested, held, came, left = self._real[:, rows]
+        share = np.maximum(np.minimum(left, end) - np.maximum(came, begin), 0.0) / (end - begin)
+        return Shares(node, owner, requested, held, share)
+
+    def forget_ended(self) -> None:
+        self._real[3, self._ended] = -math.inf
+        self._free += self._ended
+        self._ended = []
+
+
+class _Workloads:
+    """What a pod of each workload uses, in cores, over windows."""
+
+    def __init__(self, names: Sequence[str], intervals: int, interval: float) -> None:
+        self.names = {name: place for place, name in enumerate(names)}
+        self.interval = interval
+        self.used = History(len(names), intervals)
+        self.ran = History(len(names), intervals)  # pods, on average
+
+    def figures(self) -> Mapping[str, Figures]:
+        widths = {window: max(1, round(MEANS[window] / self.interval)) for window in KNOWN}
+        return _Known(self.names, {key: (self.used.total(w), self.ran.total(w)) for key, w in widths.items()})
+
+
+class _Known(Mapping[str, Figures]):
+    """The figures of each workload that ran, made when they are asked for: few are, of many."""
+
+    def __init__(self, names: Mapping[str, int], totals: Mapping[str, tuple[Floats, Floats]]) -> None:
+        self._names, self._totals = names, totals
+
+    def __getitem__(self, name: str) -> Figures:
+        place = self._names[name]
+        known = {key: float(used[place] / ran[place]) for key, (used, ran) in self._totals.items() if ran[place] > 0.0}
+        return {CPU: known}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _divided(wanted: Floats, sure: Floats, node: NDArray[np.intp], cores: Floats) -> Floats:
+    """What each pod gets of its node: ``sure`` in any case, of the rest a part in proportion to what it still wants."""
+    more = wanted - sure
+    asked = np.bincount(node, weights=more, minlength=len(cores))
+    left = np.maximum(cores - np.bincount(node, weights=sure, minlength=len(cores)), 0.0)
+    part = np.minimum(1.0, np.divide(left, asked, out=np.ones_like(left), where=asked > 0.0))
+    got: Floats = sure + more * part[node]
+    return got

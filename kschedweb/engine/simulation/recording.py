@@ -1,0 +1,98 @@
+"""Recorded use: what machines used over a day, a row a machine."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kschedweb.engine.recent import Floats
+
+STEP = 300.0  # seconds: the recorded values are means over five minutes
+MOST_MACHINES, MOST_SAMPLES = 20_000, 12 * 24 * 31
+
+
+class RecordingError(ValueError):
+    """Text that is no recording; says in which line, and why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recording:
+    """``percent`` is float64[machines, samples], 0 to 100: means over ``step`` seconds, one after the other."""
+
+    names: Sequence[str]
+    percent: Floats
+    step: float = STEP
+
+    @property
+    def seconds(self) -> float:
+        """How long was recorded."""
+        return float(self.percent.shape[1] * self.step)
+
+    @classmethod
+    def read(cls, lines: Iterable[str]) -> Recording:
+        """A recording of CSV text: name, then a percentage for each five minutes. Raises RecordingError."""
+        names: list[str] = []
+        values: list[list[float]] = []
+        for number, row in enumerate(csv.reader(lines), start=1):
+            if not row:
+                continue
+            if len(names) == MOST_MACHINES:
+                raise RecordingError(f"line {number}: there are more than {MOST_MACHINES} machines")
+            names.append(row[0])
+            values.append(_percentages(row[1:], number))
+            if len(values[-1]) != len(values[0]):
+                found, wanted = len(values[-1]), len(values[0])
+                raise RecordingError(f"line {number}: has {found} values, the first line {wanted}")
+        if not names:
+            raise RecordingError("there are no lines: a line is a name, then a percentage for each five minutes")
+        return cls(names, np.array(values))
+
+    @classmethod
+    def generated(cls, generator: np.random.Generator, machines: int = 240, samples: int = 288) -> Recording:
+        """Curves made up after the kind of recorded ones: most machines idle, few busy, some with a day's rhythm."""
+        level = np.minimum(2.0 + 80.0 * generator.beta(0.5, 3.0, machines), 95.0)[:, None]
+        hours = np.arange(samples)[None, :] * STEP / 3600.0
+        phase = generator.uniform(0.0, 24.0, machines)[:, None]
+        swing = generator.uniform(0.0, 0.5, machines)[:, None] * np.cos((hours - phase) * np.pi / 12.0)
+        noise = generator.normal(0.0, 0.25, (machines, samples))
+        percent = np.clip(np.round(level * (1.0 + swing + noise)), 0.0, 100.0)
+        return cls([f"machine-{place + 1:03d}" for place in range(machines)], percent)
+
+    def lines(self) -> list[str]:
+        """The recording as CSV text, a line a machine."""
+        return [
+            ",".join([name, *(f"{value:g}" for value in row)])
+            for name, row in zip(self.names, self.percent.tolist(), strict=True)
+        ]
+
+    def curves(self, interval: float, *, linear: bool = False) -> Floats:
+        """Percent in the middle of each ``interval`` seconds. Shape [machines, intervals].
+
+        A mean holds for its whole step, or the line through the steps' middles is followed where ``linear``.
+        """
+        samples = self.percent.shape[1]
+        middles = (np.arange(round(self.seconds / interval)) + 0.5) * interval / self.step
+        if not linear:
+            return self.percent[:, np.minimum(middles.astype(np.intp), samples - 1)]
+        known = np.arange(samples) + 0.5
+        return np.array([np.interp(middles, known, row) for row in self.percent])
+
+
+def _percentages(cells: list[str], number: int) -> list[float]:
+    if not cells:
+        raise RecordingError(f"line {number}: has a name, but no values after it")
+    if len(cells) > MOST_SAMPLES:
+        raise RecordingError(f"line {number}: has {len(cells)} values, at most {MOST_SAMPLES} (a month) are taken")
+    found = []
+    for place, cell in enumerate(cells, start=1):
+        try:
+            value = float(cell)
+        except ValueError:
+            raise RecordingError(f"line {number}, value {place}: {cell[:40]!r} is not a number") from None
+        if not 0.0 <= value <= 100.0:
+            raise RecordingError(f"line {number}, value {place}: {cell[:40]} is not a percentage from 0 to 100")
+        found.append(value)
+    return found

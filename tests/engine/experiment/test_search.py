@@ -1,0 +1,51 @@
+"""The search for weights: deterministic, resumable, and better than where it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedweb.engine.experiment.policies import HHE, Document, configuration
+from kschedweb.engine.experiment.search import GENES, document, search
+
+
+def cost(candidate: Document) -> float:
+    """Least where much of the weight is on one hour and the plugin weighs 7."""
+    profile = candidate["profiles"][0]
+    args = profile["pluginConfig"][0]["args"]
+    weight = next(one["weight"] for one in profile["plugins"]["multiPoint"]["enabled"] if one["name"] == HHE)
+    return abs(weight - 7.0) + sum(args["windowWeights"].values()) - 2.0 * args["windowWeights"].get("1h", 0.0)
+
+
+def evaluate(candidates: Sequence[Document]) -> list[float]:
+    return [cost(one) for one in candidates]
+
+
+def test_the_search_is_deterministic_and_finds_something_better() -> None:
+    first, again = (search(evaluate, seed=3, generations=10) for _ in range(2))
+    assert first == again
+    begin = next(one for one in first if one.generation == 0 and one.genes["weight"] == 1)
+    assert first[0].cost < begin.cost - 5.0
+    assert [one.cost for one in first] == sorted(one.cost for one in first)
+
+
+def test_a_search_goes_on_where_it_was_stopped() -> None:
+    asked: list[Document] = []
+
+    def remember(candidates: Sequence[Document]) -> list[float]:
+        asked.extend(candidates)
+        return evaluate(candidates)
+
+    whole = search(remember, seed=5, generations=4)
+    known = [(one, cost(one)) for one in asked[:20]]
+    count = len(asked)
+    asked.clear()
+    assert search(remember, seed=5, generations=4, known=known) == whole
+    assert len(asked) == count - 20
+
+
+@given(st.fixed_dictionaries({gene.name: st.floats(gene.least, gene.most).map(gene.rounded) for gene in GENES}))
+def test_every_candidate_is_a_policy_that_can_be_run(genes: dict[str, float]) -> None:
+    assert configuration(document(genes)).profiles

@@ -1,0 +1,84 @@
+"""The pods of the experiment: the same for every policy, made from a recording and a seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kschedweb.engine import Pod
+from kschedweb.engine.experiment import Recording, Setup, SetupError, Workload
+from kschedweb.engine.experiment.workload import HOUR
+
+RECORDING = Recording.generated(np.random.default_rng(1), 30)
+SMALL = Setup(nodes=4, deployments=20)
+
+
+def test_the_same_seed_gives_the_same_pods_and_another_seed_others() -> None:
+    first, again, other = (Workload(RECORDING, seed, SMALL) for seed in (1, 1, 2))
+    assert first.arrivals == again.arrivals
+    assert first.arrivals != other.arrivals
+
+
+def test_pods_come_as_long_as_less_than_the_share_is_requested_and_at_the_pace() -> None:
+    workload = Workload(RECORDING, 1, SMALL)
+    wanted = SMALL.requested * SMALL.nodes * SMALL.cores
+    times = np.array([one.time for one in workload.arrivals])
+    assert (np.diff(times) >= SMALL.pace - 1e-9).all()
+    for arrival in workload.arrivals:
+        alive = [one for one in workload.arrivals if one.time < arrival.time < one.time + one.life]
+        assert sum(workload.requests[one.deployment] for one in alive) < wanted
+    last = [one for one in workload.arrivals if one.time <= 6 * HOUR < one.time + one.life]
+    assert wanted - 2.0 <= sum(workload.requests[one.deployment] for one in last) < wanted + 2.0
+
+
+def test_pods_live_and_request_within_the_limits() -> None:
+    workload = Workload(RECORDING, 3, SMALL)
+    lives = np.array([one.life for one in workload.arrivals])
+    assert (lives >= 3 * HOUR).all()
+    assert (lives <= 24 * HOUR).all()
+    assert set(workload.requests.tolist()) <= set(SMALL.sizes)
+    pod = workload.events[0].pod
+    assert isinstance(pod, Pod)
+    assert pod.limits["cpu"] == 4 * pod.requests["cpu"]
+    assert pod.requests["memory"] == pod.requests["cpu"] * 4 * (1 << 30) // 1000
+
+
+def test_deployments_follow_machines_of_their_own_as_long_as_there_are_any() -> None:
+    workload = Workload(RECORDING, 1, Setup(nodes=4, deployments=70))
+    assert set(np.bincount(workload.machines, minlength=30).tolist()) == {2, 3}
+
+
+def test_busy_machines_have_more_pods_the_more_popular_they_are() -> None:
+    def use(popularity: float) -> float:
+        workload = Workload(RECORDING, 1, Setup(nodes=10, deployments=30, popularity=popularity))
+        return float(
+            np.mean([RECORDING.percent[workload.machines[one.deployment]].mean() for one in workload.arrivals])
+        )
+
+    assert use(0.0) < use(0.5) < use(1.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"nods": 3}, "nods: is not known"),
+        ({"nodes": "many"}, "nodes: 'many' does not fit"),
+        ({"nodes": 2.5}, "nodes: 2.5 does not fit"),
+        ({"sizes": [1, "x"]}, "sizes: [1, 'x'] does not fit"),
+        ({"linear": 1}, "linear: 1 does not fit"),
+        ({"nodes": 0}, "nodes: must be above 0"),
+        ({"requested": 1.5}, "requested: must be above 0 and at most 1"),
+        ({"sizes": [64]}, "sizes: must be above 0 and not above cores"),
+        ({"sizes": []}, "sizes: must be above 0"),
+        ({"shortest": 7200, "longest": 3600}, "shortest: must not be above longest"),
+        ({"past": "all"}, 'past: must be "own" or "recorded"'),
+        ({"since": 90000}, "since: must lie within the 24 h"),
+        ({"interval": 7}, "interval: must divide the 24 h"),
+    ],
+)
+def test_a_set_up_that_cannot_be_run_is_refused_with_a_reason(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(SetupError) as caught:
+        Workload(RECORDING, 1, Setup.of(values))
+    assert said in str(caught.value)

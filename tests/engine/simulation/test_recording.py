@@ -1,0 +1,49 @@
+"""Reading recorded use, and what is wrong with text that is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedweb.engine.simulation.recording import Recording, RecordingError
+
+
+def test_a_line_is_a_name_and_its_percentages() -> None:
+    recording = Recording.read(["one,0,50,100", "two,1,2.5,3", ""])
+    assert recording.names == ["one", "two"]
+    assert recording.percent.tolist() == [[0.0, 50.0, 100.0], [1.0, 2.5, 3.0]]
+    assert recording.seconds == 900.0
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([], "there are no lines"),
+        (["one"], "line 1: has a name, but no values"),
+        (["one,1,2", "two,1"], "line 2: has 1 values, the first line 2"),
+        (["one,1,x"], "line 1, value 2: 'x' is not a number"),
+        (["one,1,101"], "line 1, value 2: 101 is not a percentage from 0 to 100"),
+        (["one,nan"], "line 1, value 1: nan is not a percentage"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(lines: list[str], said: str) -> None:
+    with pytest.raises(RecordingError) as caught:
+        Recording.read(lines)
+    assert said in str(caught.value)
+
+
+def test_a_recorded_mean_holds_for_its_step_or_is_passed_in_its_middle() -> None:
+    recording = Recording.read(["one,0,60"])
+    assert recording.curves(300.0).tolist() == [[0.0, 60.0]]
+    assert recording.curves(100.0).tolist() == [[0.0, 0.0, 0.0, 60.0, 60.0, 60.0]]
+    assert recording.curves(100.0, linear=True).round(9).tolist() == [[0.0, 0.0, 20.0, 40.0, 60.0, 60.0]]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 20))
+def test_made_up_curves_are_a_recording_that_can_be_read_back(seed: int, machines: int) -> None:
+    made = Recording.generated(np.random.default_rng(seed), machines, 12)
+    again = Recording.read(made.lines())
+    assert list(again.names) == list(made.names)
+    assert again.percent.tolist() == made.percent.tolist()
