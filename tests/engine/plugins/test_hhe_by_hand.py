@@ -74,7 +74,7 @@ def _pod(draw: st.DrawFn, name: str, on: str) -> dict[str, Any]:
     }
 
 
-def by_hand(scenario: dict[str, Any]) -> dict[str, int]:
+def by_hand(scenario: dict[str, Any]) -> dict[str, Fraction]:
     """The score of each node, in fractions."""
     snapshot = Snapshot.from_objects(scenario["objects"])
     args = scenario["config"]["profiles"][0]["pluginConfig"][0]["args"]
@@ -93,7 +93,7 @@ def by_hand(scenario: dict[str, Any]) -> dict[str, int]:
             if not weight or not levels:
                 continue
             low = Fraction(args["clusterCpuMinNodeWeight"])
-            cluster = (sum(levels.values()) / len(levels) + min(levels.values()) * low) / (1 + low)
+            cluster = (sum(levels.values(), Fraction(0)) / len(levels) + min(levels.values()) * low) / (1 + low)
             for name, level in levels.items():
                 target = level + _share(snapshot, name, new, scenario, resource, window)
                 scores[name].append((weight, _score(target, min(cluster, Fraction(100)))))
