@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import structlog
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -24,6 +25,7 @@ from kschedweb.clusters.sources import endpoint_of, secret_of
 from kschedweb.engine.watermarks import Watermarks
 from kschedweb.errors import ApplicationError, Conflict
 from kschedweb.jobs.services import job_start
+from kschedweb.jobs.tasks import Cancelled
 from kschedweb.watermarks.annotations.hot import hot_values
 from kschedweb.watermarks.annotations.plan import CraneForm, OwnForm, Plan, by_kind, removals, together
 from kschedweb.watermarks.annotations.selectors import annotating_get, time_zones
@@ -34,6 +36,8 @@ from kschedweb.watermarks.selectors import current
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.jobs.models import Job
+
+logger = structlog.get_logger(__name__)
 
 NODE = BY_NAME["Node"]
 CHECK_PATIENCE = 15.0  # seconds; a person waits for the answer
@@ -138,6 +142,12 @@ def annotations_update(*, cluster: Cluster, seconds: float, step: Step = lambda 
         outcome = _update(annotating_get(cluster), seconds, step)
     except ApplicationError as refused:
         error = refused.detail[:500]
+    except Cancelled:
+        error = "Somebody cancelled it."
+        raise
+    except Exception:
+        logger.exception("annotations_failed", cluster=cluster.name)
+        error = "Writing failed for a reason it did not foresee; the log has it."
     finally:
         Annotating.objects.filter(cluster=cluster).update(
             running_until=None, ran_at=timezone.now(), error=error, outcome=outcome

@@ -9,17 +9,20 @@ import pytest
 from django.utils import timezone
 
 from kschedweb.accounts.models import AuditEntry
+from kschedweb.celery import app
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.credentials import Secret, credential_save
 from kschedweb.clusters.models import Cluster, Source
 from kschedweb.engine.annotations import KEY
 from kschedweb.errors import ApplicationError, Conflict
-from kschedweb.jobs.models import Job
+from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.tasks import Cancelled
 from kschedweb.watermarks import storage
 from kschedweb.watermarks.annotations import services, tasks
 from kschedweb.watermarks.annotations.selectors import annotating_get, lint_get
 from kschedweb.watermarks.figures import NODE, Figure
-from kschedweb.watermarks.models import Annotating
+from kschedweb.watermarks.models import Annotating, SourceKind, WatermarkSource
+from kschedweb.watermarks.tasks import collect
 from tests.clusters.conftest import OddServer, Request, odd_server
 from tests.watermarks.conftest import OBJECTS, node
 
@@ -184,6 +187,53 @@ def test_the_task_writes_where_it_is_on_and_lives_with_a_cluster_that_is_gone(
     pk = str(cluster.pk)
     cluster.delete()
     tasks.annotate(pk, 10.0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_collection_is_followed_by_a_writing(
+    cluster: Cluster, answers: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app.conf, "task_always_eager", True)
+    WatermarkSource.objects.create(cluster=cluster, kind=SourceKind.METRICS, changed_at=timezone.now())
+    assert collect(str(cluster.pk))
+    assert answers.patched() == []
+    save(cluster, own=True)
+    assert collect(str(cluster.pk), due_only=False)
+    assert len(answers.patched()) == 2
+
+
+def test_what_nobody_foresaw_is_told_and_what_a_person_stopped_is_stopped(cluster: Cluster, answers: Answers) -> None:
+    save(cluster, own=True)
+
+    def broken(done: int, total: int) -> None:
+        raise RuntimeError
+
+    def cancelled(done: int, total: int) -> None:
+        raise Cancelled
+
+    found = services.annotations_update(cluster=cluster, seconds=10.0, step=broken)
+    assert found is not None
+    assert found.error == "Writing failed for a reason it did not foresee; the log has it."
+    with pytest.raises(Cancelled):
+        services.annotations_update(cluster=cluster, seconds=10.0, step=cancelled)
+    assert annotating_get(cluster).running_until is None
+    again = services.annotations_update(cluster=cluster, seconds=10.0)
+    assert again is not None
+    assert again.error == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_jobs_write_and_remove_and_say_what_they_did(cluster: Cluster, answers: Answers) -> None:
+    save(cluster, own=True)
+    job = services.write_start(user=None, cluster=cluster)
+    tasks.write.run(str(job.pk))
+    job.refresh_from_db()
+    assert (job.state, job.result["patched"], job.result["gone"]) == (State.SUCCEEDED, 2, 1)
+    _, removing = save(cluster, remove=True)
+    assert removing is not None
+    tasks.remove.run(str(removing.pk))
+    removing.refresh_from_db()
+    assert (removing.state, removing.result["patched"]) == (State.SUCCEEDED, 0)
 
 
 def test_the_linter_looks_at_the_newest_snapshot_as_of_its_own_time(db: None) -> None:
