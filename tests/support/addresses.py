@@ -14,7 +14,7 @@ NOT_PAGES = frozenset(
         "cluster-delete", "cluster-demo", "cluster-refresh", "decision-cell", "decision-nodes", "job-cancel", "logout",
         "person-active", "person-password", "person-role", "pod-message", "policy-delete", "policy-download",
         "policy-effect", "policy-preview", "policy-restore", "policy-schema", "search", "sessions-end", "theme",
-        "token-revoke",
+        "token-revoke", "watermark-source-change", "watermark-source-run",
     }
 )  # fmt: skip
 # Routes of the REST API that are no GET, or that are not about rows of the database.
@@ -22,7 +22,7 @@ NOT_RESOURCES = frozenset(
     {
         "annotations-write",
         "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema", "schema-page", "user-password",
-        "revision-restore",
+        "revision-restore", "watermark-source-run", "watermark-source-test",
     }
 )  # fmt: skip
 
@@ -52,6 +52,7 @@ def pages(at: Places) -> dict[str, str]:
         "annotations": f"/clusters/{c}/annotations/",
         "cluster-connect": "/clusters/connect/",
         "cluster-import": "/clusters/import/",
+        "watermark-source": f"/clusters/{c}/figures/",
         "nodes": f"/nodes/?cluster={c}",
         "pods": f"/pods/?cluster={c}",
         "decision": f"/decision/{c}/{at.fitting}/?policy={p}",
@@ -89,6 +90,8 @@ def resources(at: Places) -> dict[str, str]:
         "annotation-findings": f"{cluster}/annotations/findings/",
         "nodes": f"{cluster}/nodes/",
         "pods": f"{cluster}/pods/",
+        "watermark-source": f"{cluster}/watermarks/source/",
+        "watermark-presets": "/api/v1/watermark-presets/",
         "decision": f"{cluster}/pods/{at.fitting}/decision/",
         "policies": "/api/v1/policies/",
         "policy": f"{policy}/",

@@ -1,0 +1,160 @@
+"""The form of where figures come from: one text field a figure, filled from a preset, each tested by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from kschedweb.clusters.forms import SecretTextarea
+from kschedweb.errors import ApplicationError
+from kschedweb.watermarks.figures import FIGURES, KINDS, RESOURCE_WORDS, RESOURCES, WORDS
+from kschedweb.watermarks.models import Authentication, SourceKind, Unit, WatermarkSource
+from kschedweb.watermarks.presets import PRESETS, Preset
+from kschedweb.watermarks.setup import LONGEST_QUERY, NUMBERS, Settings
+from kschedweb.watermarks.words import found_text
+
+KEEP = "Empty: the stored one stays."
+
+
+def _number(name: str, label: str, help_text: str) -> forms.IntegerField:
+    row = WatermarkSource._meta.get_field(name)
+    limits = {check.code: check.limit_value for check in row.validators}  # type: ignore[union-attr]
+    return forms.IntegerField(
+        label=label, min_value=limits["min_value"], max_value=limits["max_value"], help_text=help_text
+    )
+
+
+class SourceForm(forms.Form):
+    """All settings of a source. Secrets are never sent back to the browser."""
+
+    kind = forms.ChoiceField(label="Figures come from", choices=SourceKind.choices, widget=forms.RadioSelect)
+    address = forms.CharField(
+        label="Address",
+        required=False,
+        max_length=500,
+        widget=forms.TextInput(attrs={"placeholder": "https://prometheus.example.com", "spellcheck": "false"}),
+        help_text="Where /api/v1/query is served, with a path before it where there is one. http:// is accepted "
+        "without credentials only.",
+    )
+    authentication = forms.ChoiceField(label="Credentials", choices=Authentication.choices)
+    token = forms.CharField(
+        label="Bearer token",
+        required=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text=KEEP,
+    )
+    username = forms.CharField(
+        label="User name", required=False, max_length=253, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+    password = forms.CharField(
+        label="Password",
+        required=False,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text=KEEP,
+    )
+    ca = forms.CharField(
+        label="Certificate authority",
+        required=False,
+        widget=SecretTextarea(attrs={"rows": 3, "spellcheck": "false"}),
+        help_text="PEM. Empty: the stored one stays, else those of this system.",
+    )
+    forget_ca = forms.BooleanField(label="Forget the stored certificate authority", required=False)
+    node_label = forms.CharField(
+        label="Label that names a node",
+        required=False,
+        max_length=100,
+        help_text="Its value may be a node's name or address, with or without a port.",
+    )
+    unit = forms.ChoiceField(
+        label="Unit of the nodes' figures",
+        choices=Unit.choices,
+        help_text="Stored is percent of allocatable, whatever comes.",
+    )
+    interval = _number("interval", "Interval in seconds", "From 30 to 3,600. Prometheus should be asked every 60.")
+    keep_hours = _number("keep_hours", "Keep as collected, in hours", "From 2 to 168.")
+    keep_days = _number("keep_days", "Keep 5-minute values, in days", "From 2 to 60.")
+    keep_long_days = _number("keep_long_days", "Keep hourly values, in days", "From 2 to 730.")
+    force = forms.BooleanField(label="Save even though the test fails", required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for figure in FIGURES:
+            self.fields[figure.field] = forms.CharField(
+                label=WORDS[figure.statistic].capitalize(),
+                required=False,
+                max_length=LONGEST_QUERY,
+                widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+            )
+        self.found: dict[str, str] = {}  # what a test found, by field
+        self.warnings: dict[str, list[str]] = {}
+
+    @property
+    def settings(self) -> Settings:
+        """What was entered, once it is valid."""
+        given = {name: value for name, value in self.cleaned_data.items() if name in Settings.__dataclass_fields__}
+        return Settings(queries={str(figure): self.cleaned_data[figure.field] for figure in FIGURES}, **given)
+
+    def show(self, report: Mapping[str, Any]) -> None:
+        """Put what a test found beside its fields."""
+        for figure in FIGURES:
+            query = report["queries"].get(str(figure))
+            if query and not query["error"]:
+                self.found[figure.field] = found_text(str(figure), query)
+                self.warnings[figure.field] = query["warnings"]
+
+    def refuse(self, error: ApplicationError) -> None:
+        """Show what a service refused beside the fields it names, the rest above the form."""
+        for item in error.errors:
+            self.add_error(self._field_of(item["path"]), item["message"])
+        if not error.errors:
+            self.add_error(None, error.detail)
+
+    def _field_of(self, path: str) -> str | None:
+        if path == "credentials":
+            chosen = self.cleaned_data.get("authentication")
+            secrets = {Authentication.BEARER.value: "token", Authentication.BASIC.value: "password"}
+            return secrets.get(str(chosen), "authentication")
+        name = path.removeprefix("queries.").replace("/", "_")
+        return name if name in self.fields else None
+
+    def groups(self) -> list[dict[str, Any]]:
+        """The queries' fields for the template: a group a kind and resource."""
+        return [
+            {
+                "label": f"{kind.capitalize()} {RESOURCE_WORDS[resource]}",
+                "help": "" if kind == "node" else "By namespace and pod; a workload's figure is the mean of its pods.",
+                "rows": [
+                    {
+                        "field": self[figure.field],
+                        "found": self.found.get(figure.field, ""),
+                        "warnings": self.warnings.get(figure.field, ()),
+                    }
+                    for figure in FIGURES
+                    if (figure.kind, figure.resource) == (kind, resource)
+                ],
+            }
+            for kind in KINDS
+            for resource in RESOURCES
+        ]
+
+
+def form_of(source: WatermarkSource) -> SourceForm:
+    """The form with what is stored; with the first preset where nothing is yet."""
+    plain = ("kind", "address", "authentication", "node_label", "unit", *NUMBERS)
+    initial = {name: getattr(source, name) for name in plain}
+    queries = source.queries
+    if not queries and not source.address:
+        preset = next(iter(PRESETS.values()))
+        initial |= {"node_label": preset.node_label, "unit": preset.unit}
+        queries = preset.queries
+    return SourceForm(initial=initial | {figure.field: queries.get(str(figure), "") for figure in FIGURES})
+
+
+def with_preset(data: Mapping[str, str], preset: Preset) -> SourceForm:
+    """The form as it was sent, with the queries of ``preset``."""
+    filled = dict(data) | {"node_label": preset.node_label, "unit": preset.unit}
+    filled |= {figure.field: preset.queries[str(figure)] for figure in FIGURES}
+    return SourceForm(initial=filled)

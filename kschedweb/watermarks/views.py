@@ -1,0 +1,101 @@
+"""The page of where a cluster's figures come from."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action, may
+from kschedweb.clusters.selectors import cluster_get
+from kschedweb.errors import ApplicationError
+from kschedweb.watermarks import selectors, services
+from kschedweb.watermarks.forms import SourceForm, form_of, with_preset
+from kschedweb.watermarks.presets import PRESETS
+from kschedweb.watermarks.words import report_rows
+
+if TYPE_CHECKING:
+    from django.http import HttpResponse
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.watermarks.collection import Report
+
+
+@never_cache
+@require_safe
+@requires(Action.VIEW)
+def source(request: PageRequest, name: str) -> HttpResponse:
+    """How figures are collected and how the last collection went."""
+    cluster = cluster_get(name)
+    return _page(request, cluster, form_of(selectors.source_get(cluster)))
+
+
+@never_cache
+@sensitive_post_parameters()
+@require_POST
+@requires(Action.ADMINISTER)
+def change(request: PageRequest, name: str) -> HttpResponse:
+    """Fill in a preset, test what was entered, or save it."""
+    cluster = cluster_get(name)
+    do = request.POST.get("do", "")
+    if do in PRESETS:
+        return _page(request, cluster, with_preset(request.POST.dict(), PRESETS[do]))
+    form = SourceForm(request.POST)
+    if not form.is_valid():
+        return _page(request, cluster, form, status=400)
+    report: Report | None = None
+    try:
+        if do == "test":
+            report = services.source_test(user=request.user, cluster=cluster, settings=form.settings)
+        else:
+            services.source_save(
+                user=request.user, cluster=cluster, settings=form.settings, force=form.cleaned_data["force"]
+            )
+            messages.success(request, f"Saved. The figures of {cluster.name} are collected from now on.")
+            return redirect("watermark-source", cluster.name)
+    except ApplicationError as error:
+        form.refuse(error)
+    if report is not None:
+        form.show(report.as_json())
+        if report.failed:
+            detail = "The source does not answer as the settings say."
+            form.refuse(ApplicationError(detail, errors=services.report_errors(report)))
+    return _page(request, cluster, form, report=report, status=400 if form.errors else 200)
+
+
+@require_POST
+@requires(Action.EDIT)
+def run(request: PageRequest, name: str) -> HttpResponse:
+    """Collect once more, now."""
+    cluster = cluster_get(name)
+    services.run_ask(user=request.user, cluster=cluster)
+    messages.info(request, "The figures are being collected: load this page again in a moment.")
+    return redirect("watermark-source", cluster.name)
+
+
+def _page(
+    request: PageRequest, cluster: Cluster, form: SourceForm, *, report: Report | None = None, status: int = 200
+) -> HttpResponse:
+    stored = selectors.source_get(cluster)
+    role = request.user.role
+    context: dict[str, Any] = {
+        "cluster": cluster,
+        "source": stored,
+        "form": form,
+        "fresh": selectors.freshness(cluster, time.time()),
+        "rows": report_rows(stored.report),
+        "test": report,
+        "presets": PRESETS.values(),
+        "allowed": settings.CLUSTER_ALLOWLIST,
+        "may_administer": may(role, Action.ADMINISTER),
+        "may_edit": may(role, Action.EDIT),
+    }
+    return render(request, "watermarks/source.html", context, status=status)

@@ -1,0 +1,54 @@
+"""What a collection found, in words: the same on the page before saving, on the page of the last run, and over REST."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kschedweb.dashboard.units import memory
+from kschedweb.watermarks.figures import BY_NAME, NODE, NOW, Figure
+
+
+def figure_named(name: str) -> Figure:
+    """The figure called ``kind/resource/statistic``, also of those that no query is asked for."""
+    return BY_NAME.get(name) or Figure(*name.split("/", 2))
+
+
+def value_text(figure: Figure, value: float) -> str:
+    """``41.2 %``, ``0.25 cores``, ``1.5GiB``."""
+    if figure.kind == NODE:
+        return f"{value:.1f} %"
+    return f"{value:.3g} cores" if figure.resource == "cpu" else f"{memory(round(value))}B"
+
+
+def found_text(name: str, query: Mapping[str, Any]) -> str:
+    """One line: how many series came, how many are the cluster's, and what the first ones say."""
+    figure = figure_named(name)
+    node = figure.kind == NODE
+    series, matched = query["series"], query["matched"]
+    line = f"{series:,} {'value' if figure.statistic == NOW else 'series'}{_s(series, figure)}, {matched:,} about "
+    line += f"{'nodes' if node else 'pods'} of this cluster"
+    if node and query["missing"]:
+        line += f"; {query['missing']:,} node{'' if query['missing'] == 1 else 's'} without a value"
+    if query["unmatched"]:
+        line += f"; not known here: {', '.join(query['unmatched'])}"
+    examples = ", ".join(f"{owner} {value_text(figure, value)}" for owner, value in query["examples"])
+    return f"{line}. {f'As stored: {examples}.' if examples else ''}".strip()
+
+
+def _s(count: int, figure: Figure) -> str:
+    return "s" if figure.statistic == NOW and count != 1 else ""
+
+
+def report_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A row a figure for the page: what was asked, what came, what was wrong."""
+    return [
+        {
+            "figure": name,
+            "label": figure_named(name).label,
+            "found": "" if query["error"] else found_text(name, query),
+            "error": query["error"],
+            "warnings": query["warnings"],
+        }
+        for name, query in report.get("queries", {}).items()
+    ]

@@ -1,0 +1,176 @@
+"""The page of where figures come from: filled by a preset, tested, saved, refused beside the field."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kschedweb.clusters.models import Cluster
+from kschedweb.watermarks import selectors, services
+from kschedweb.watermarks.figures import FIGURES
+from kschedweb.watermarks.models import WatermarkSource
+from kschedweb.watermarks.presets import PRESETS
+from tests.clusters.conftest import OddServer
+from tests.watermarks.conftest import answering, by_instance, vector
+
+ClientAs = Callable[[str], Client]
+PAGE = "/clusters/metered/figures/"
+GOOD: dict[str, Any] = {
+    "cpu": by_instance(node_a=30, node_b=30, node_c=30),
+    "pods": vector(({"namespace": "shop", "pod": "db-0"}, 0.25)),
+}
+
+
+def fields(server: OddServer, **changes: str) -> dict[str, str]:
+    numbers = {"interval": "60", "keep_hours": "24", "keep_days": "7", "keep_long_days": "90"}
+    given = {"kind": "prometheus", "address": server.url, "authentication": "none", "node_label": "instance"}
+    queries = {"node_cpu_15m": "cpu", "workload_cpu_15m": "pods"}
+    return {**given, "unit": "capacity-percent", **numbers, **queries, **changes}
+
+
+def words(response: Any) -> str:
+    text = re.sub(r"<(script|style).*?</\1>", " ", response.content.decode(), flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
+
+
+def beside(response: Any, field: str) -> str:
+    """The error shown beside one field."""
+    found = re.search(rf'<p class="field-error" id="id_{field}-error">(.*?)</p>', response.content.decode(), re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", found[1])).split()) if found else ""
+
+
+def test_a_cluster_without_a_source_offers_the_first_preset(cluster: Cluster, client_as: ClientAs) -> None:
+    page = client_as("admin").get(PAGE)
+    assert page.status_code == 200
+    assert "Where the figures of metered come from" in words(page)
+    assert html.escape(PRESETS["node-exporter"].queries["node/cpu/15m"]) in page.content.decode()
+
+
+def test_a_viewer_reads_how_it_goes_and_sees_no_form(cluster: Cluster, client_as: ClientAs) -> None:
+    page = client_as("viewer").get(PAGE)
+    assert "An admin can set where figures come from" in words(page)
+    assert 'name="address"' not in page.content.decode()
+    for path in ("change/", "run/"):
+        assert client_as("viewer").post(PAGE + path).status_code == 403
+    assert client_as("editor").post(PAGE + "change/").status_code == 403
+
+
+def test_a_preset_fills_the_queries_and_keeps_what_was_typed(
+    cluster: Cluster, odd_server: OddServer, client_as: ClientAs
+) -> None:
+    page = client_as("admin").post(PAGE + "change/", fields(odd_server, do="recording-rules", interval="300"))
+    text = page.content.decode()
+    assert page.status_code == 200
+    assert html.escape(PRESETS["recording-rules"].queries["node/memory/1d_max"]) in text
+    assert odd_server.url in text
+    assert 'value="300"' in text
+    assert '<option value="capacity-ratio" selected>' in text
+    assert not WatermarkSource.objects.exists()
+
+
+def test_a_test_shows_beside_each_query_what_it_found(
+    cluster: Cluster, odd_server: OddServer, client_as: ClientAs
+) -> None:
+    answering(odd_server, GOOD)
+    page = client_as("admin").post(PAGE + "change/", fields(odd_server, do="test"))
+    assert page.status_code == 200
+    text = words(page)
+    assert "found figures of 3 nodes and 1 workload. Nothing is saved yet" in text
+    assert "3 series, 3 about nodes of this cluster. As stored: node-a 60.0 %, node-b 30.0 %, node-c 30.0 %." in text
+    assert "1 series, 1 about pods of this cluster. As stored: shop/StatefulSet/db 0.25 cores." in text
+    assert not WatermarkSource.objects.exists()
+
+
+def test_what_is_wrong_stands_beside_its_field(cluster: Cluster, odd_server: OddServer, client_as: ClientAs) -> None:
+    admin = client_as("admin")
+
+    def sent(do: str = "save", **changes: str) -> Any:
+        page = admin.post(PAGE + "change/", fields(odd_server, do=do, **changes))
+        assert page.status_code == 400
+        assert not WatermarkSource.objects.exists()
+        return page
+
+    bad = {"status": "error", "errorType": "bad_data", "error": "1:4: parse error: <b>unclosed</b> (left"}
+    answering(odd_server, GOOD | {"cpu": bad})
+    for do in ("save", "test"):
+        page = sent(do)
+        assert beside(page, "node_cpu_15m") == "Prometheus says: 1:4: parse error: <b>unclosed</b> (left (bad_data)"
+        assert beside(page, "workload_cpu_15m") == ""
+    answering(odd_server, GOOD | {"cpu": by_instance(node_a=1e12, node_b=2e12)})
+    assert "choose the unit that fits" in beside(sent(), "node_cpu_15m")
+    answering(odd_server, GOOD | {"cpu": by_instance(node_a="NaN")})
+    assert beside(sent(), "node_cpu_15m") == "All values are NaN, infinite or negative."
+    answering(odd_server, GOOD)
+    assert beside(sent(node_label="host"), "node_label").startswith("No series has the label host")
+    assert beside(sent(address="http://127.0.0.1:1"), "address") == "Prometheus cannot be reached at its address."
+    assert "not among the addresses" in beside(sent(address="https://10.1.2.3"), "address")
+    assert beside(sent(address=""), "address") == "The address of Prometheus is needed."
+    assert "not a PEM certificate" in beside(sent(ca="no certificate"), "ca")
+    assert "is needed" in beside(sent(authentication="bearer"), "token")
+    assert "is needed" in beside(sent(authentication="basic", username="me"), "password")
+    assert "greater than or equal to 30" in beside(sent(interval="1"), "interval")
+    odd_server.answer = lambda request: (401, {}, b"")
+    assert "does not accept the credentials" in beside(sent(), "authentication")
+
+
+@pytest.mark.usefixtures("sealed")
+def test_a_secret_is_not_sent_back(cluster: Cluster, odd_server: OddServer, client_as: ClientAs) -> None:
+    answering(odd_server, GOOD)
+    given = fields(odd_server, do="test", authentication="bearer", token="hunter2-token")
+    page = client_as("admin").post(PAGE + "change/", given)
+    assert page.status_code == 200
+    assert "hunter2" not in page.content.decode()
+    assert client_as("admin").post(PAGE + "change/", given | {"do": "save"}).status_code == 302
+    assert "hunter2" not in client_as("admin").get(PAGE).content.decode()
+
+
+def test_saved_settings_are_collected_and_the_page_says_how_it_went(
+    cluster: Cluster, odd_server: OddServer, client_as: ClientAs
+) -> None:
+    answering(odd_server, GOOD)
+    admin = client_as("admin")
+    saved = admin.post(PAGE + "change/", fields(odd_server, do="save"), follow=True)
+    assert "Saved. The figures of metered are collected from now on." in words(saved)
+    source = services.run_claim(cluster_id=cluster.pk, now=1_700_000_040)
+    assert source is not None
+    services.run(source=source, now=1_700_000_040)
+    assert "metered: figures of 3 nodes and 1 workload" in words(admin.get(PAGE))
+    answering(odd_server, {"pods": GOOD["pods"]})
+    source = services.run_claim(cluster_id=cluster.pk, now=1_700_000_100)
+    assert source is not None
+    services.run(source=source, now=1_700_000_100)
+    text = words(client_as("viewer").get(PAGE))
+    assert "was not whole: Node CPU, average of 15 minutes: The query gives nothing" in text
+    assert "Figures that are missing keep their last good value, with its age." in text
+    assert "Not kept The query gives nothing" in text
+    assert "The newest figures are stale" in text
+
+
+def test_a_failing_source_is_saved_when_the_box_says_so(
+    cluster: Cluster, odd_server: OddServer, client_as: ClientAs
+) -> None:
+    odd_server.answer = lambda request: (503, {}, b"")
+    saved = client_as("admin").post(PAGE + "change/", fields(odd_server, do="save", force="on"))
+    assert saved.status_code == 302
+    assert selectors.source_get(cluster).queries["node/cpu/15m"] == "cpu"
+
+
+def test_collecting_can_be_asked_for_by_who_may_edit(
+    cluster: Cluster, odd_server: OddServer, client_as: ClientAs
+) -> None:
+    answering(odd_server, GOOD)
+    client_as("admin").post(PAGE + "change/", fields(odd_server, do="save"))
+    page = client_as("editor").post(PAGE + "run/", follow=True)
+    assert "The figures are being collected" in words(page)
+
+
+def test_a_kind_none_needs_nothing_else(cluster: Cluster, odd_server: OddServer, client_as: ClientAs) -> None:
+    given = fields(odd_server, do="save", kind="none", address="") | {figure.field: "" for figure in FIGURES}
+    assert client_as("admin").post(PAGE + "change/", given).status_code == 302
+    assert selectors.source_get(cluster).kind == "none"
+    assert client_as("admin").get(PAGE.replace("metered", "missing")).status_code == 404
