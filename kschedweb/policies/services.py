@@ -13,7 +13,7 @@ from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound,
 from kschedweb.policies.document import kept
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.selectors import DEFAULT_POLICY
-from kschedweb.policies.validation import check
+from kschedweb.policies.validation import SECRET, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,9 +43,9 @@ def document_checked(document: str) -> str:
     checked = check(text)
     if not checked.valid:
         raise InvalidDocument(checked.errors)
-    secrets = [problem for problem in checked.warnings if problem.path.endswith(".keyData")]
+    secrets = [problem for problem in checked.warnings if problem.path.endswith(SECRET)]
     if secrets:
-        raise InvalidDocument(secrets, "The document holds a private key.")
+        raise InvalidDocument(secrets, "The document holds a private key or a token.")
     return text
 
 

@@ -25,6 +25,9 @@ _LEADING_PATH = re.compile(rf"^({_PATH}): ")
 _LINE = re.compile(r"\bline (\d+)")
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
+KEY, TOKEN = "keyData", "token"
+SECRET = (f".tlsConfig.{KEY}", f".metricProvider.{TOKEN}")
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -93,9 +96,17 @@ def _leading_path(message: str) -> str:
 
 
 def _secrets(document: Document) -> Iterator[Problem]:
-    for index, extender in enumerate(as_list(as_dict(document.data).get("extenders"))):
+    root = as_dict(document.data)
+    for index, extender in enumerate(as_list(root.get("extenders"))):
         if as_dict(as_dict(extender).get("tlsConfig")).get("keyData"):
-            path = f"extenders[{index}].tlsConfig.keyData"
+            path = f"extenders[{index}].tlsConfig.{KEY}"
             yield _problem(
                 f"{path}: a private key cannot be saved here, since all can read it: use keyFile", path, document
             )
+    for index, profile in enumerate(as_list(root.get("profiles"))):
+        for place, config in enumerate(as_list(as_dict(profile).get("pluginConfig"))):
+            provider = as_dict(as_dict(as_dict(config).get("args")).get("metricProvider"))
+            if provider.get("token"):
+                path = f"profiles[{index}].pluginConfig[{place}].args.metricProvider.{TOKEN}"
+                said = "a token cannot be saved here, since all can read it: leave it out, it is not used here"
+                yield _problem(f"{path}: {said}", path, document)

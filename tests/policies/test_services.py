@@ -88,6 +88,16 @@ def test_a_private_key_is_not_kept(packed: Policy, editor: User) -> None:
         services.revision_save(policy=packed, document=document, author=editor, expected=1)
 
 
+def test_a_token_is_not_kept(packed: Policy, editor: User) -> None:
+    provider = "{type: Prometheus, address: 'https://x', token: hush}"
+    document = f"{PACKED}      - name: TargetLoadPacking\n        args:\n          metricProvider: {provider}\n"
+    with pytest.raises(services.InvalidDocument, match="token") as caught:
+        services.revision_save(policy=packed, document=document, author=editor, expected=1)
+    (problem,) = caught.value.errors
+    assert problem["path"] == "profiles[0].pluginConfig[0].args.metricProvider.token"
+    assert "hush" not in str(caught.value.errors)
+
+
 def test_restoring_makes_a_new_revision(packed: Policy, editor: User) -> None:
     services.revision_save(policy=packed, document=PACKED + "# more\n", author=editor, expected=1)
     restored = services.revision_restore(policy=packed, number=1, author=editor, expected=2)
