@@ -94,7 +94,7 @@ def test_a_token_is_not_kept(packed: Policy, editor: User) -> None:
     with pytest.raises(services.InvalidDocument, match="token") as caught:
         services.revision_save(policy=packed, document=document, author=editor, expected=1)
     (problem,) = caught.value.errors
-    assert problem["path"] == "profiles[0].pluginConfig[0].args.metricProvider.token"
+    assert problem["path"] == "profiles[0].pluginConfig[1].args.metricProvider.token"
     assert "hush" not in str(caught.value.errors)
 
 
