@@ -5,6 +5,7 @@ Everything here explains a verdict after the fact, from the same columns the plu
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from kschedweb.engine.crane import METRICS
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, tolerated
+from kschedweb.engine.plugins.loadawarescheduling import EXPIRED
 from kschedweb.engine.plugins.podtopologyspread import PodTopologySpread
 from kschedweb.engine.plugins.volcanousage import VolcanoUsage
 
@@ -238,6 +240,24 @@ def _volcano(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> R
     )
 
 
+def _koordinator(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+    name = snapshot.names[node]
+    if status.message == EXPIRED:
+        watermarks = snapshot.watermarks
+        age = math.nan if watermarks is None else snapshot.now - float(watermarks.updated[node])
+        old = "of no known time" if math.isnan(age) else f"{age:.0f} s old"
+        return Reading(
+            f"what {name} uses is {old}, which is too old to go by",
+            "newer figures, or enableScheduleWhenNodeMetricsExpired, would do",
+        )
+    resource = status.message.removeprefix("node(s) ").partition(" ")[0]
+    measure = "percentile" if "aggregated" in status.message else "use"
+    return Reading(
+        f"with the pod, {name} would be above the threshold for {resource}: its {measure}, newer pods and this one",
+        f"less load there, or a higher usageThresholds.{resource}, would do",
+    )
+
+
 def _metric(name: str) -> str:
     """What a metric of crane-scheduler says, in words."""
     if name not in METRICS:
@@ -266,6 +286,7 @@ READERS: dict[str, Callable[[EngineSnapshot, Pod, int, Status], Reading]] = {
     "NodeVolumeLimits": _volumes,
     "DynamicResources": _devices,
     "Dynamic": _crane,
+    "LoadAwareScheduling": _koordinator,
     "VolcanoUsage": _volcano,
 }
 
@@ -285,6 +306,11 @@ GENERAL = (
     (TOO_MANY, "has no room for another pod"),
     ("the CPU load of the node exceeds the upper limit.", "really uses more CPU than Volcano's threshold allows"),
     ("the memory load of the node exceeds the upper limit.", "really uses more memory than Volcano's threshold allows"),
+    (EXPIRED, "tells figures of its use that are too old"),
+    ("node(s) cpu usage exceed", "would really use more CPU than Koordinator's threshold allows"),
+    ("node(s) memory usage exceed", "would really use more memory than Koordinator's threshold allows"),
+    ("node(s) cpu aggregated", "has a percentile of CPU above Koordinator's threshold"),
+    ("node(s) memory aggregated", "has a percentile of memory above Koordinator's threshold"),
     ("Load[", "really uses more than crane-scheduler's policy allows"),
 )
 

@@ -149,3 +149,15 @@ def test_a_threshold_of_volcano_says_how_much_is_used() -> None:
     reading = load_aware("VolcanoUsage", snapshot)
     assert reading.text == "node-03 really uses 85.5 % of its CPU, which is above the threshold"
     assert reading.remedy == "less load there, or a higher thresholds.cpu, would do"
+
+
+def test_thresholds_of_koordinator_and_figures_that_are_too_old_for_it() -> None:
+    snapshot = Snapshot.from_objects([node(), pod()])
+    figures = {"node-03": {"updated": 1000, "cpu": {"5m": 85.5}}}
+    snapshot.watermarks, snapshot.now = Watermarks.read({"nodes": figures}, snapshot.names), 1000.0
+    reading = load_aware("LoadAwareScheduling", snapshot)
+    assert reading.text.startswith("with the pod, node-03 would be above the threshold for cpu")
+    assert reading.remedy == "less load there, or a higher usageThresholds.cpu, would do"
+    snapshot.now = 1180.0
+    reading = load_aware("LoadAwareScheduling", snapshot)
+    assert reading.text == "what node-03 uses is 180 s old, which is too old to go by"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.config import args, arguments, crane, volcano
+from kschedweb.engine.config import args, arguments, crane, koordinator, volcano
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.fields import Problem, Typed, child, invalid, unsupported
 from kschedweb.engine.config.golang import SECOND
@@ -128,6 +128,7 @@ LOAD_AWARE_SPECS: tuple[PluginSpec, ...] = (
     ),
     *TRIMARAN_SPECS,
     crane.SPEC,
+    koordinator.SPEC,
     volcano.SPEC,
 )
 """Each names in ``origin`` the scheduler that it comes from."""

@@ -114,11 +114,15 @@ class Pod:
     @cached_property
     def scheduled(self) -> float:
         """When the pod got its node, or started, or else was created, in seconds of the epoch; NaN: nothing says."""
-        status = mapping(self.raw, "status")
-        conditions = [item for item in objects(status, "conditions") if item.get("type") == "PodScheduled"]
-        times = [item.get("lastTransitionTime") for item in conditions if item.get("status") == "True"]
-        times += [status.get("startTime"), mapping(self.raw, "metadata").get("creationTimestamp")]
-        return next((time for time in map(_time, times) if time is not None), math.nan)
+        times = (mapping(self.raw, "status").get("startTime"), mapping(self.raw, "metadata").get("creationTimestamp"))
+        known = (self.since("PodScheduled"), *map(_time, times))
+        return next((time for time in known if time is not None), math.nan)
+
+    def since(self, condition: str) -> float | None:
+        """Since when a condition of the pod is true, in seconds of the epoch; ``None``: it is not, or nobody knows."""
+        conditions = objects(mapping(self.raw, "status"), "conditions")
+        true = [item for item in conditions if item.get("type") == condition and item.get("status") == "True"]
+        return next((time for item in true if (time := _time(item.get("lastTransitionTime"))) is not None), None)
 
     def on(self, node_name: str) -> Pod:
         """This pod, bound to ``node_name``."""

@@ -14,6 +14,7 @@ from kschedweb.engine.plugins.dynamicresources import DynamicResources
 from kschedweb.engine.plugins.hhewaterlevelbalance import HheWaterLevelBalance
 from kschedweb.engine.plugins.imagelocality import ImageLocality
 from kschedweb.engine.plugins.interpodaffinity import InterPodAffinity
+from kschedweb.engine.plugins.loadawarescheduling import LoadAwareScheduling
 from kschedweb.engine.plugins.loadvariationriskbalancing import LoadVariationRiskBalancing
 from kschedweb.engine.plugins.lowriskovercommitment import LowRiskOverCommitment
 from kschedweb.engine.plugins.nodeaffinity import NodeAffinity
@@ -44,6 +45,7 @@ IN_TREE: tuple[Callable[[dict[str, Any]], Any], ...] = (
     HkePodTopologySpread,
     ImageLocality,
     InterPodAffinity,
+    LoadAwareScheduling,
     LoadVariationRiskBalancing,
     LowRiskOverCommitment,
     NodeAffinity,

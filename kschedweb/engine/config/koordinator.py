@@ -1,0 +1,184 @@
+"""Arguments of LoadAwareScheduling under Koordinator's names, with its defaults, its validation and its words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.fields import Problem, Typed, child, invalid, unsupported
+from kschedweb.engine.config.golang import duration_text, quote
+from kschedweb.engine.config.registry import ArgsSpec, PluginSpec
+from kschedweb.engine.config.types import BOOL, DURATION, INT64, STRING, Field, ListOf, MapOf, Scalar, Struct
+
+Args = dict[str, Any]
+
+EXPIRATION = 180  # seconds
+RESOURCE_WEIGHTS = {"cpu": 1, "memory": 1}
+USAGE_THRESHOLDS = {"cpu": 65, "memory": 95}
+SCALING_FACTORS = {"cpu": 85, "memory": 70}
+AGGREGATIONS = ("avg", "p50", "p90", "p95", "p99")
+ESTIMATOR = "defaultEstimator"
+
+AMOUNTS = MapOf(INT64)
+AGGREGATION = Scalar("string", "extension.AggregationType")
+AGGREGATED = Struct(
+    "v1.LoadAwareSchedulingAggregatedArgs",
+    "Percentiles in place of the mean use.",
+    (
+        Field("usageThresholds", AMOUNTS, "Percent by resource: nodes above one are rejected."),
+        Field("usageAggregationType", AGGREGATION, "Which percentile the thresholds are for.", enum=AGGREGATIONS),
+        Field(
+            "usageAggregatedDuration",
+            DURATION,
+            "Over which window; left out: the longest that there is.",
+            pointer=True,
+        ),
+        Field(
+            "scoreAggregationType", AGGREGATION, "Which percentile is scored; left out: the mean.", enum=AGGREGATIONS
+        ),
+        Field(
+            "scoreAggregatedDuration",
+            DURATION,
+            "Over which window; left out: the longest that there is.",
+            pointer=True,
+        ),
+    ),
+)
+LOAD_AWARE = args_struct(
+    "LoadAwareSchedulingArgs",
+    "From which use on nodes are rejected, what counts for the score, and what pods are expected to use.",
+    Field(
+        "filterExpiredNodeMetrics",
+        BOOL,
+        "Whether the age of figures counts for the filter.",
+        pointer=True,
+        default=True,
+    ),
+    Field(
+        "nodeMetricExpirationSeconds", INT64, "Figures as old as this are expired.", pointer=True, default=EXPIRATION
+    ),
+    Field(
+        "enableScheduleWhenNodeMetricsExpired",
+        BOOL,
+        "Whether nodes with expired figures pass the filter.",
+        pointer=True,
+        default=False,
+    ),
+    Field(
+        "resourceWeights", AMOUNTS, "How much each resource counts for the score: 1 to 100.", default=RESOURCE_WEIGHTS
+    ),
+    Field(
+        "dominantResourceWeight",
+        INT64,
+        "How much the fullest resource counts beside: 0 to 100.",
+        minimum=0,
+        maximum=100,
+    ),
+    Field("usageThresholds", AMOUNTS, "Percent by resource; 0 switches one off.", default=USAGE_THRESHOLDS),
+    Field("prodUsageThresholds", AMOUNTS, "For pods of class koord-prod: percent that such pods may use together."),
+    Field("prodUsageIncludeSys", BOOL, "Whether what is used outside pods is added to the use of such pods."),
+    Field("scoreAccordingProdUsage", BOOL, "Whether such pods are scored by the use of such pods alone.", pointer=True),
+    Field("estimator", STRING, "How the use of pods is expected: there is one way.", enum=(ESTIMATOR,)),
+    Field(
+        "estimatedScalingFactors",
+        AMOUNTS,
+        "Percent of its request, or limit where that is higher, that a pod is expected to use.",
+        default=SCALING_FACTORS,
+    ),
+    Field(
+        "estimatedSecondsAfterPodScheduled",
+        INT64,
+        "For so long after it got its node a pod counts with what it is expected to use, if that is more.",
+        pointer=True,
+    ),
+    Field(
+        "estimatedSecondsAfterInitialized",
+        INT64,
+        "The same, from when its init containers were done; goes before the other.",
+        pointer=True,
+    ),
+    Field("allowCustomizeEstimation", BOOL, "Whether annotations of pods may say these three for the pod."),
+    Field("aggregated", AGGREGATED, "Percentiles in place of the mean use.", pointer=True),
+    Field("supportedResources", ListOf(STRING), "Resources that only annotations of nodes name."),
+)
+
+
+def load_aware_defaults(args: Args) -> None:
+    for name, default in (
+        ("filterExpiredNodeMetrics", True),
+        ("enableScheduleWhenNodeMetricsExpired", False),
+        ("nodeMetricExpirationSeconds", EXPIRATION),
+    ):
+        if args[name] is None:
+            args[name] = default
+    if not args["resourceWeights"] and args["dominantResourceWeight"] == 0:
+        args["resourceWeights"] = dict(RESOURCE_WEIGHTS)
+    args["usageThresholds"] = args["usageThresholds"] or dict(USAGE_THRESHOLDS)
+    args["estimatedScalingFactors"] = SCALING_FACTORS | (args["estimatedScalingFactors"] or {})
+
+
+def load_aware_problems(args: Args, path: str) -> list[Problem]:
+    found: list[Problem] = []
+    if (seconds := args["nodeMetricExpirationSeconds"]) <= 0:
+        detail = "nodeMetricExpiredSeconds should be a positive value"
+        found.append(invalid(child(path, "nodeMetricExpirationSeconds"), seconds, detail))
+    found += _amounts(args, path, "resourceWeights", "resource Weight", least=1)
+    dominant, at = args["dominantResourceWeight"], child(path, "dominantResourceWeight")
+    if dominant < 0:
+        found.append(invalid(at, dominant, "dominantResourceWeight should not be a negative value"))
+    if dominant > 100:
+        found.append(invalid(at, dominant, "dominantResourceWeight should be less than 100"))
+    found += _amounts(args, path, "usageThresholds", "resource Threshold", least=0)
+    found += _amounts(args, path, "estimatedScalingFactors", "estimated resource ScalingFactor", least=1)
+    missing = sorted(set(args["resourceWeights"] or ()) - set(args["estimatedScalingFactors"]))
+    if missing:
+        at = child(path, "estimatedScalingFactors")
+        found.append(Problem(at, f"{at}: Not found: {quote(missing[0])}"))
+    if args["estimator"] not in ("", ESTIMATOR):
+        found.append(unsupported(child(path, "estimator"), args["estimator"], (ESTIMATOR,)))
+    return found + _aggregated_problems(args["aggregated"], child(path, "aggregated"))
+
+
+def _aggregated_problems(aggregated: Args | None, path: str) -> list[Problem]:
+    if aggregated is None:
+        return []
+    found = _amounts(aggregated, path, "usageThresholds", "resource Threshold", least=0)
+    for purpose in ("usage", "score"):
+        kind, window = aggregated[f"{purpose}AggregationType"], aggregated[f"{purpose}AggregatedDuration"]
+        if kind and kind not in AGGREGATIONS:
+            found.append(unsupported(f"{path}.{purpose}AggregationType", Typed(kind), AGGREGATIONS))
+        if window is not None and window < 0:
+            shown = Typed(duration_text(window))
+            found.append(invalid(f"{path}.{purpose}AggregatedDuration", shown, "duration must be >= 0"))
+    return found
+
+
+def _amounts(args: Args, path: str, name: str, what: str, least: int) -> list[Problem]:
+    """The first of the amounts ``args[name]`` that is not within ``least`` and 100, in Koordinator's words."""
+    amounts = args[name] or {}
+    for resource, amount in sorted(amounts.items()):
+        bound = "a positive value" if amount < least else "less than 100" if amount > 100 else ""
+        if bound:
+            return [invalid(child(path, name), Typed(amounts), f"{what} of {resource} should be {bound}, got {amount}")]
+    return []
+
+
+def load_aware_advice(args: Args) -> list[tuple[str, str]]:
+    found = [
+        (f"prodUsageThresholds.{resource}", f"{amount} is no percentage, and Koordinator does not say so")
+        for resource, amount in (args["prodUsageThresholds"] or {}).items()
+        if not 0 <= amount <= 100
+    ]
+    aggregated = args["aggregated"] or {}
+    if aggregated.get("usageThresholds") and not aggregated.get("usageAggregationType"):
+        found.append(("aggregated.usageThresholds", "has no effect without usageAggregationType"))
+    return found
+
+
+SPEC = PluginSpec(
+    "LoadAwareScheduling",
+    frozenset({"preFilter", "filter", "score", "reserve"}),
+    "Rejects nodes that are used too much with the pod, and prefers those with most left.",
+    ArgsSpec(LOAD_AWARE, load_aware_defaults, load_aware_problems, when_created=True, advice=load_aware_advice),
+    origin="Koordinator",
+)

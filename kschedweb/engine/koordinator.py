@@ -1,0 +1,173 @@
+"""What Koordinator makes of pods and nodes: priority classes, expected use, and what its annotations say."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kschedweb.engine.config.golang import SECOND, parse_duration, parse_int
+from kschedweb.engine.objects.access import Json, ObjectError, mapping, text
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.quantity import read_list
+from kschedweb.engine.objects.resources import CPU, MEMORY, units
+
+PROD, MID, BATCH, FREE = "koord-prod", "koord-mid", "koord-batch", "koord-free"
+CLASS_LABEL, QOS_LABEL = "koordinator.sh/priority-class", "koordinator.sh/qosClass"
+RAW_ALLOCATABLE = "node.koordinator.sh/raw-allocatable"
+USAGE_THRESHOLDS = "scheduling.koordinator.sh/usage-thresholds"
+FACTORS = "scheduling.koordinator.sh/load-estimated-scaling-factors"
+AFTER_SCHEDULED = "scheduling.koordinator.sh/load-estimated-seconds-after-pod-scheduled"
+AFTER_INITIALIZED = "scheduling.koordinator.sh/load-estimated-seconds-after-initialized"
+
+# The first priority of each class; it has a thousand of them.
+PRIORITIES = {9000: PROD, 7000: MID, 5000: BATCH, 3000: FREE}
+QOS_CLASSES = {"SYSTEM": PROD, "LSE": PROD, "LSR": PROD, "LS": PROD, "BE": BATCH}
+OVERSOLD = {
+    BATCH: {CPU: "kubernetes.io/batch-cpu", MEMORY: "kubernetes.io/batch-memory"},
+    MID: {CPU: "kubernetes.io/mid-cpu", MEMORY: "kubernetes.io/mid-memory"},
+    FREE: {},
+}
+# What a pod is expected to use that asks for none of a resource: milli-CPU and bytes.
+DEFAULTS = {name: amount for of, amount in ((CPU, 250), (MEMORY, 200 << 20)) for name in (of, OVERSOLD[BATCH][of])}
+
+
+def priority_class(pod: Pod) -> str:
+    """By the pod's label, else its priority, else its quality of service."""
+    if CLASS_LABEL in pod.labels:
+        named = pod.labels[CLASS_LABEL]
+        found = named if named in (PROD, MID, BATCH, FREE) else ""
+    else:
+        found = PRIORITIES.get(pod.priority // 1000 * 1000, "")
+    if found:
+        return found
+    if (qos := QOS_CLASSES.get(pod.labels.get(QOS_LABEL, ""))) is not None:
+        return qos
+    status = text(mapping(pod.raw, "status"), "qosClass", "status.")
+    return BATCH if status == "BestEffort" or (not status and _best_effort(pod)) else PROD
+
+
+def _best_effort(pod: Pod) -> bool:
+    """Whether no container asks for CPU or memory or limits it."""
+    resources = pod.resources
+    listed = [
+        amounts for one in (*resources.containers, *resources.init_containers) for amounts in (one.requests, one.limits)
+    ]
+    listed.append(resources.pod_requests or {})
+    return not any(amounts.get(name, 0) for amounts in listed for name in (CPU, MEMORY))
+
+
+def expected_use(pod: Pod, resource: str, factor: int) -> int:
+    """``factor`` percent of what the pod requests, or of its limit where that is higher; at most its limit.
+
+    Milli-CPU or whole units, rounded half away from zero. Pods of class batch and mid ask for oversold resources.
+    """
+    oversold = OVERSOLD.get(priority_class(pod))
+    name = resource if oversold is None else oversold.get(resource, "")
+    limit = pod.limits.get(name, 0)
+    amount = max(limit, pod.requests.get(name, 0))
+    if amount == 0:
+        return DEFAULTS.get(name, 0)
+    expected = math.floor(float(amount) * float(factor) / 100 + 0.5)
+    return min(expected, limit) if limit > 0 else expected
+
+
+def own_factors(pod: Pod) -> dict[str, int]:
+    """The scaling factors that the pod's annotation sets; empty where it cannot be read."""
+    try:
+        return _amounts(_json(_annotations(pod.raw).get(FACTORS, "")), "factors")
+    except (ValueError, ObjectError):
+        return {}
+
+
+def own_seconds(pod: Pod, annotation: str) -> int:
+    """A number of seconds in an annotation of the pod; -1 where there is none."""
+    seconds = parse_int(_annotations(pod.raw).get(annotation, ""))
+    return -1 if seconds is None else seconds
+
+
+def raw_allocatable(node: Node) -> dict[str, int]:
+    """What a node has that is made to look larger, in milli-CPU and whole units; empty where that is not told."""
+    try:
+        return units(read_list({"raw": _json(_annotations(node.raw).get(RAW_ALLOCATABLE, ""))}, "raw"))
+    except (ValueError, ObjectError):
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A percentile (avg, p50, p90, p95, p99) over a window of so many seconds; 0: the longest that there is."""
+
+    kind: str
+    window: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Percent by resource, in the order in which resources are listed; empty: not set."""
+
+    usage: tuple[int, ...] = ()
+    prod: tuple[int, ...] = ()
+    aggregated: tuple[int, ...] = ()
+    aggregate: Aggregate | None = None
+
+
+def thresholds(args: Mapping[str, Any], resources: Sequence[str], window: float = 0.0) -> Thresholds:
+    """The thresholds that ``args`` set, of the plugin or in a node's annotation; ``window`` is that of percentiles."""
+    aggregated = args.get("aggregated") or {}
+    kind, listed = aggregated.get("usageAggregationType"), aggregated.get("usageThresholds")
+    return Thresholds(
+        vector(args.get("usageThresholds") or {}, resources),
+        vector(args.get("prodUsageThresholds") or {}, resources),
+        vector(listed, resources) if listed and kind else (),
+        Aggregate(kind, window) if listed and kind else None,
+    )
+
+
+def vector(amounts: Mapping[str, int], resources: Sequence[str]) -> tuple[int, ...]:
+    """The amounts in the order of ``resources``, 0 where one is not named; empty where none is named at all."""
+    return tuple(amounts.get(name, 0) for name in resources) if amounts else ()
+
+
+def own_thresholds(node: Node, resources: Sequence[str], default: Thresholds) -> Thresholds:
+    """The node's thresholds: those of its annotation in place of the plugin's; as they are where it cannot be read."""
+    try:
+        written = _json(_annotations(node.raw).get(USAGE_THRESHOLDS, ""))
+        aggregated = mapping(written, "aggregatedUsage")
+        duration = aggregated.get("usageAggregatedDuration")
+        args = {
+            "usageThresholds": _amounts(written.get("usageThresholds"), "usageThresholds"),
+            "prodUsageThresholds": _amounts(written.get("prodUsageThresholds"), "prodUsageThresholds"),
+            "aggregated": {
+                "usageThresholds": _amounts(aggregated.get("usageThresholds"), "usageThresholds"),
+                "usageAggregationType": text(aggregated, "usageAggregationType"),
+            },
+        }
+        own = thresholds(args, resources, parse_duration(duration) / SECOND if duration else 0.0)
+    except (ValueError, TypeError, ObjectError):
+        return default
+    aggregate = own if own.aggregate is not None else default
+    return Thresholds(own.usage or default.usage, own.prod or default.prod, aggregate.aggregated, aggregate.aggregate)
+
+
+def _annotations(raw: Json) -> Json:
+    return mapping(mapping(raw, "metadata"), "annotations")
+
+
+def _json(written: str) -> Json:
+    """The object in an annotation; an empty one where there is none. Raises ValueError."""
+    found = json.loads(written) if written else {}
+    if not isinstance(found, dict):
+        raise ValueError("is not an object")
+    return found
+
+
+def _amounts(value: Any, name: str) -> dict[str, int]:
+    """Whole numbers by resource; raises ObjectError or ValueError."""
+    found = mapping({name: value}, name)
+    if not all(isinstance(amount, int) and not isinstance(amount, bool) for amount in found.values()):
+        raise ValueError(f"{name}: must be whole numbers")
+    return found

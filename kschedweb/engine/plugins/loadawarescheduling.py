@@ -1,0 +1,322 @@
+"""LoadAwareScheduling, of Koordinator, rejects nodes that would be used too much with the pod, and scores what is left.
+
+To what a node's figures show is added what pods are expected to use that the figures do not show yet, and what the
+pod itself is expected to use. Pods of class koord-prod may be held against the use of their own kind.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine import koordinator
+from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.config.golang import seconds
+from kschedweb.engine.config.koordinator import EXPIRATION, RESOURCE_WEIGHTS, SCALING_FACTORS, USAGE_THRESHOLDS
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded, truncated
+from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
+from kschedweb.engine.koordinator import PROD, Aggregate, Thresholds
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.owners import of_daemon_set
+from kschedweb.engine.recent import Counted, Floats
+from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.watermarks import PodUse, Watermarks
+
+EXPIRED = "node(s) nodeMetric expired"
+EXCEEDED = "node(s) {} usage exceed threshold"
+EXCEEDED_AGGREGATED = "node(s) {} aggregated usage exceed threshold"
+WINDOWS = ("5m", "15m")  # Koordinator's, and what stands in for it
+SYSTEM = "system"
+REPORT_INTERVAL = 60.0  # seconds between reports, where a node does not tell
+PERCENTILE = re.compile(r"(?P<count>\d+)(?P<unit>[smhd])_(?P<kind>avg|p50|p90|p95|p99)", re.ASCII)
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+PARTS = 4  # what pods add: to the node's figures, to the use of koord-prod and to its figures, all that is expected
+
+
+class LoadAwareScheduling:
+    name = "LoadAwareScheduling"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        aggregated = args.get("aggregated") or {}
+        self.filter_expired: bool = args.get("filterExpiredNodeMetrics", True)
+        self.expired_pass: bool = args.get("enableScheduleWhenNodeMetricsExpired", False)
+        self.expiration: int = args.get("nodeMetricExpirationSeconds", EXPIRATION)
+        self.factors: dict[str, int] = SCALING_FACTORS | (args.get("estimatedScalingFactors") or {})
+        self.dominant_weight: int = args.get("dominantResourceWeight") or 0
+        weights = args.get("resourceWeights") or ({} if self.dominant_weight else RESOURCE_WEIGHTS)
+        usage = args.get("usageThresholds") or USAGE_THRESHOLDS
+        named = [usage, args.get("prodUsageThresholds"), aggregated.get("usageThresholds"), weights, self.factors]
+        named.append(dict.fromkeys(args.get("supportedResources") or (), 0))
+        self.resources = sorted({CPU, MEMORY}.union(*(amounts or {} for amounts in named)))
+        self.weights = [weights.get(name, 0) for name in self.resources]
+        window = seconds(aggregated.get("usageAggregatedDuration") or "0s")
+        self.thresholds = koordinator.thresholds({**args, "usageThresholds": usage}, self.resources, window)
+        kind = aggregated.get("scoreAggregationType")
+        window = seconds(aggregated.get("scoreAggregatedDuration") or "0s")
+        self.scored_aggregate = Aggregate(kind, window) if kind else None
+        self.score_prod: bool = args.get("scoreAccordingProdUsage") or False
+        self.prod_with_system: bool = args.get("prodUsageIncludeSys") or False
+        self.after_scheduled: int | None = args.get("estimatedSecondsAfterPodScheduled")
+        self.after_initialized: int | None = args.get("estimatedSecondsAfterInitialized")
+        self.customized: bool = args.get("allowCustomizeEstimation") or False
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        cycle.state[self.name] = self.expected(cycle.pod)
+        return PreFilterResult()
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        """Reject nodes above a threshold, or with figures that are too old; those without figures pass."""
+        snapshot, pod = cycle.snapshot, cycle.pod
+        statuses: list[Status] = [SUCCESS, unschedulable(EXPIRED)]
+        for reason in (EXCEEDED, EXCEEDED_AGGREGATED):
+            statuses += [unschedulable(reason.format(name)) for name in self.resources]
+        codes = np.zeros(len(snapshot), dtype=np.int32)
+        if snapshot.watermarks is None or of_daemon_set(pod):
+            return Verdicts(codes[rows], statuses)
+        reported = self.reported(snapshot)
+        expired = reported & self.expired(snapshot) if self.filter_expired else np.zeros(len(snapshot), dtype=np.bool_)
+        measured = reported & self.measured(snapshot) & ~expired
+        for thresholds, nodes in self._profiles(snapshot):
+            limits, aggregate, prod = self._limits(thresholds, pod)
+            if not any(limits):
+                continue
+            if not self.expired_pass:
+                codes[nodes & expired] = 1
+            first = 2 + (len(self.resources) if aggregate is not None else 0)
+            full = self.full(snapshot, self.used(snapshot, prod, aggregate) + self._of_pod(cycle), limits)
+            for row, exceeded in enumerate(full):
+                codes[nodes & measured & exceeded & (codes == 0)] = first + row
+        return Verdicts(codes[rows], statuses)
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        """The weighted mean of what is left of each resource, in whole percents; 0 without figures, or expired ones."""
+        snapshot = cycle.snapshot
+        if snapshot.watermarks is None:
+            return np.zeros(cycle.size(rows), dtype=np.int64)
+        prod = self.score_prod and koordinator.priority_class(cycle.pod) == PROD
+        used = self.used(snapshot, prod, None if prod else self.scored_aggregate) + self._of_pod(cycle)
+        left = left_over(used, self.allocatable(snapshot))
+        counts = self.reported(snapshot) & self.measured(snapshot) & ~self.expired(snapshot)
+        return np.where(counts, weighted(left, self.weights, self.dominant_weight), 0)[rows]
+
+    def reserve(self, cycle: Cycle, node: str) -> Status:
+        """Nothing to do: the snapshot knows which pods came, and when."""
+        return SUCCESS
+
+    def unreserve(self, cycle: Cycle, node: str) -> None:
+        """Nothing to do: the snapshot knows which pods left."""
+
+    def _limits(self, thresholds: Thresholds, pod: Pod) -> tuple[tuple[int, ...], Aggregate | None, bool]:
+        """The thresholds for the pod, the percentile that they are for, and whether only koord-prod counts."""
+        if any(thresholds.prod) and koordinator.priority_class(pod) == PROD:
+            return thresholds.prod, None, True
+        if thresholds.aggregate is not None:
+            return thresholds.aggregated, thresholds.aggregate, False
+        return thresholds.usage, None, False
+
+    def _profiles(self, snapshot: Snapshot) -> list[tuple[Thresholds, Mask]]:
+        """The thresholds that there are, and the nodes that they are for."""
+
+        def compute() -> list[tuple[Thresholds, Mask]]:
+            found: dict[Thresholds, Mask] = {}
+            for position, node in enumerate(snapshot.nodes):
+                own = koordinator.own_thresholds(node, self.resources, self.thresholds)
+                found.setdefault(own, np.zeros(len(snapshot), dtype=np.bool_))[position] = True
+            return list(found.items())
+
+        return snapshot.memo(("koordinator", "thresholds", tuple(self.resources), self.thresholds), compute)
+
+    def allocatable(self, snapshot: Snapshot) -> Ints:
+        """What nodes have: as their annotation says, else as their status does. Shape [resources, nodes]."""
+
+        def compute() -> Ints:
+            amounts = np.array([snapshot.amounts(snapshot.allocatable, name) for name in self.resources])
+            for position, node in enumerate(snapshot.nodes):
+                for name, amount in koordinator.raw_allocatable(node).items():
+                    if name in self.resources:
+                        amounts[self.resources.index(name), position] = amount
+            return amounts
+
+        return snapshot.memo(("koordinator", "allocatable", tuple(self.resources)), compute)
+
+    def reported(self, snapshot: Snapshot) -> Mask:
+        """Which nodes anything is known of: those with a NodeMetric, to Koordinator."""
+        watermarks = known_by(snapshot)
+        known: Mask = ~np.isnan(watermarks.updated)
+        for column in watermarks.figures.values():
+            known |= ~np.isnan(column)
+        return known
+
+    def measured(self, snapshot: Snapshot) -> Mask:
+        """Which nodes tell what they use."""
+        known = np.zeros(len(snapshot), dtype=np.bool_)
+        for name in self.resources:
+            known |= ~np.isnan(mean_use(known_by(snapshot), name))
+        return known
+
+    def expired(self, snapshot: Snapshot) -> Mask:
+        """Which nodes' figures are too old, or of no known time."""
+        return ~(snapshot.now - known_by(snapshot).updated < self.expiration)
+
+    def used(self, snapshot: Snapshot, prod: bool, aggregate: Aggregate | None) -> Ints:
+        """What nodes use with the pods that their figures do not show, milli-CPU or units. Shape [resources, nodes]."""
+        to_node, of_prod, to_prod, expected = np.split(self._pods(snapshot), PARTS)
+        if prod:
+            total = of_prod + to_prod
+            return total + self._amounts(snapshot, SYSTEM) if self.prod_with_system else total
+        mean = np.array(
+            [self._amount(snapshot, row, mean_use(known_by(snapshot), name)) for row, name in enumerate(self.resources)]
+        )
+        known = np.ones(len(snapshot), dtype=np.bool_)
+        if aggregate is not None:
+            mean, known = self._percentile(snapshot, aggregate, mean)
+        return np.where(known, mean + to_node, expected)
+
+    def _percentile(self, snapshot: Snapshot, aggregate: Aggregate, mean: Ints) -> tuple[Ints, Mask]:
+        """The percentile and where it is known; ``mean`` stands in where no window is asked for and there is none."""
+        watermarks = known_by(snapshot)
+        amounts, known = np.zeros_like(mean), np.zeros(len(snapshot), dtype=np.bool_)
+        for key in percentile_keys(watermarks, aggregate):
+            told = ~np.isnan(np.array([watermarks.column(name, key) for name in self.resources])).all(axis=0) & ~known
+            amounts = np.where(told, self._amounts(snapshot, key), amounts)
+            known |= told
+        if aggregate.window == 0:
+            amounts, known = np.where(known, amounts, mean), np.ones_like(known)
+        return amounts, known
+
+    def _amounts(self, snapshot: Snapshot, key: str) -> Ints:
+        columns = [known_by(snapshot).column(name, key) for name in self.resources]
+        return np.array([self._amount(snapshot, row, column) for row, column in enumerate(columns)])
+
+    def _amount(self, snapshot: Snapshot, row: int, percent: Floats) -> Ints:
+        """Percent of allocatable as an amount, 0 where it is not known. Shape [nodes]."""
+        allocatable = snapshot.amounts(snapshot.allocatable, self.resources[row])
+        return rounded(np.nan_to_num(percent) * allocatable / 100.0)
+
+    def full(self, snapshot: Snapshot, used: Ints, limits: tuple[int, ...]) -> Mask:
+        """Where each resource is used above its limit, in percents rounded to whole ones. Shape [resources, nodes]."""
+        allocatable = self.allocatable(snapshot)
+        most = np.array(limits)[:, None]
+        exceeded: Mask = (percent_of(used, allocatable) > most) & (most != 0) & (allocatable != 0)
+        return exceeded
+
+    def expected(self, pod: Pod) -> Ints:
+        """What the pod is expected to use, milli-CPU or units. Shape [resources]."""
+        factors = self.factors
+        if self.customized:
+            factors = factors | koordinator.own_factors(pod)
+        amounts = [
+            koordinator.expected_use(pod, name, factors[name]) if name in factors else 0 for name in self.resources
+        ]
+        return np.array(amounts, dtype=np.int64)
+
+    def _of_pod(self, cycle: Cycle) -> Ints:
+        if self.name not in cycle.state:
+            cycle.state[self.name] = self.expected(cycle.pod)
+        found: Ints = cycle.state[self.name][:, None]
+        return found
+
+    def _pods(self, snapshot: Snapshot) -> Ints:
+        """What bound pods add: ``PARTS`` times the resources. Shape [parts × resources, nodes]."""
+        watermarks = known_by(snapshot)
+        size = len(self.resources)
+
+        def estimate(pod: Pod, node: int, time: float) -> Counted | None:
+            parts = self._of_bound(pod, watermarks.pods, self._shown(pod, node, time, watermarks))
+            return Counted(parts.ravel().tolist()) if parts.any() else None
+
+        return snapshot.recent(self, PARTS * size, estimate).astype(np.int64)
+
+    def _of_bound(self, pod: Pod, uses: Mapping[str, PodUse] | None, shown: bool) -> Ints:
+        """What a bound pod adds. Shape [parts, resources].
+
+        Of sources that do not tell of single pods (``None``), the node's figures are taken to show what they can.
+        """
+        parts = np.zeros((PARTS, len(self.resources)), dtype=np.int64)
+        expected, prod = self.expected(pod), koordinator.priority_class(pod) == PROD
+        use = None if uses is None else uses.get(pod.key)
+        told = None if use is None or (use.cpu is None and use.memory is None) else self._told(use)
+        active = prod and use is not None and use.priority_class == PROD
+        if not shown or (told is None and uses is not None):
+            parts[0] = np.maximum(expected - (0 if told is None else told), 0)
+        if active and told is not None:
+            parts[1], parts[2] = told, parts[0]
+        elif prod:
+            parts[2] = expected  # not measured, or measured as of another class
+        parts[3] = expected
+        return parts
+
+    def _told(self, use: PodUse) -> Ints:
+        amounts = {CPU: (use.cpu or 0.0) * 1000.0, MEMORY: use.memory or 0.0}
+        return rounded(np.array([amounts.get(name, 0.0) for name in self.resources]))
+
+    def _shown(self, pod: Pod, node: int, time: float, watermarks: Watermarks) -> bool:
+        """Whether the node's figures show the pod's use, if they tell it: it has been there for a whole report.
+
+        A pod of which nobody knows when it was scheduled is taken to have come just now.
+        """
+        updated, interval = float(watermarks.updated[node]), math.nan
+        if watermarks.interval is not None:
+            interval = float(watermarks.interval[node])
+        began = updated - (REPORT_INTERVAL if math.isnan(interval) else interval)
+        return time <= began and not self._forced_until(pod, time) > updated
+
+    def _forced_until(self, pod: Pod, time: float) -> float:
+        """Until when the pod counts with what it is expected to use, whatever it is measured with."""
+        after_scheduled, after_initialized = self.after_scheduled, self.after_initialized
+        if self.customized:
+            own = koordinator.own_seconds(pod, koordinator.AFTER_SCHEDULED)
+            after_scheduled = own if own >= 0 else after_scheduled
+            own = koordinator.own_seconds(pod, koordinator.AFTER_INITIALIZED)
+            after_initialized = own if own >= 0 else after_initialized
+        if (after_initialized or 0) > 0 and (since := pod.since("Initialized")) is not None:
+            return since + (after_initialized or 0)
+        return time + after_scheduled if after_scheduled and after_scheduled > 0 else -math.inf
+
+
+def known_by(snapshot: Snapshot) -> Watermarks:
+    assert snapshot.watermarks is not None
+    return snapshot.watermarks
+
+
+def mean_use(watermarks: Watermarks, resource: str) -> Floats:
+    """Percent of allocatable in use, as a mean, NaN where unknown. Shape [nodes]."""
+    first, second = (watermarks.column(resource, window) for window in WINDOWS)
+    return np.where(np.isnan(first), second, first)
+
+
+def percentile_keys(watermarks: Watermarks, aggregate: Aggregate) -> list[str]:
+    """The keys of figures that are the percentile that is asked for, those of longer windows first."""
+    found = {}
+    for _, key in watermarks.figures:
+        if (match := PERCENTILE.fullmatch(key)) and match["kind"] == aggregate.kind:
+            window = int(match["count"]) * UNITS[match["unit"]]
+            if aggregate.window in (0, window):
+                found[key] = window
+    return sorted(found, key=lambda key: -found[key])
+
+
+def percent_of(used: Ints, allocatable: Ints) -> Ints:
+    """Whole percents, rounded half away from zero after the division is multiplied, as Koordinator computes them."""
+    share = np.divide(used.astype(np.float64), allocatable, out=np.zeros(used.shape), where=allocatable != 0)
+    return rounded(share * 100.0)
+
+
+def left_over(used: Ints, allocatable: Ints) -> Ints:
+    """What is left of each resource in whole percents; 0 where there is none or too little. [resources, nodes]."""
+    fits = (allocatable > 0) & (used <= allocatable)
+    return truncated((allocatable - used) * MAX_NODE_SCORE * fits, np.where(fits, allocatable, 1))
+
+
+def weighted(left: Ints, weights: list[int], dominant_weight: int) -> Ints:
+    """The mean of the resources by weight; ``dominant_weight`` counts the least of them once more. Shape [nodes]."""
+    total = (left * np.array(weights)[:, None]).sum(axis=0)
+    if dominant_weight:
+        total = total + left.min(axis=0) * dominant_weight
+    return truncated(total, max(sum(weights) + dominant_weight, 1))

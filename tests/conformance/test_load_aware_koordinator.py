@@ -1,0 +1,125 @@
+"""Koordinator's own answers: LoadAwareScheduling, with its NodeMetric as watermarks."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from kschedweb.engine import Pod, Snapshot
+from kschedweb.engine.koordinator import priority_class
+from kschedweb.engine.watermarks import Watermarks
+from tests.conformance.load_aware import answer, loaded_with, plugin_of, vectors
+from tests.engine.builders import node, pod
+
+Row = dict[str, Any]
+NOW = 1795240800.0
+REASONS = {
+    "": (),
+    "expired": ("node(s) nodeMetric expired",),
+    "cpu": ("node(s) cpu usage exceed threshold",),
+    "memory": ("node(s) memory usage exceed threshold",),
+    "agg:cpu": ("node(s) cpu aggregated usage exceed threshold",),
+    "agg:memory": ("node(s) memory aggregated usage exceed threshold",),
+}
+
+
+def containers(listed: list[Row]) -> list[Row]:
+    """A request that is absent is written as 0: the pods got no defaults from an API server."""
+    found = []
+    for position, row in enumerate(listed):
+        limits = {"cpu": row["limCpuMilli"], "memory": row["limMemBytes"]}
+        requests = {"cpu": row["reqCpuMilli"] or 0, "memory": row["reqMemBytes"] or 0}
+        resources = {
+            kind: {
+                name: f"{amount}{'m' if name == 'cpu' else ''}"
+                for name, amount in amounts.items()
+                if amount is not None
+            }
+            for kind, amounts in (("limits", limits), ("requests", requests))
+        }
+        found.append({"name": f"c{position}", "image": "app:1", "resources": resources})
+    return found
+
+
+def described(row: Row, on: str = "") -> Row:
+    raw = pod(row["name"], on=on)
+    raw["spec"] |= {"containers": containers(row["containers"]), "initContainers": containers(row["initContainers"])}
+    if row["overheadCpuMilli"] is not None:
+        raw["spec"]["overhead"] = {"cpu": f"{row['overheadCpuMilli']}m"}
+    if row["priorityClassLabel"]:
+        raw["metadata"]["labels"]["koordinator.sh/priority-class"] = row["priorityClassLabel"]
+    if row["daemonSet"]:
+        raw["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "agent"}]
+    ages = {"PodScheduled": row["scheduledAgeSeconds"], "Initialized": row["initializedAgeSeconds"]}
+    raw["status"] = {
+        "conditions": [
+            {"type": kind, "status": "True", "lastTransitionTime": datetime.fromtimestamp(NOW - age, UTC).isoformat()}
+            for kind, age in ages.items()
+            if age is not None
+        ]
+    }
+    return raw
+
+
+def percents(amounts: Row, allocatable: Row) -> dict[str, float]:
+    return {
+        "cpu": 100.0 * amounts["cpuMilli"] / allocatable["cpuMilli"],
+        "memory": 100.0 * amounts["memBytes"] / allocatable["memBytes"],
+    }
+
+
+def figures(row: Row) -> Row:
+    """The NodeMetric in the form of watermarks."""
+    metric = row["nodeMetric"]
+    if metric is None:
+        return {}
+    entry: Row = {"cpu": {}, "memory": {}, "interval": metric["reportIntervalSeconds"]}
+    if metric["updateAgeSeconds"] is not None:
+        entry["updated"] = NOW - metric["updateAgeSeconds"]
+    told = {"5m": metric["nodeUsage"], "system": metric["systemUsage"]}
+    for aggregated in metric["aggregated"]:
+        told |= {f"{aggregated['durationSeconds']}s_{kind}": use for kind, use in aggregated["usage"].items()}
+    for key, amounts in told.items() if not metric["nodeMetricNil"] else ():
+        if amounts is not None:
+            for resource, percent in percents(amounts, row["allocatable"]).items():
+                entry[resource][key] = percent
+    pods = {
+        f"default/{use['name']}": {
+            "cpu": use["cpuMilli"] / 1000,
+            "memory": use["memBytes"],
+            "priorityClass": use["priority"],
+        }
+        for use in metric["pods"]
+    }
+    return {"nodes": {"n": entry}, "pods": pods}
+
+
+def cluster(row: Row) -> Snapshot:
+    allocatable = {"cpu": f"{row['allocatable']['cpuMilli']}m", "memory": str(row["allocatable"]["memBytes"])}
+    raw = node("n", allocatable=allocatable)
+    raw["metadata"]["annotations"] = row["nodeAnnotations"]
+    snapshot = Snapshot.from_objects([raw, *(described(one, "n") for one in row["podsOnNode"])])
+    snapshot.now = NOW
+    snapshot.watermarks = Watermarks.read(figures(row), snapshot.names)
+    return snapshot
+
+
+@pytest.mark.parametrize("row", vectors("koordinator-load-aware"))
+def test_load_aware_scheduling_answers_as_koordinator_does(row: Row) -> None:
+    expected = row["expect"]
+    if expected.get("newError"):
+        assert loaded_with("LoadAwareScheduling", row["args"]).errors
+        return
+    plugin, snapshot, raw = plugin_of("LoadAwareScheduling", row["args"]), cluster(row), described(row["pod"])
+    assert priority_class(Pod.read(raw)) == expected["podPriorityClass"]
+    amounts = expected["podEstimated"]
+    assert plugin.expected(Pod.read(raw)).tolist() == [amounts["cpuMilli"], amounts["memBytes"]]
+    for prod, amounts in ((False, expected["existingAll"]), (True, expected["existingProd"])):
+        if amounts is not None:
+            assert plugin.used(snapshot, prod, None)[:, 0].tolist() == [amounts["cpuMilli"], amounts["memBytes"]]
+    status, score = answer(plugin, snapshot, raw)
+    assert str(status.code) == expected["filterCode"]
+    assert status.reasons == REASONS[expected["rejectedBy"]]
+    assert score == expected["score"]
