@@ -48,7 +48,7 @@ class Grain:
     share: float = 0.0
 
     def rounded(self, value: float) -> float:
-        # A thousandth has no exact float: dividing by its inverse gives the nearest one.
+        # A multiple of 0.1 is not always the float that its decimal text names: those are rounded by places.
         return round(value / self.unit) * self.unit if self.unit >= 1 else round(value, round(-math.log10(self.unit)))
 
     def moved(self, old: float, new: float) -> bool:
@@ -165,7 +165,9 @@ def columns(names: Sequence[str], uses: Mapping[str, Use]) -> dict[tuple[str, st
     for position, name in enumerate(names):
         for resource, figures in uses[name].figures.items() if name in uses else ():
             for key, value in figures.items():
-                found.setdefault((resource, key), np.full(len(names), math.nan))[position] = value
+                if (resource, key) not in found:
+                    found[resource, key] = np.full(len(names), math.nan)
+                found[resource, key][position] = value
     return found
 
 
@@ -192,14 +194,15 @@ def key_of(raw: Json) -> str:
 
 def node_uses(watermarks: Watermarks) -> dict[str, Use]:
     """What to write on each node that has figures, by name; rounded."""
+    known = {key: column.tolist() for key, column in sorted(watermarks.figures.items()) if key[0] in NODE_GRAINS}
     found = {}
-    for position, name in enumerate(watermarks.names):
+    for position, (name, updated) in enumerate(zip(watermarks.names, watermarks.updated.tolist(), strict=True)):
         figures: dict[str, dict[str, float]] = {}
-        for (resource, key), column in sorted(watermarks.figures.items()):
-            if resource in NODE_GRAINS and math.isfinite(column[position]):
-                figures.setdefault(resource, {})[key] = float(column[position])
-        if figures and math.isfinite(watermarks.updated[position]):
-            found[name] = Use(float(watermarks.updated[position]), figures).rounded(NODE_GRAINS)
+        for (resource, key), column in known.items():
+            if math.isfinite(column[position]):
+                figures.setdefault(resource, {})[key] = column[position]
+        if figures and math.isfinite(updated):
+            found[name] = Use(updated, figures).rounded(NODE_GRAINS)
     return found
 
 
