@@ -43,11 +43,16 @@ function draw(element: HTMLElement): void {
   void Plotly.react(element, figure.data, themed(figure.layout, narrow), { displayModeBar: false, responsive: true });
   if (!element.dataset["bound"]) {
     element.dataset["bound"] = "yes";
-    // A cell whose customdata ends with an address opens it.
-    (element as unknown as { on(name: string, handler: (event: unknown) => void): void }).on("plotly_click", (event) => {
-      const point = (event as { points?: { customdata?: unknown }[] }).points?.[0];
+    // A point whose customdata ends with an address opens it, as does one whose x or y layout.meta.links knows.
+    const drawn = element as unknown as {
+      on(name: string, handler: (event: unknown) => void): void;
+      layout: { meta?: { links?: Record<string, string> } };
+    };
+    drawn.on("plotly_click", (event) => {
+      const point = (event as { points?: { customdata?: unknown; x?: unknown; y?: unknown }[] }).points?.[0];
       const data = point?.customdata;
-      const address = Array.isArray(data) ? data[data.length - 1] : undefined;
+      const links = drawn.layout.meta?.links ?? {};
+      const address = Array.isArray(data) ? data[data.length - 1] : (links[String(point?.y)] ?? links[String(point?.x)]);
       if (typeof address === "string" && address.startsWith("/")) location.assign(address);
     });
   }

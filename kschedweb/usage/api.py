@@ -198,7 +198,7 @@ class HistoryView(APIView):
     def get(self, request: Request, name: str) -> Response:
         """What nodes of a cluster used over time, a page of nodes at a time."""
         _, found = _seen(request, name)
-        order = measures.ordered(found.names, found.values, found.asked.order == "name")
+        order = measures.ordered(found.names, measures.means(found.values), found.asked.order == "name")
         pages = ListPagination()
         columns = pages.paginate_queryset(order.tolist(), request)
         results = [

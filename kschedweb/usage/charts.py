@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kschedweb.usage.selectors import Use
 
 MOST_LINES = 60  # of a table or a heatmap: what a person still reads
-TIME = {"text": "time (UTC)", "standoff": 12}
+CLOCK = {"type": "date", "title": {"text": "time (UTC)", "standoff": 12}, "tickangle": 0, "nticks": 9}
 MOST_TIMES = 8  # columns of the heatmap's table
 
 
@@ -54,7 +54,7 @@ def skew_chart(asked: Asked, names: Sequence[str], times: Sequence[float], skew:
     A click on a time opens ``address``, the distribution, at that time.
     """
     at = [moment(time) for time in times]
-    links = [f"{address}&{urlencode({'at': clock.replace(' ', 'T')})}" for clock in at]
+    links = {clock: f"{address}&{urlencode({'at': clock.replace(' ', 'T')})}" for clock in at}
     percent: list[tuple[str, Floats, dict[str, Any]]] = [
         ("hottest node", skew.top, {}),
         ("mean", skew.mean, {"line": {"dash": "dot"}}),
@@ -73,7 +73,6 @@ def skew_chart(asked: Asked, names: Sequence[str], times: Sequence[float], skew:
             "x": at,
             "y": numbers(values),
             "yaxis": axis,
-            "customdata": [[link] for link in links],
             "hovertemplate": "%{y}",
             **more,
         }
@@ -85,10 +84,11 @@ def skew_chart(asked: Asked, names: Sequence[str], times: Sequence[float], skew:
         "height": 480,
         "hovermode": "x unified",
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        "xaxis": {"type": "date", "anchor": "y2", "title": TIME},
+        "xaxis": {**CLOCK, "anchor": "y2"},
         "yaxis": {**vertical, "domain": [0.52, 1], "title": {"text": f"node, {asked.unit}"}},
         "yaxis2": {**vertical, "domain": [0, 0.46], "title": {"text": "points, %"}},
         "margin": {"t": 60, "b": 60},
+        "meta": {"links": links},
     }
     head = [
         "Time (UTC)", "Skew (points)", "Standard deviation (points)", "Coefficient of variation (%)",
@@ -137,7 +137,7 @@ def heatmap_chart(asked: Asked, times: Sequence[float], rows: Sequence[Row], tot
     """Nodes over time, one line a node or a group of neighbours in the order; a click on a group shows its nodes."""
     at = [moment(time) for time in times]
     grouped = any(row.last > row.first for row in rows)
-    links = [f"{address}&{urlencode(_inside(row))}" for row in rows]
+    links = {row.label: f"{address}&{urlencode(_inside(row))}" for row in rows}
     figure = {
         "data": [
             {
@@ -145,7 +145,6 @@ def heatmap_chart(asked: Asked, times: Sequence[float], rows: Sequence[Row], tot
                 "x": at,
                 "y": [row.label for row in rows],
                 "z": [numbers(row.mean) for row in rows],
-                "customdata": [[[link]] * len(at) for link in links],
                 "hovertemplate": f"%{{y}}<br>%{{x}} UTC<br>%{{z}} {asked.unit}<extra></extra>",
                 "hoverongaps": False,
                 "colorscale": "Cividis",
@@ -157,9 +156,10 @@ def heatmap_chart(asked: Asked, times: Sequence[float], rows: Sequence[Row], tot
         ],
         "layout": {
             "height": 120 + max(160, 12 * len(rows)),
-            "xaxis": {"type": "date", "title": TIME, "showgrid": False},
+            "xaxis": {**CLOCK, "showgrid": False},
             "yaxis": {"autorange": "reversed", "automargin": True, "type": "category", "showgrid": False},
             "margin": {"b": 60},
+            "meta": {"links": links},
         },
     }
     shown = thinned(len(times), MOST_TIMES)

@@ -113,11 +113,10 @@ class Row:
     high: float
 
 
-def ordered(names: Sequence[str], values: Floats, by_name: bool = False) -> Ints:
-    """Columns in the order that a heatmap lists them: hottest on average first, unknown ones last; or by name."""
+def ordered(names: Sequence[str], mean: Floats, by_name: bool = False) -> Ints:
+    """Columns in the order that a heatmap lists them: highest ``mean`` first, unknown ones last; or by name."""
     if by_name:
         return np.array(sorted(range(len(names)), key=lambda column: names[column]), dtype=np.int64)
-    mean = means(values)
     return np.argsort(np.where(np.isnan(mean), np.inf, -mean), kind="stable")
 
 

@@ -148,7 +148,8 @@ def heatmap(request: HttpRequest) -> HttpResponseBase:
         return page
     form = request.GET.get("format")
     found = seen(page.cluster, page.asked, page.freshness)
-    order = measures.ordered(found.names, found.values, page.asked.order == "name")
+    means = measures.means(found.values)
+    order = measures.ordered(found.names, means, page.asked.order == "name")
     first = min(page.asked.first, max(len(order), 1))
     last = min(page.asked.last or len(order), len(order))
     if form in FORMATS:
@@ -164,15 +165,14 @@ def heatmap(request: HttpRequest) -> HttpResponseBase:
             "chart": chart,
             "rows": rows,
             "table": list(zip(chart.rows, rows, strict=True)),
-            "top": _mean_of(found, order, 0),
-            "bottom": _mean_of(found, order, -1) if page.asked.order == "use" else None,
+            "top": _mean_of(found, means[order], order, 0),
+            "bottom": _mean_of(found, means[order], order, -1) if page.asked.order == "use" else None,
         }
     return page.render("usage/heatmap.html", context)
 
 
-def _mean_of(found: Seen, order: np.ndarray, place: int) -> tuple[str, float] | None:
-    """Name and mean of the node at ``place`` of what is known of ``order``."""
-    means = measures.means(found.values)[order]
+def _mean_of(found: Seen, means: np.ndarray, order: np.ndarray, place: int) -> tuple[str, float] | None:
+    """Name and mean of the node at ``place`` of what is known of ``order``, whose means are ``means``."""
     known = np.flatnonzero(~np.isnan(means))
     if not known.size:
         return None

@@ -72,6 +72,44 @@ def test_pages_answer_in_time(
         report(name, [timed(get(path)) for _ in range(5)], LIST, f"first visit {first:.0f} ms")
 
 
+@pytest.fixture
+def measured(admin: User) -> str:
+    """Cluster `large`: 5,000 nodes, each with a pod of a deployment, and a day of use every 5 minutes."""
+    names = [f"node-{number:05d}" for number in range(5000)]
+    owner = [{"apiVersion": "apps/v1", "kind": "StatefulSet", "controller": True, "uid": "s"}]
+    pods = [seed.pod(f"pod-{number:05d}", bound_to=name) for number, name in enumerate(names)]
+    for number, pod in enumerate(pods):
+        pod["metadata"]["ownerReferences"] = [owner[0] | {"name": f"set-{number % 2000}"}]
+    seed.imported("large", [*map(seed.node, names), *pods], admin)
+    seed.measured("large", names, hours=24)
+    return "large"
+
+
+def test_pages_of_recorded_use_answer_in_time(
+    measured: str, client_as: Callable[[str], Client], report: Callable[..., None]
+) -> None:
+    client = client_as("admin")
+    pages, rest = f"/watermarks/{{}}?cluster={measured}", f"/api/v1/clusters/{measured}/watermarks/{{}}/"
+    visits = {
+        "skew": pages.format(""),
+        "heatmap": pages.format("heatmap/"),
+        "heatmap, one group": pages.format("heatmap/") + "&first=1&last=100",
+        "distribution": pages.format("distribution/"),
+        "requests and use of nodes": pages.format("nodes/"),
+        "requests and use of workloads": pages.format("workloads/"),
+        "nodes page": f"/nodes/?cluster={measured}",
+        "overview": f"/?cluster={measured}",
+        **{f"REST {name}": rest.format(name) for name in ("skew", "history", "distribution", "nodes", "workloads")},
+    }
+    for name, path in visits.items():
+
+        def visit(path: str = path) -> None:
+            assert client.get(path).status_code == 200, path
+
+        first = timed(visit)
+        report(f"{name}, 5,000 nodes", [timed(visit) for _ in range(5)], LIST, f"first visit {first:.0f} ms")
+
+
 def test_answers_of_the_decision_are_small_enough_to_read(
     recorded: list[str], client_as: Callable[[str], Client]
 ) -> None:

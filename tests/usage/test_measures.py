@@ -75,7 +75,7 @@ def test_every_known_node_is_in_one_bar(values: np.ndarray) -> None:
 @given(TABLES, st.integers(1, 6))
 def test_lines_of_the_heatmap_hold_every_place_once_in_order(values: np.ndarray, most: int) -> None:
     names = [f"node-{column}" for column in range(values.shape[1])]
-    order = measures.ordered(names, values)
+    order = measures.ordered(names, measures.means(values))
     assert sorted(order.tolist()) == list(range(len(names)))
     rows = measures.lines(names, values, order, 1, len(names), most)
     assert len(rows) == min(most, len(names))
@@ -90,13 +90,13 @@ def test_lines_of_the_heatmap_hold_every_place_once_in_order(values: np.ndarray,
 def test_the_hottest_node_comes_first_and_one_without_figures_last() -> None:
     nan = float("nan")
     values = np.array([[10.0, nan, 30.0], [20.0, nan, 30.0]])
-    assert measures.ordered(["a", "b", "c"], values).tolist() == [2, 0, 1]
-    assert measures.ordered(["c", "b", "a"], values, by_name=True).tolist() == [2, 1, 0]
+    assert measures.ordered(["a", "b", "c"], measures.means(values)).tolist() == [2, 0, 1]
+    assert measures.ordered(["c", "b", "a"], measures.means(values), by_name=True).tolist() == [2, 1, 0]
 
 
 def test_a_line_of_one_node_has_its_name_and_a_line_of_several_their_places() -> None:
     values = np.array([[1.0, 2.0, 3.0]])
-    order = measures.ordered(["a", "b", "c"], values)
+    order = measures.ordered(["a", "b", "c"], measures.means(values))
     assert [row.label for row in measures.lines(["a", "b", "c"], values, order, 1, 3, 2)] == ["places 1–2", "a"]
     assert [row.label for row in measures.lines(["a", "b", "c"], values, order, 2, 9, 5)] == ["b", "a"]
 
