@@ -17,6 +17,7 @@ from kschedweb.accounts.roles import Action, may
 from kschedweb.clusters.selectors import cluster_get
 from kschedweb.errors import ApplicationError
 from kschedweb.watermarks import selectors, services
+from kschedweb.watermarks.annotations.selectors import annotating_get, lint_get
 from kschedweb.watermarks.forms import SourceForm, form_of, with_preset
 from kschedweb.watermarks.presets import PRESETS
 from kschedweb.watermarks.words import report_rows
@@ -84,7 +85,7 @@ def run(request: PageRequest, name: str) -> HttpResponse:
 def _page(
     request: PageRequest, cluster: Cluster, form: SourceForm, *, report: Report | None = None, status: int = 200
 ) -> HttpResponse:
-    stored = selectors.source_get(cluster)
+    stored, annotating = selectors.source_get(cluster), annotating_get(cluster)
     role = request.user.role
     context: dict[str, Any] = {
         "cluster": cluster,
@@ -93,6 +94,8 @@ def _page(
         "fresh": selectors.freshness(cluster, time.time()),
         "rows": report_rows(stored.report),
         "test": report,
+        "annotating": annotating,
+        "lint": lint_get(cluster, annotating.time_zone),
         "presets": PRESETS.values(),
         "allowed": settings.CLUSTER_ALLOWLIST,
         "may_administer": may(role, Action.ADMINISTER),

@@ -57,6 +57,13 @@ def test_findings_are_on_the_page_and_over_rest(client_as: ClientAs, api_as: Api
     assert (finding["count"], len(finding["places"])) == (30, 30)
 
 
+def test_the_page_of_the_source_says_that_there_are_findings(client_as: ClientAs) -> None:
+    stored(objects=in_the_wrong_zone())
+    page = client_as("viewer").get("/clusters/metered/figures/").content.decode()
+    assert "1 finding</span> about those in the cluster" in page
+    assert f'href="{PAGE}"' in page
+
+
 def test_the_time_zone_is_set_and_the_texts_are_read_in_it(client_as: ClientAs, api_as: ApiAs) -> None:
     stored(objects=in_the_wrong_zone())
     answer = client_as("admin").post(PAGE, FORM, follow=True)
