@@ -27,7 +27,16 @@ def _entry(label: str, icon: str, name: str, *more: str, action: str = Action.VI
 
 MAIN = (
     _entry("Overview", "layout-dashboard", "overview"),
-    _entry("Clusters", "boxes", "clusters", "cluster", "cluster-connect", "cluster-import", "watermark-source"),
+    _entry(
+        "Clusters",
+        "boxes",
+        "clusters",
+        "cluster",
+        "cluster-connect",
+        "cluster-import",
+        "watermark-source",
+        "annotations",
+    ),
     _entry("Nodes", "server", "nodes"),
     _entry("Pods", "package", "pods", "decision"),
     _entry(

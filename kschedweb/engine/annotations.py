@@ -29,6 +29,7 @@ PREFIX = "watermarks.kschedweb.dev/"
 KEY = f"{PREFIX}use"
 SOURCE = "annotations"
 LONGEST = 4096  # characters
+CAPACITY = "_capacity"  # a figure that is there in percent of allocatable as well
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
 MEBIBYTE = 2.0**20
 
@@ -194,7 +195,11 @@ def key_of(raw: Json) -> str:
 
 def node_uses(watermarks: Watermarks) -> dict[str, Use]:
     """What to write on each node that has figures, by name; rounded."""
-    known = {key: column.tolist() for key, column in sorted(watermarks.figures.items()) if key[0] in NODE_GRAINS}
+    known = {
+        (resource, key): column.tolist()
+        for (resource, key), column in sorted(watermarks.figures.items())
+        if resource in NODE_GRAINS and not key.endswith(CAPACITY)
+    }
     found = {}
     for position, (name, updated) in enumerate(zip(watermarks.names, watermarks.updated.tolist(), strict=True)):
         figures: dict[str, dict[str, float]] = {}

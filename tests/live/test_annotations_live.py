@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -351,7 +352,7 @@ def test_cranes_texts_are_written_as_crane_reads_them(plane: ControlPlane) -> No
     assert (outcome["patched"], outcome["failures"]) == (3, 0)
     texts = written(plane)
     assert set(texts) == {"nodes/node-a", "nodes/node-b", "nodes/node-c"}
-    zone = services.ZoneInfo("Asia/Shanghai")
+    zone = ZoneInfo("Asia/Shanghai")
     # node-a: 74 % of 4 of 8 cores are 37 % of the machine; node-c can give all that it has.
     assert read(texts["nodes/node-a"]["cpu_usage_avg_5m"], zone) == (0.37, float(int(now)))
     assert read(texts["nodes/node-c"]["cpu_usage_max_avg_1d"], zone).value == 0.45

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from kschedweb.engine.annotations import KEY, MEBIBYTE, Use
@@ -20,7 +21,10 @@ from kschedweb.engine.lint.findings import (
 )
 from kschedweb.engine.objects.access import ObjectError
 
-KNOWN_KEYS = ("5m", "10m", "15m", "1h", "1d", "15m_std", "1h_max", "1d_max")
+KNOWN_KEYS = re.compile(
+    r"(5m|10m|15m|1h|1d|15m_std|1h_max|1d_max|[0-9]+[smhd]_(avg|p50|p90|p95|p99))(_capacity)?|system"
+)
+EXAMPLES = "5m, 10m, 15m, 1h, 1d, 15m_std, 1h_max, 1d_max, 5m_p95 and the like, and system"
 STALE = 900.0  # seconds
 MUCH = 150.0  # percent of allocatable: no node uses so much
 MILLI = 1000.0  # a pod that uses so many cores was meant to use so many thousandths
@@ -38,10 +42,10 @@ def lint_own(nodes: Texts, workloads: Texts, now: float) -> Iterable[Finding]:
     yield from _times(of_nodes | of_workloads, now)
     yield from _ranges(_flat(of_nodes), of_nodes)
     yield from _units(_flat(of_workloads))
-    unknown = [place for place, key, _ in _flat(of_nodes | of_workloads) if key not in KNOWN_KEYS]
+    unknown = [place for place, key, _ in _flat(of_nodes | of_workloads) if not KNOWN_KEYS.fullmatch(key)]
     if unknown:
         message = f"Under a name that no policy asks for: {many(unknown, 'figure')}."
-        yield Finding("unknown-figure", HINT, OWN, message, f"Known are {', '.join(KNOWN_KEYS)}.", tuple(unknown))
+        yield Finding("unknown-figure", HINT, OWN, message, f"Known are {EXAMPLES}.", tuple(unknown))
     if of_nodes and (without := sorted(name for name, listed in nodes.items() if KEY not in listed)):
         yield partial(OWN, without)
 

@@ -171,6 +171,8 @@ def test_own_figures_that_cannot_be_right_are_named() -> None:
     assert set(findings({"a": node(0.41), "b": node(0.2)})) == {"fraction"}
     assert findings({"a": node(0.41), "b": node(20)}) == {}
     assert findings({"a": {KEY: FRESH.replace("15m", "7m")}})["unknown-figure"].places == ("a: cpu.7m",)
+    for known in ("5m_p95", "system", "1d_max", "1h_capacity"):
+        assert findings({"a": {KEY: FRESH.replace("15m", known)}}) == {}
     web = '{"updated":"2026-11-21T11:59:00Z","cpu":{"15m":1500},"memory":{"15m":512}}'
     assert findings({}, {"shop/Deployment/web": {KEY: web}})["unit"].places == (
         "shop/Deployment/web: cpu.15m",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.utils import timezone
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.engine import crane
-from kschedweb.watermarks.annotations.services import ZoneInfo
 from kschedweb.watermarks.models import Annotating
 from tests.watermarks.conftest import node, stored
 
