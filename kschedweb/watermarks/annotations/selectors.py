@@ -38,6 +38,11 @@ def permissions_missing(annotating: Annotating) -> list[str]:
     return [entry["resource"] for entry in annotating.permissions if not entry["allowed"]]
 
 
+def written_since(annotating: Annotating, time: datetime) -> bool:
+    """Whether the last run wrote something, and after ``time``."""
+    return annotating.ran_at is not None and annotating.ran_at > time and bool(annotating.outcome.get("patched"))
+
+
 @dataclass(frozen=True)
 class Lint:
     """What the annotations of one snapshot are like; ``own``, ``workloads`` and ``crane`` count annotated objects."""

@@ -48,9 +48,11 @@ def annotations_page(request: PageRequest, name: str) -> HttpResponse:
         "missing": selectors.permissions_missing(annotating),
         "failed": annotating.outcome.get("failed", [])[:FAILURES_SHOWN],
         "lint": lint,
+        "older": bool(lint and selectors.written_since(annotating, lint.taken_at)),
         "places_shown": PLACES_SHOWN,
         "form": form,
         "may_administer": may(request.user.role, Action.ADMINISTER),
+        "may_edit": may(request.user.role, Action.EDIT),
     }
     return render(request, "watermarks/annotations.html", context, status=400 if form.errors else 200)
 

@@ -39,7 +39,7 @@ def in_the_wrong_zone() -> list[dict[str, Any]]:
 
 def test_a_cluster_without_annotations_teaches_what_they_are(client_as: ClientAs, cluster: Cluster) -> None:
     page = client_as("viewer").get(PAGE).content.decode()
-    assert "metered has no watermark annotations" in page
+    assert "metered had no watermark annotations when it was read" in page
     assert "0 of 3 nodes and 0 workloads" in page
     assert '<form class="form"' not in page
 
@@ -119,6 +119,7 @@ def test_the_last_run_is_shown_with_what_failed(client_as: ClientAs, api_as: Api
     assert "Node &lt;b&gt;a&lt;/b&gt;" in page
     assert "The credentials may not patch deployments: nothing is written there." in page
     assert "Write now" in page
+    assert "Annotations were written after the cluster was read: refresh it" in page
     assert api_as("viewer").get(REST).json()["outcome"] == outcome
 
 
