@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kschedweb.watermarks.figures import AVERAGES, FIGURES, NODE, Figure
+from kschedweb.watermarks.figures import AVERAGES, DEVIATIONS, FIGURES, NODE, Figure
 from kschedweb.watermarks.models import Unit
 
 
@@ -24,9 +24,12 @@ class Preset:
     queries: dict[str, str]
 
 
-# Per node: an expression over a window [W]; the subquery of maxima and deviations takes it over its own short window.
+# Expressions over a window. ``rate`` divides by the whole window even where a series is younger: a new node would seem
+# busy, since it was idle for a short time only, and a new pod idle. So node-exporter's idle seconds are set against the
+# seconds of all modes, and of the kubelet's counters long windows are averages of 5-minute rates.
 _EXPORTER = {
-    "cpu": '100 * (1 - avg by (instance) (rate(node_cpu_seconds_total{{mode="idle"}}[{window}])))',
+    "cpu": '100 * (1 - sum by (instance) (rate(node_cpu_seconds_total{{mode="idle"}}[{window}]))'
+    " / sum by (instance) (rate(node_cpu_seconds_total[{window}])))",
     "memory": "100 * (1 - avg_over_time(node_memory_MemAvailable_bytes[{window}]) / node_memory_MemTotal_bytes)",
 }
 _CADVISOR = {
@@ -46,11 +49,13 @@ _STEP = {"1h_max": "1h:1m", "1d_max": "1d:5m"}
 
 def _over(expression: str, figure: Figure) -> str:
     """``figure`` of an expression that takes a window."""
-    if figure.statistic in AVERAGES:
-        return expression.format(window=figure.statistic)
     if figure.is_maximum:
         return f"max_over_time(({expression.format(window='5m')})[{_STEP[figure.statistic]}])"
-    return f"stddev_over_time(({expression.format(window='2m')})[15m:1m])"
+    if figure.statistic in DEVIATIONS:
+        return f"stddev_over_time(({expression.format(window='2m')})[15m:1m])"
+    if AVERAGES[figure.statistic] > AVERAGES["15m"] and expression in (_CADVISOR["cpu"], _PODS["cpu"]):
+        return f"avg_over_time(({expression.format(window='5m')})[{figure.statistic}:5m])"
+    return expression.format(window=figure.statistic)
 
 
 def _rule(name: str, figure: Figure) -> str:

@@ -1,0 +1,105 @@
+"""Watermarks of 5,000 nodes and 2,000 workloads: a minute's write, and a day read back for a chart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+from django.db import connection
+
+from kschedweb.clusters.models import Cluster, Source
+from kschedweb.watermarks import selectors, storage
+from kschedweb.watermarks.collection import Collected
+from kschedweb.watermarks.figures import FIGURES, KINDS, NODE, NOW, RESOURCES, WORKLOAD, Figure
+from kschedweb.watermarks.inventory import Inventory
+from kschedweb.watermarks.metrics import windows
+from kschedweb.watermarks.models import Resolution
+from tests.bench.conftest import timed
+
+NODES, WORKLOADS = 5000, 2000
+WRITE, READ = 6000, 300  # milliseconds: a tenth of the interval, and what a chart may take
+T = 1_700_000_000 // 86_400 * 86_400
+NAMES = {
+    NODE: tuple(f"node-{index:05d}.example.internal" for index in range(NODES)),
+    WORKLOAD: tuple(f"team-{index % 50}/Deployment/service-{index:05d}" for index in range(WORKLOADS)),
+}
+Values = dict[Figure, np.ndarray]
+
+
+def minute(numbers: np.random.Generator, kind: str, figures: tuple[Figure, ...] = FIGURES) -> Values:
+    return {figure: numbers.random(len(NAMES[kind])) * 100 for figure in figures if figure.kind == kind}
+
+
+def write(cluster: Cluster, at: int, rows: dict[str, Values]) -> None:
+    """What a run does once the source has answered."""
+    for kind in KINDS:
+        storage.samples_store(cluster=cluster, kind=kind, names=NAMES[kind], rows=[(at, rows[kind])], origin="bench")
+    storage.samples_rollup(cluster=cluster, now=at)
+
+
+@pytest.fixture
+def cluster(db: None) -> Cluster:
+    return Cluster.objects.create(name="large", source=Source.IMPORT)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_day_of_minutes_is_written_and_read_back_in_time(cluster: Cluster, report: Callable[..., None]) -> None:
+    numbers = np.random.default_rng(1)
+    # The values of a minute are drawn before the clock runs; twenty different ones repeat over the day.
+    drawn = [{kind: minute(numbers, kind) for kind in KINDS} for _ in range(20)]
+    begun = time.perf_counter()
+    took = [timed(partial(write, cluster, T + 60 * at, drawn[at % 20])) for at in range(1, 1441)]
+    day = time.perf_counter() - begun
+    vendor, size = connection.vendor, f"{len(FIGURES)} figures of {NODES:,} nodes and {WORKLOADS:,} workloads"
+    report(f"a minute of watermarks written, {vendor}", took, WRITE, size)
+    report(f"the slowest minute of the day, {vendor}", [max(took)], WRITE, f"the whole day took {day:.0f} s")
+    end = T + 86_400
+
+    def read() -> selectors.History:
+        return selectors.history(cluster, NODE, "cpu", "1h", T, end, points=300)
+
+    found = read()
+    assert found.values.shape == (288, NODES)
+    assert found.resolution == Resolution.FIVE_MINUTES
+    report(f"heatmap of a day read, {vendor}", [timed(read) for _ in range(7)], READ, f"{NODES:,} nodes, 5 minutes")
+
+    def skew() -> np.ndarray:
+        values = read().values
+        return np.asarray([values.max(axis=1) - values.min(axis=1), values.std(axis=1)])
+
+    report(f"skew of a day read, {vendor}", [timed(skew) for _ in range(7)], READ)
+    report(
+        f"six hours of minutes read, {vendor}",
+        [timed(lambda: selectors.history(cluster, NODE, "cpu", "1h", end - 21_600, end, 360)) for _ in range(5)],
+        READ,
+    )
+    report(
+        f"the present watermarks read, {vendor}", [timed(lambda: selectors.current(cluster)) for _ in range(7)], READ
+    )
+    report(f"the freshness read, {vendor}", [timed(lambda: selectors.freshness(cluster, end)) for _ in range(7)], READ)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_windows_of_a_day_are_kept_in_time(cluster: Cluster, report: Callable[..., None]) -> None:
+    numbers = np.random.default_rng(2)
+    present = tuple(Figure(kind, resource, NOW) for kind in KINDS for resource in RESOURCES)
+    for hour in range(24):
+        for kind in KINDS:
+            rows = [(T + 3600 * hour + 60 * at, minute(numbers, kind, present)) for at in range(1, 61)]
+            storage.samples_store(cluster=cluster, kind=kind, names=NAMES[kind], rows=rows, origin="bench")
+        while storage.samples_rollup(cluster=cluster, now=T + 3600 * (hour + 1)):
+            pass
+    sizes = {resource: np.ones(NODES) for resource in RESOURCES}
+    inventory = Inventory(NAMES[NODE], sizes, sizes, {}, NAMES[WORKLOAD], {})
+    at = T + 86_400 + 60
+
+    def collect() -> None:
+        collected = Collected(inventory, minute(numbers, NODE, present) | minute(numbers, WORKLOAD, present))
+        collected.values |= windows(cluster, collected, at=at)
+        write(cluster, at, {kind: collected.of(kind) for kind in KINDS})
+
+    collect()
+    report(f"windows of a day worked out and written, {connection.vendor}", [timed(collect) for _ in range(5)], WRITE)
