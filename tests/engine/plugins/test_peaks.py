@@ -44,6 +44,11 @@ def test_raw_0_is_the_best() -> None:
     assert found == {"known": 80, "dearer": 0, "silent": 100, "unmodelled": 100, "overloaded": 100}
 
 
+def test_a_node_that_the_pod_fills_to_the_last_percent_is_not_overloaded() -> None:
+    found = scores(PLUGIN, observed(levels(full=90, half=40)), CORE, nodePowerModel={"full": LOW, "half": LOW})
+    assert found == {"full": 0, "half": 100}
+
+
 def test_where_all_raw_scores_are_0_they_stay_0() -> None:
     assert scores(PLUGIN, observed(levels(a=20, b=None)), CORE) == {"a": 0, "b": 0}
     assert scores(PLUGIN, Snapshot.from_objects([node("a")]), CORE, nodePowerModel={"a": LOW}) == {"a": 0}

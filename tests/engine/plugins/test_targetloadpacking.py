@@ -60,11 +60,11 @@ def test_capacity_counts_and_not_allocatable() -> None:
 
 
 def test_a_figure_in_percent_of_capacity_is_read_to_the_last_bit() -> None:
-    for percent in (0.1, 33.33, 99.99, 100 / 3):
+    for percent in (0.1, 33.33, 99.99, 100 / 3, 48.11018174142402):
         measured = full_and_allocatable("10", "9500m", percent, "15m_capacity")
         assert of_capacity(measured, "cpu", "15m").tolist() == [percent]
-        same = full_and_allocatable("10", "10", percent)
-        assert of_capacity(same, "cpu", "15m").tolist() == [percent]
+        for cpus in ("3", "9500m", "47906m"):
+            assert of_capacity(full_and_allocatable(cpus, cpus, percent), "cpu", "15m").tolist() == [percent]
 
 
 def test_a_node_that_does_not_name_its_capacity_keeps_nothing_back() -> None:
