@@ -14,6 +14,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.policies.api")),
     path("", include("kschedweb.playground.api")),
     path("", include("kschedweb.usage.api")),
+    path("", include("kschedweb.playground.load_api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("docs/", reference.page, name="schema-page"),
 ]

@@ -2,9 +2,11 @@
 import { startChoosers } from "./frame/choosers";
 import { startDialogs } from "./frame/palette";
 import { startLive } from "./frame/live";
+import { startSliders } from "./frame/sliders";
 import { startTheme } from "./frame/theme";
 
 startTheme();
 startChoosers();
 startDialogs();
 startLive();
+startSliders();

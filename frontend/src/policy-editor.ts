@@ -141,7 +141,6 @@ class PolicyEditor {
       const button = (event.target as Element).closest<HTMLElement>("[data-line]");
       if (button) this.go(Number(button.dataset.line), Number(button.dataset.column ?? 1));
     });
-    this.form.addEventListener("input", followSlider);
     this.form.addEventListener("toggle", keepOpen, true);
   }
 
@@ -194,18 +193,6 @@ class PolicyEditor {
     const position = Math.min(place.from + column - 1, place.to);
     this.view.dispatch({ selection: { anchor: position }, effects: EditorView.scrollIntoView(position, { y: "center" }) });
     this.view.focus();
-  }
-}
-
-/** A slider and its number say the same; only the number is sent. */
-function followSlider(event: Event): void {
-  const input = event.target as HTMLInputElement;
-  if (input.dataset.for) {
-    const number = document.getElementById(input.dataset.for) as HTMLInputElement | null;
-    if (number) number.value = input.value;
-  } else if (input.type === "number") {
-    const slider = document.querySelector<HTMLInputElement>(`[data-for="${CSS.escape(input.id)}"]`);
-    if (slider) slider.value = input.value || input.placeholder;
   }
 }
 

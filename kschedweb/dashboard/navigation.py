@@ -57,6 +57,7 @@ MAIN = (
         "watermark-distribution",
         "watermark-nodes",
         "watermark-workloads",
+        "watermark-policies",
     ),
     _entry("Jobs", "list-checks", "jobs", "job"),
 )
@@ -70,7 +71,7 @@ ACCOUNT = (
 SCOPED = frozenset(
     {
         "overview", "nodes", "pods", "watermarks", "watermark-heatmap", "watermark-distribution", "watermark-nodes",
-        "watermark-workloads",
+        "watermark-workloads", "watermark-policies",
     }
 )  # fmt: skip
 

@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.playground import selectors, services
 from kschedweb.playground.decision import filters_missing
+from kschedweb.playground.load_api import InForceSerializer, in_force
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -57,6 +58,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
     revision = serializers.IntegerField()
     boundTo = serializers.CharField(help_text="The pod's node; it is explained as if it were not bound. '' if pending.")
     warnings = serializers.ListField(child=serializers.CharField())
+    watermarks = InForceSerializer()
     pod = serializers.CharField()
     preEnqueue = StatusSerializer(required=False)
     preFilter = StatusSerializer(required=False)
@@ -111,6 +113,7 @@ class DecisionView(APIView):
                 "revision": revision.number,
                 "boundTo": case.bound_to,
                 "warnings": warnings(case),
+                "watermarks": in_force(snapshot),
                 **answer,
             }
         )

@@ -122,7 +122,10 @@ class Contest:
     use: list[np.ndarray]
 
     def order(self, by: str) -> list[int]:
-        """Positions of the nodes: by the score of the side called ``by``, by "node", else by use of CPU, most first."""
+        """Positions of the nodes: by the score of the side called ``by``, by "node", else by use of CPU, most first.
+
+        By default nodes that no policy scores come last.
+        """
         everyone = range(len(self.names))
         if by == "node":
             return sorted(everyone, key=lambda node: self.names[node])
@@ -132,7 +135,10 @@ class Contest:
             scores = dict(zip(found.feasible.tolist(), found.total.tolist(), strict=True))
             return sorted(everyone, key=lambda node: (-scores.get(node, -1), self.names[node]))
         cpu = np.nan_to_num(self.use[0], nan=-1.0)
-        return sorted(everyone, key=lambda node: (-cpu[node], self.names[node]))
+        scored = {
+            node for entrant in self.entrants if entrant.explanation for node in entrant.explanation.feasible.tolist()
+        }
+        return sorted(everyone, key=lambda node: (node not in scored, -cpu[node], self.names[node]))
 
     def lines(self, nodes: Sequence[int]) -> list[Line]:
         """The rows of the table for the nodes at these positions."""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from functools import cache
+from typing import Any
 
-from kschedweb.playground.figures import Chart
-
-if TYPE_CHECKING:
-    from kschedweb.playground.row import Curve
+from kschedweb.dashboard.figures import Chart
+from kschedweb.playground.row import Conditions, Curve, curve
+from kschedweb.playground.sides import PACKING, all_sides
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 TABLE_STEP = 5  # percent
 
 
-def curves(drawn: Sequence[tuple[str, Curve]], *, saved: Sequence[tuple[str, Curve]] = (), height: int = 380) -> Chart:
+def curves(drawn: Sequence[tuple[str, Curve]], *, saved: Sequence[tuple[str, Curve]] = (), height: int = 440) -> Chart:
     """One line a label; ``saved`` are drawn thin and dotted for comparison. Raises ValueError without a line."""
     percents = drawn[0][1].percents
     data = [_trace(index, label, curve) for index, (label, curve) in enumerate(drawn)]
@@ -25,7 +26,7 @@ def curves(drawn: Sequence[tuple[str, Curve]], *, saved: Sequence[tuple[str, Cur
             "height": height,
             "xaxis": {"title": {"text": "the node's use, % of allocatable"}, "range": [0, 100], "dtick": 10},
             "yaxis": {"title": {"text": "score"}, "range": [-2, 102], "dtick": 20, "automargin": True},
-            "legend": {"orientation": "h", "y": -0.22, "yanchor": "top"},
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
             "hovermode": "x unified",
         },
     }
@@ -41,13 +42,13 @@ def curves(drawn: Sequence[tuple[str, Curve]], *, saved: Sequence[tuple[str, Cur
 def summary(drawn: Sequence[tuple[str, Curve]]) -> str:
     """Where each line is highest, in one sentence."""
     words = []
-    for label, curve in drawn:
-        top = curve.top
-        if curve.error:
+    for label, item in drawn:
+        top = item.top
+        if item.error:
             words.append(f"{label} fails")
         elif top is None:
             words.append(f"{label} rejects every node")
-        elif curve.flat:
+        elif item.flat:
             words.append(f"{label} gives {top[0]} throughout")
         else:
             words.append(f"{label} is highest, {top[0]}, at {top[1]} %")
@@ -81,3 +82,27 @@ def _saved(label: str, curve: Curve) -> dict[str, Any]:
 def _cell(curve: Curve, index: int) -> int | str:
     score = curve.scores[index]
     return "rejected" if score is None else score
+
+
+@cache
+def fifty() -> Chart:
+    """Why the constant 50 of TargetLoadPacking's first releases is wrong: with a target of 10 % nodes above it win."""
+    conditions = Conditions(pod=1.0)
+    published, older = (
+        curve(replace(side, args={**side.args, "targetUtilization": 10}), conditions)
+        for side in all_sides()
+        if side.plugin == PACKING
+    )
+    chart = curves([("starts from the target", published), ("starts from 50", older)], height=300)
+    return replace(chart, summary=_fifty(published, older))
+
+
+def _fifty(published: Curve, older: Curve) -> str:
+    empty, just_above = older.scores[0], older.scores[10]
+    better = [at for at in range(10, 101) if (older.scores[at] or 0) > (empty or 0)]
+    return (
+        f"Target 10 %, pod 1 %: in both forms an empty node scores {empty}. A node at 10 %, which the pod takes above "
+        f"the target, scores {published.scores[10]} where the score starts from the target, but {just_above} where it "
+        f"starts from 50: there every node from 10 % to {max(better)} % is preferred to the empty one, "
+        "and nodes that were just added stay empty."
+    )

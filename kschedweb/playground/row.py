@@ -102,20 +102,31 @@ class Conditions:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """One side's normalised scores at ``percents``, ``None`` where it rejects the node, as ``rejected`` says.
+class Given:
+    """What a node gets: its normalised score, ``None`` where it is rejected, as ``reason`` says."""
 
-    ``missing`` is the answer for a node without figures, ``aged`` those for nodes at the average whose figures are
-    as old as ``AGES``, each an integer or the words of the rejection. ``error`` says why there is nothing.
+    score: int | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What one side gives to the nodes at ``percents``.
+
+    ``missing`` is what a node without figures gets, ``aged`` what nodes at the average get whose figures are as old as
+    ``AGES``. ``error`` says why there is nothing.
     """
 
     side: Side
     percents: Sequence[int]
-    scores: list[int | None]
-    rejected: dict[int, str]
-    missing: int | str
-    aged: list[int | str]
+    given: list[Given]
+    missing: Given
+    aged: list[Given]
     error: str = ""
+
+    @property
+    def scores(self) -> list[int | None]:
+        return [given.score for given in self.given]
 
     @property
     def flat(self) -> bool:
@@ -139,18 +150,12 @@ def curve(side: Side, conditions: Conditions) -> Curve:
     try:
         found = _explained(snapshot, _powered(side, snapshot.names).alone(), conditions)
     except CycleError as error:
-        nothing: list[int | None] = [None] * len(conditions.percents)
-        return Curve(side, conditions.percents, nothing, {}, str(error), [str(error)] * len(AGES), str(error))
-    answers = _answers(found)
-    row = answers[: len(conditions.percents)]
-    return Curve(
-        side,
-        conditions.percents,
-        [answer if isinstance(answer, int) else None for answer in row],
-        {percent: said for percent, said in zip(conditions.percents, row, strict=True) if isinstance(said, str)},
-        answers[-1],
-        answers[-1 - len(AGES) : -1],
-    )
+        nothing = Given(None, str(error))
+        size = len(conditions.percents)
+        return Curve(side, conditions.percents, [nothing] * size, nothing, [nothing] * len(AGES), str(error))
+    given = _given(found)
+    row, aged = given[: len(conditions.percents)], given[-1 - len(AGES) : -1]
+    return Curve(side, conditions.percents, row, given[-1], aged)
 
 
 def variations(side: Side, conditions: Conditions) -> list[tuple[str, Curve]]:
@@ -174,16 +179,16 @@ def _explained(snapshot: EngineSnapshot, configuration: Configuration, condition
     return Scheduler(snapshot, configuration).explain(_pod("asked", conditions.pod, conditions.pod))
 
 
-def _answers(found: Explanation) -> list[int | str]:
-    """For each node its score, or the words of the rejection."""
-    scores = (
-        dict(zip(found.feasible.tolist(), found.scores[0].normalized.tolist(), strict=True)) if found.scores else {}
-    )
-    answers: list[int | str] = []
+def _given(found: Explanation) -> list[Given]:
+    """What each node gets, in node order."""
+    scores: dict[int, int] = {}
+    if found.scores:
+        scores = dict(zip(found.feasible.tolist(), found.scores[0].normalized.tolist(), strict=True))
+    given = []
     for node in range(len(found.nodes)):
         status = found.verdict_at(node)
-        answers.append(status.message if status is not None else scores.get(node, 0))
-    return answers
+        given.append(Given(scores.get(node, 0)) if status is None else Given(None, status.message))
+    return given
 
 
 def _snapshot(conditions: Conditions) -> EngineSnapshot:

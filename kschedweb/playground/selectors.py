@@ -65,6 +65,10 @@ def pod_names(snapshot: Snapshot, part: str) -> list[str]:
 
 
 def pod_to_begin_with(snapshot: Snapshot) -> str:
-    """The first pod of the list that a scheduler would look at; "" where there is none."""
-    row = PodRow.objects.filter(snapshot=snapshot, gated=False).only("namespace", "name").first()
+    """A pod that could go to several nodes, as far as one can tell without asking; "" where there is none.
+
+    That is one with a node that is not of a DaemonSet, else any.
+    """
+    rows = PodRow.objects.filter(snapshot=snapshot, gated=False).only("namespace", "name")
+    row = rows.filter(pending=False).exclude(node="").exclude(owner__startswith="DaemonSet/").first() or rows.first()
     return f"{row.namespace}/{row.name}" if row else ""

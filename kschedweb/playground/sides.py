@@ -21,6 +21,21 @@ Args = Mapping[str, Any]
 DEFAULT_SCHEDULER = "default-scheduler"
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 REQUESTS, PACKING = "NodeResourcesFit", "TargetLoadPacking"
+AS_NEW = "Old figures count like new ones."
+UNKNOWN = {
+    "HheWaterLevelBalance": "A node without figures scores 0; with missingMetrics: Idle it is taken for unused. "
+    "Figures count until metricsExpiration, which is off by default.",
+    "TargetLoadPacking": f"A node without figures scores 0. {AS_NEW}",
+    "LoadVariationRiskBalancing": f"A node without figures scores 0; without a deviation that counts as 0. {AS_NEW}",
+    "LowRiskOverCommitment": f"A node without figures scores 0; of one resource, the risk of its load is 0. {AS_NEW}",
+    "Peaks": f"A node without figures, or that the pod would overload, counts as the cheapest. {AS_NEW}",
+    "Dynamic": "A node without figures passes. A metric that is missing, or older than its period and 5 minutes, "
+    "adds 0 while its weight still counts.",
+    "LoadAwareScheduling": "A node without figures passes and scores 0. Where they are older than "
+    "nodeMetricExpirationSeconds it is rejected, unless enableScheduleWhenNodeMetricsExpired.",
+    "VolcanoUsage": "A node without figures, or with ones older than 5 minutes, passes and scores 0.",
+    REQUESTS: "It does not look at use.",
+}
 NOT_POLICIES = frozenset({"HkePodTopologySpread"})  # comes from a load-aware scheduler, but does not look at use
 
 
@@ -37,6 +52,11 @@ class Side:
     about: str
     args: Args = field(default_factory=dict)
     reference: bool = False
+
+    @property
+    def unknown(self) -> str:
+        """What it does with missing and with old figures, in words."""
+        return UNKNOWN.get(self.plugin, "")
 
     def alone(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
         """The plugin and nothing else. Raises Unprocessable where its arguments are not valid."""

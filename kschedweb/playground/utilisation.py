@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kschedweb.playground.load_arithmetic.common import duration
 from kschedweb.watermarks import selectors
 
 if TYPE_CHECKING:
@@ -30,6 +31,12 @@ class InForce:
     youngest: float = 0.0
     oldest: float = 0.0
     late: bool = False
+
+    @property
+    def ages(self) -> str:
+        """ "30 s", or "30 s to 4 min" where nodes differ."""
+        first, last = duration(self.youngest), duration(self.oldest)
+        return first if first == last else f"{first} to {last}"
 
     @property
     def stale(self) -> bool:

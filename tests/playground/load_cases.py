@@ -39,7 +39,11 @@ def pod(name: str, resources: Json, node: str = "", scheduled: float = NOW, **sp
             **({"nodeName": node} if node else {}),
             **spec,
         },
-        "status": {"conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp(scheduled)}]},
+        "status": {
+            "phase": "Running" if node else "Pending",
+            "startTime": stamp(scheduled),
+            "conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp(scheduled)}],
+        },
     }
 
 

@@ -26,6 +26,10 @@ def positive(*names: str) -> st.SearchStrategy[dict[str, float]]:
     return st.fixed_dictionaries({}, optional=dict.fromkeys(names, weight)).filter(lambda found: any(found.values()))
 
 
+def positive_whole(*names: str) -> st.SearchStrategy[dict[str, int]]:
+    return st.fixed_dictionaries({}, optional=dict.fromkeys(names, st.integers(1, 3))).filter(bool)
+
+
 ARGUMENTS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "HheWaterLevelBalance": {
         "clusterCpuMinNodeWeight": weight,
@@ -63,6 +67,26 @@ ARGUMENTS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         ),
         "timeZone": st.sampled_from(("UTC", "Asia/Shanghai")),
     },
+    "LoadAwareScheduling": {
+        "resourceWeights": positive_whole("cpu", "memory"),
+        "dominantResourceWeight": st.integers(0, 3),
+        "nodeMetricExpirationSeconds": st.sampled_from((30, 180, 1000)),
+        "filterExpiredNodeMetrics": st.booleans(),
+        "enableScheduleWhenNodeMetricsExpired": st.booleans(),
+        "usageThresholds": st.fixed_dictionaries({}, optional=dict.fromkeys(("cpu", "memory"), st.integers(50, 100))),
+        "estimatedScalingFactors": st.fixed_dictionaries({"cpu": st.integers(1, 100), "memory": st.integers(1, 100)}),
+        "scoreAccordingProdUsage": st.booleans(),
+        "estimatedSecondsAfterPodScheduled": st.integers(0, 1000),
+    },
+    "VolcanoUsage": {
+        "cpu.weight": st.integers(0, 3),
+        "memory.weight": st.integers(0, 3),
+        "thresholds": st.fixed_dictionaries({}, optional=dict.fromkeys(("cpu", "mem"), st.integers(0, 100))),
+        "estimator": st.fixed_dictionaries(
+            {}, optional={"request_ratio": st.floats(0, 1), "risk_threshold": st.floats(0, 1)}
+        ),
+        "metricsInterval": st.sampled_from(("30s", "5m0s")),
+    },
     "Peaks": {
         "nodePowerModel": st.dictionaries(
             st.sampled_from(("n0", "n1", "n2", "n3")),
@@ -77,7 +101,7 @@ def test_every_load_aware_policy_is_worked_out() -> None:
 
 
 @pytest.mark.parametrize("plugin", policies())
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(data=st.data())
 def test_the_steps_come_to_the_score_of_the_engine(plugin: str, data: st.DataObject) -> None:
     arguments = data.draw(st.fixed_dictionaries({}, optional=ARGUMENTS[plugin]), label="arguments")

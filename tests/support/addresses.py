@@ -15,6 +15,7 @@ NOT_PAGES = frozenset(
         "person-active", "person-password", "person-role", "pod-message", "policy-delete", "policy-download",
         "policy-effect", "policy-preview", "policy-restore", "policy-schema", "search", "sessions-end", "theme",
         "token-revoke", "watermark-source-change", "watermark-source-run",
+        "watermark-policies-pods",
     }
 )  # fmt: skip
 # Routes of the REST API that are no GET, or that are not about rows of the database.
@@ -68,6 +69,7 @@ def pages(at: Places) -> dict[str, str]:
         "watermark-distribution": f"/watermarks/distribution/?cluster={c}",
         "watermark-nodes": f"/watermarks/nodes/?cluster={c}",
         "watermark-workloads": f"/watermarks/workloads/?cluster={c}",
+        "watermark-policies": f"/watermarks/policies/?cluster={c}&policy={p}",
         "jobs": "/jobs/",
         "tokens": "/tokens/",
         "people": "/people/",
@@ -93,6 +95,8 @@ def resources(at: Places) -> dict[str, str]:
         "watermark-source": f"{cluster}/watermarks/source/",
         "watermark-presets": "/api/v1/watermark-presets/",
         "decision": f"{cluster}/pods/{at.fitting}/decision/",
+        "load-aware": f"{cluster}/load-aware/?pod={at.fitting}",
+        "load-aware-curves": f"/api/v1/load-aware/curves/?policy={at.policy}",
         "policies": "/api/v1/policies/",
         "policy": f"{policy}/",
         "revisions": f"{policy}/revisions/",

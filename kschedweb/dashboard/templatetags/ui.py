@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from django import template
 from django.templatetags.static import static
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import mark_safe
 
 from kschedweb.dashboard import units
 
@@ -61,6 +63,12 @@ def meter(share: int | None, label: str = "") -> SafeString:
         label or f"{share / 10:.0f} %",
         width,
     )
+
+
+@register.filter
+def breakable(name: str) -> SafeString:
+    """A name in CamelCase that may break before its capitals, for narrow heads of columns."""
+    return format_html_join(mark_safe("<wbr>"), "{}", ((part,) for part in re.split(r"(?<=[a-z])(?=[A-Z])", name)))
 
 
 @register.filter

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kschedweb.playground.load_arithmetic import crane, hhe, packing, risk
+from kschedweb.playground.load_arithmetic import crane, hhe, koordinator, packing, risk, volcano
 from kschedweb.playground.parts import Arithmetic
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ WORKED: dict[str, Callable[[Case, int], Arithmetic]] = {
     "LowRiskOverCommitment": risk.over_commitment,
     "Peaks": packing.peaks,
     "Dynamic": crane.dynamic,
+    "LoadAwareScheduling": koordinator.load_aware,
+    "VolcanoUsage": volcano.usage,
 }
 # How raw scores become 0 to 100, with the numbers put in.
 NORMALIZED: dict[str, Callable[[list[int], int], str]] = {"Peaks": packing.peaks_normalized}
