@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 MOST_CORES = 100_000.0  # a pod that uses more uses nothing of the kind
 SKEW = 60.0  # seconds between clocks, from which on ages tell little
 EXAMPLES = 3
+STRANGERS = 0.1  # the share of unknown pods from which on the snapshot is likely to be old
 
 
 @dataclass
@@ -172,6 +173,12 @@ def _workloads(answer: Vector, figure: Figure, setup: Setup, inventory: Inventor
     if report.error or not report.matched:
         _explain_nothing(answer, setup, report, "pods")
         return np.full(len(inventory.workloads), np.nan)
+    strangers = int((places < 0).sum())
+    if strangers > report.series * STRANGERS:
+        report.warnings.append(
+            f"{strangers:,} of {report.series:,} series are about pods that the newest snapshot does not have: "
+            "refresh the cluster."
+        )
     if figure.resource == "cpu" and np.nanmedian(pods) > MOST_CORES:
         report.error = "The values are too large for cores: does the query give millicores or nanoseconds?"
     values = mean_of_pods(pods, inventory)

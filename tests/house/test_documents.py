@@ -10,6 +10,10 @@ import yaml
 from kschedweb.clusters.annotating import KINDS as ANNOTATED
 from kschedweb.clusters.kinds import KINDS
 from kschedweb.engine.annotations import NODE_GRAINS, WORKLOAD_GRAINS, Grain, Use
+from kschedweb.watermarks.figures import FIGURES
+from kschedweb.watermarks.metrics import PATHS as METRICS_PATHS
+from kschedweb.watermarks.models import WatermarkSource
+from kschedweb.watermarks.presets import PRESETS
 from tests.conftest import ROOT
 
 
@@ -30,6 +34,25 @@ def test_rbac_file_of_annotations_allows_to_patch_what_is_annotated_and_nothing_
     patched = {(group, name) for group, names, verbs in rules for name in names if verbs == ("patch",)}
     assert patched == {(kind.group, kind.resource) for kind in ANNOTATED}
     assert [rule for rule in rules if rule[2] != ("patch",)] == [("", ("events",), ("list",))]
+
+
+def test_rbac_file_of_metrics_allows_to_list_what_is_asked_for() -> None:
+    documents = list(yaml.safe_load_all((ROOT / "docs" / "rbac-metrics.yaml").read_text(encoding="utf-8")))
+    (role,) = (document for document in documents if document["kind"] == "ClusterRole")
+    (rule,) = role["rules"]
+    assert rule["verbs"] == ["list"]
+    group = rule["apiGroups"][0]
+    assert {f"/apis/{group}/v1beta1/{name}" for name in rule["resources"]} == set(METRICS_PATHS.values())
+
+
+def test_the_document_of_watermarks_names_every_preset_figure_and_default() -> None:
+    page = (ROOT / "docs" / "watermarks.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in page for name in PRESETS)
+    assert all(f"`{figure.statistic}`" in page for figure in FIGURES)
+    source = WatermarkSource()
+    assert f"| {source.keep_hours} hours | 2 to 168 hours |" in page
+    assert f"| {source.keep_days} days | 2 to 60 days |" in page
+    assert f"| {source.keep_long_days} days | 2 to 730 days |" in page
 
 
 @pytest.mark.parametrize(("of", "grains"), [("node", NODE_GRAINS), ("workload", WORKLOAD_GRAINS)])
@@ -56,6 +79,7 @@ def test_relative_links_lead_somewhere() -> None:
         "docs/architecture.md",
         "docs/engine.md",
         "docs/annotations.md",
+        "docs/watermarks.md",
     ):
         page = ROOT / name
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8")):

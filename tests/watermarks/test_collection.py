@@ -188,6 +188,13 @@ def test_pods_are_joined_to_what_made_them_and_a_workload_is_the_mean_of_its_pod
     assert found.report.workloads == 4
 
 
+def test_many_pods_that_the_snapshot_does_not_have_are_told(odd_server: OddServer, inventory: Inventory) -> None:
+    found = collect(odd_server, inventory, {PODS: pods(db_0=1, new_1=1, new_2=1)})
+    assert found.report.queries[PODS].warnings == [
+        "2 of 3 series are about pods that the newest snapshot does not have: refresh the cluster."
+    ]
+
+
 def test_pods_in_nanoseconds_are_not_taken_for_cores(odd_server: OddServer, inventory: Inventory) -> None:
     found = collect(odd_server, inventory, {PODS: pods(db_0=2.5e8)})
     assert not found.values
