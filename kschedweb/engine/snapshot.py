@@ -57,6 +57,7 @@ class Snapshot:
         self._watermarks: Watermarks | None = None
         self._placed: dict[str, float] = {}  # when pods were placed that were not on their nodes from the beginning
         self._recent = Recent()
+        self._derived: dict[Hashable, Any] = {}
         self._memo: dict[Hashable, Any] = {}
         self._fill_columns()
 
@@ -149,7 +150,7 @@ class Snapshot:
         """
         other = object.__new__(Snapshot)
         other.__dict__.update(self.__dict__)
-        other.nodes, other._memo, other._recent = list(self.nodes), {}, Recent()
+        other.nodes, other._memo, other._derived, other._recent = list(self.nodes), {}, {}, Recent()
         other.allocatable, other.pod_limit = self.allocatable.copy(), self.pod_limit.copy()
         other.unschedulable = self.unschedulable.copy()
         for node in changed:
@@ -210,7 +211,15 @@ class Snapshot:
     @watermarks.setter
     def watermarks(self, known: Watermarks | None) -> None:
         self._watermarks = None if known is None else known.aligned(self.names)
-        self._recent = Recent()
+        self._recent, self._derived = Recent(), {}
+
+    def derived(self, key: Hashable, compute: Callable[[], Result]) -> Result:
+        """``compute()``, kept under ``key``; only for what depends on nodes and watermarks, never on pods or time."""
+        try:
+            return self._derived[key]  # type: ignore[no-any-return]
+        except KeyError:
+            result = self._derived[key] = compute()
+            return result
 
     def scheduled_at(self, pod: Pod) -> float:
         """When a bound pod got its node, in seconds of the epoch; NaN where nothing says so."""
@@ -283,7 +292,7 @@ class Snapshot:
         other = copy.copy(self)
         rows = list(nodes)
         other.nodes = [nodes.get(position, node) for position, node in enumerate(self.nodes)]
-        other._memo, other.images, other.bare, other._recent = {}, {}, True, Recent()
+        other._memo, other._derived, other.images, other.bare, other._recent = {}, {}, {}, True, Recent()
         other.allocatable, other.requested = self.allocatable.copy(), self.requested.copy()
         other.nonzero, other.pod_count = self.nonzero.copy(), self.pod_count.copy()
         other.requested[:, rows] = other.nonzero[:, rows] = other.pod_count[rows] = 0

@@ -183,11 +183,15 @@ def capacity(snapshot: Snapshot, resource: str) -> Ints:
 
 def of_capacity(snapshot: Snapshot, resource: str, key: str) -> Floats:
     """A figure in percent of capacity, NaN where unknown: as it was measured, else converted. Shape [nodes]."""
-    watermarks = snapshot.watermarks
-    if watermarks is None:
-        return np.full(len(snapshot), math.nan)
-    measured, share = watermarks.column(resource, f"{key}_capacity"), watermarks.column(resource, key)
-    whole, part = capacity(snapshot, resource), snapshot.amounts(snapshot.allocatable, resource)
-    # Where both are equal the figure stays as it is to the last bit; of nothing there are no percents to convert.
-    converted = np.divide(share * part, whole, out=share.copy(), where=(whole != part) & (whole != 0))
-    return np.where(np.isnan(measured), converted, measured)
+
+    def compute() -> Floats:
+        watermarks = snapshot.watermarks
+        if watermarks is None:
+            return np.full(len(snapshot), math.nan)
+        measured, share = watermarks.column(resource, f"{key}_capacity"), watermarks.column(resource, key)
+        whole, part = capacity(snapshot, resource), snapshot.amounts(snapshot.allocatable, resource)
+        # Where both are equal the figure stays as it is to the last bit; of nothing there are no percents to convert.
+        converted = np.divide(share * part, whole, out=share.copy(), where=(whole != part) & (whole != 0))
+        return np.where(np.isnan(measured), converted, measured)
+
+    return snapshot.derived(("of capacity", resource, key), compute)

@@ -88,6 +88,9 @@ class Dynamic:
             statuses.append(unschedulable(TOO_HIGH.format(metric, node)))
         return Verdicts(codes, statuses)
 
+    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+        return False
+
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """The weighted mean of what is left, cut to whole points, less 10 for each point of heat; 0 to 100."""
         base = base_scores(self.parts(cycle.snapshot), len(cycle.snapshot))
@@ -97,15 +100,18 @@ class Dynamic:
 
     def use(self, snapshot: Snapshot, metric: str) -> Use:
         """What is known of ``metric`` at each node."""
-        usage, time, annotated = _annotations(snapshot, metric, self.zone)
-        if metric in crane.METRICS and snapshot.watermarks is not None:
-            resource, key = crane.METRICS[metric]
-            usage = np.where(annotated, usage, of_capacity(snapshot, resource, key) / 100.0)
-            time = np.where(annotated, time, snapshot.watermarks.updated)
+
+        def compute() -> tuple[Floats, Floats, Mask, Mask]:
+            usage, time, annotated = _annotations(snapshot, metric, self.zone)
+            if metric in crane.METRICS and snapshot.watermarks is not None:
+                usage = np.where(annotated, usage, of_capacity(snapshot, *crane.METRICS[metric]) / 100.0)
+                time = np.where(annotated, time, snapshot.watermarks.updated)
+            # A value that is no number is one to crane, if its annotation says so.
+            return usage, time, annotated, annotated | ~np.isnan(usage)
+
+        usage, time, annotated, known = snapshot.derived(("crane", metric, self.zone.key), compute)
         if metric not in self.active:
             return Use(usage, time, annotated, np.zeros(len(snapshot), dtype=np.bool_))
-        # A value that is no number is one to crane, if its annotation says so.
-        known = annotated | ~np.isnan(usage)
         return Use(usage, time, annotated, known & (snapshot.now < time + self.active[metric]))
 
     def parts(self, snapshot: Snapshot) -> list[Part]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdict
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded, truncated
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
 from kschedweb.engine.koordinator import PROD, Aggregate, Thresholds
+from kschedweb.engine.objects.access import mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.owners import of_daemon_set
@@ -65,6 +66,7 @@ class LoadAwareScheduling:
         self.after_scheduled: int | None = args.get("estimatedSecondsAfterPodScheduled")
         self.after_initialized: int | None = args.get("estimatedSecondsAfterInitialized")
         self.customized: bool = args.get("allowCustomizeEstimation") or False
+        self._kinds: dict[Hashable, tuple[list[int], bool]] = {}
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         cycle.state[self.name] = self.expected(cycle.pod)
@@ -147,18 +149,26 @@ class LoadAwareScheduling:
 
     def reported(self, snapshot: Snapshot) -> Mask:
         """Which nodes anything is known of: those with a NodeMetric, to Koordinator."""
-        watermarks = known_by(snapshot)
-        known: Mask = ~np.isnan(watermarks.updated)
-        for column in watermarks.figures.values():
-            known |= ~np.isnan(column)
-        return known
+
+        def compute() -> Mask:
+            watermarks = known_by(snapshot)
+            known: Mask = ~np.isnan(watermarks.updated)
+            for column in watermarks.figures.values():
+                known |= ~np.isnan(column)
+            return known
+
+        return snapshot.derived("koordinator reported", compute)
 
     def measured(self, snapshot: Snapshot) -> Mask:
         """Which nodes tell what they use."""
-        known = np.zeros(len(snapshot), dtype=np.bool_)
-        for name in self.resources:
-            known |= ~np.isnan(mean_use(known_by(snapshot), name))
-        return known
+
+        def compute() -> Mask:
+            known = np.zeros(len(snapshot), dtype=np.bool_)
+            for name in self.resources:
+                known |= ~np.isnan(mean_use(known_by(snapshot), name))
+            return known
+
+        return snapshot.derived(("koordinator measured", tuple(self.resources)), compute)
 
     def expired(self, snapshot: Snapshot) -> Mask:
         """Which nodes' figures are too old, or of no known time."""
@@ -170,13 +180,20 @@ class LoadAwareScheduling:
         if prod:
             total = of_prod + to_prod
             return total + self._amounts(snapshot, SYSTEM) if self.prod_with_system else total
-        mean = np.array(
-            [self._amount(snapshot, row, mean_use(known_by(snapshot), name)) for row, name in enumerate(self.resources)]
-        )
+        mean = self._mean(snapshot)
         known = np.ones(len(snapshot), dtype=np.bool_)
         if aggregate is not None:
             mean, known = self._percentile(snapshot, aggregate, mean)
         return np.where(known, mean + to_node, expected)
+
+    def _mean(self, snapshot: Snapshot) -> Ints:
+        """What nodes use as a mean, as amounts, 0 where that is not known. Shape [resources, nodes]."""
+
+        def compute() -> Ints:
+            columns = [mean_use(known_by(snapshot), name) for name in self.resources]
+            return np.array([self._amount(snapshot, row, column) for row, column in enumerate(columns)])
+
+        return snapshot.derived(("koordinator mean", tuple(self.resources)), compute)
 
     def _percentile(self, snapshot: Snapshot, aggregate: Aggregate, mean: Ints) -> tuple[Ints, Mask]:
         """The percentile and where it is known; ``mean`` stands in where no window is asked for and there is none."""
@@ -229,32 +246,38 @@ class LoadAwareScheduling:
 
         def estimate(pod: Pod, node: int, time: float) -> Counted | None:
             parts = self._of_bound(pod, watermarks.pods, self._shown(pod, node, time, watermarks))
-            return Counted(parts.ravel().tolist()) if parts.any() else None
+            return Counted(parts) if any(parts) else None
 
         return snapshot.recent(self, PARTS * size, estimate).astype(np.int64)
 
-    def _of_bound(self, pod: Pod, uses: Mapping[str, PodUse] | None, shown: bool) -> Ints:
-        """What a bound pod adds. Shape [parts, resources].
+    def _of_bound(self, pod: Pod, uses: Mapping[str, PodUse] | None, shown: bool) -> list[int]:
+        """What a bound pod adds: the parts one after the other, with all resources each.
 
         Of sources that do not tell of single pods (``None``), the node's figures are taken to show what they can.
         """
-        parts = np.zeros((PARTS, len(self.resources)), dtype=np.int64)
-        expected, prod = self.expected(pod), koordinator.priority_class(pod) == PROD
+        expected, prod = self._kind(pod)
         use = None if uses is None else uses.get(pod.key)
         told = None if use is None or (use.cpu is None and use.memory is None) else self._told(use)
-        active = prod and use is not None and use.priority_class == PROD
+        nothing = [0] * len(expected)
+        to_node = nothing
         if not shown or (told is None and uses is not None):
-            parts[0] = np.maximum(expected - (0 if told is None else told), 0)
-        if active and told is not None:
-            parts[1], parts[2] = told, parts[0]
-        elif prod:
-            parts[2] = expected  # not measured, or measured as of another class
-        parts[3] = expected
-        return parts
+            to_node = [max(amount - seen, 0) for amount, seen in zip(expected, told or nothing, strict=True)]
+        if prod and told is not None and use is not None and use.priority_class == PROD:
+            return [*to_node, *told, *to_node, *expected]
+        # A pod of class koord-prod that is not measured, or as of another class, counts with all that is expected.
+        return [*to_node, *nothing, *(expected if prod else nothing), *expected]
 
-    def _told(self, use: PodUse) -> Ints:
+    def _kind(self, pod: Pod) -> tuple[list[int], bool]:
+        """What the pod is expected to use, and whether it is of class koord-prod: the same for pods alike."""
+        qos = mapping(pod.raw, "status").get("qosClass")
+        key = pod.template, pod.labels.get(koordinator.CLASS_LABEL), pod.labels.get(koordinator.QOS_LABEL), qos
+        if self.customized or key not in self._kinds:
+            self._kinds[key] = self.expected(pod).tolist(), koordinator.priority_class(pod) == PROD
+        return self._kinds[key]
+
+    def _told(self, use: PodUse) -> list[int]:
         amounts = {CPU: (use.cpu or 0.0) * 1000.0, MEMORY: use.memory or 0.0}
-        return rounded(np.array([amounts.get(name, 0.0) for name in self.resources]))
+        return [math.floor(amounts.get(name, 0.0) + 0.5) for name in self.resources]
 
     def _shown(self, pod: Pod, node: int, time: float, watermarks: Watermarks) -> bool:
         """Whether the node's figures show the pod's use, if they tell it: it has been there for a whole report.

@@ -135,6 +135,7 @@ class VolcanoUsage:
             best_effort=(float(cpu or 0), float(memory or 0)),
         )
         self.interval = seconds(args.get("metricsInterval") or INTERVAL)
+        self._expected: dict[int, tuple[float, ...]] = {}  # by the pods' template
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         """Refuse nodes above a threshold; where the figures are missing or stale, every node passes."""
@@ -143,6 +144,9 @@ class VolcanoUsage:
         for code, used, most in zip((1, 2), self.used(cycle.snapshot), self.thresholds, strict=True):
             codes[(codes == 0) & known & (used > most)] = code
         return Verdicts(codes[rows], STATUSES)
+
+    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+        return False
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """What is left of CPU and memory, rounded half away from zero; 0 where figures are missing or stale."""
@@ -159,11 +163,15 @@ class VolcanoUsage:
     @staticmethod
     def used(snapshot: Snapshot) -> tuple[Floats, Floats]:
         """Percent of capacity in use, 0 where nothing is known: CPU and memory, [nodes] each."""
-        found = []
-        for resource in (CPU, MEMORY):
-            first, second = (of_capacity(snapshot, resource, window) for window in WINDOWS)
-            found.append(np.nan_to_num(np.where(np.isnan(first), second, first)))
-        return found[0], found[1]
+
+        def compute() -> tuple[Floats, Floats]:
+            found = []
+            for resource in (CPU, MEMORY):
+                first, second = (of_capacity(snapshot, resource, window) for window in WINDOWS)
+                found.append(np.nan_to_num(np.where(np.isnan(first), second, first)))
+            return found[0], found[1]
+
+        return snapshot.derived("volcano", compute)
 
     def loads(self, snapshot: Snapshot) -> tuple[Floats, Floats]:
         """Shares of CPU and memory in use with the shadow load, 0 to 1: [nodes] each."""
@@ -205,7 +213,10 @@ class VolcanoUsage:
         until = self._until(pod, time)
         if math.isnan(until):
             return None
-        return Counted((*self.model.expected(pod, 1.0), *self.model.expected(pod, self.model.risk_factor)), until)
+        if pod.template not in self._expected:
+            model = self.model
+            self._expected[pod.template] = *model.expected(pod, 1.0), *model.expected(pod, model.risk_factor)
+        return Counted(self._expected[pod.template], until)
 
     def _until(self, pod: Pod, time: float) -> float:
         """Until when the pod is in the shadow; NaN: it is not.
