@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.urls import path
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -39,6 +39,11 @@ class ConditionsSerializer(serializers.Serializer[Any]):
     moving = serializers.ChoiceField(choices=list(MOVING.items()), default=Conditions.moving)
 
 
+@extend_schema_field(OpenApiTypes.OBJECT)
+class ArgumentsField(serializers.JSONField):
+    """The arguments of a plugin."""
+
+
 class GivenSerializer(serializers.Serializer[Any]):
     """What a node gets; no score where it is rejected."""
 
@@ -53,10 +58,10 @@ class AgedSerializer(GivenSerializer):
 class CurveSerializer(serializers.Serializer[Any]):
     """One policy's scores, or those of one policy for one kind of figure."""
 
-    key = serializers.CharField()
+    name = serializers.CharField()
     plugin = serializers.CharField()
     title = serializers.CharField()
-    arguments = serializers.JSONField()
+    arguments = ArgumentsField(help_text="As in pluginConfig.")
     comparison = serializers.BooleanField(help_text="Whether it goes by requests, and is there for comparison.")
     moving = serializers.CharField()
     scores = serializers.ListField(child=serializers.IntegerField(allow_null=True))
@@ -77,14 +82,14 @@ class VariationsRequestSerializer(ConditionsSerializer):
     document = serializers.CharField(
         max_length=SIZE_LIMIT, trim_whitespace=False, help_text="A KubeSchedulerConfiguration v1, YAML or JSON."
     )
-    policy = serializers.CharField(max_length=100, help_text="Key of the policy to draw, as HheWaterLevelBalance.")
+    policy = serializers.CharField(max_length=100, help_text="Name of the policy to draw, as HheWaterLevelBalance.")
     schedulerName = serializers.CharField(max_length=253, default="default-scheduler")
 
 
 class EntrantSerializer(serializers.Serializer[Any]):
     """One policy's answer for the pod."""
 
-    key = serializers.CharField()
+    name = serializers.CharField()
     plugin = serializers.CharField()
     title = serializers.CharField()
     comparison = serializers.BooleanField()
@@ -225,7 +230,7 @@ def _curves(conditions: Conditions, drawn: list[tuple[str, Curve]]) -> dict[str,
 def _curve(moving: str, drawn: Curve) -> dict[str, Any]:
     side, every = drawn.side, zip(drawn.percents, drawn.given, strict=True)
     return {
-        "key": side.key,
+        "name": side.key,
         "plugin": side.plugin,
         "title": side.label,
         "arguments": side.args,
@@ -253,7 +258,7 @@ def _entrant(entrant: Any, names: list[str]) -> dict[str, Any]:
             status = found.verdict_at(node)
             rejected[names[node]] = status.message if status else ""
     return {
-        "key": entrant.side.key,
+        "name": entrant.side.key,
         "plugin": entrant.side.plugin,
         "title": entrant.side.label,
         "comparison": entrant.side.reference,
