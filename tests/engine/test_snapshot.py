@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Node, Pod, Snapshot
 from kschedweb.engine.objects.node import ZONE
+from kschedweb.engine.watermarks import Watermarks, of_capacity
 from tests.engine.builders import node, pod
 
 
@@ -92,3 +93,21 @@ def test_nodes_in_place_of_others_keep_the_pods() -> None:
 def test_a_node_that_changes_zone_cannot_take_its_own_place() -> None:
     with pytest.raises(ValueError, match="Node a: is in another zone now"):
         Snapshot.from_objects([node("a")]).with_nodes([Node.read(node("a", labels={ZONE: "z"}))])
+
+
+def test_what_follows_from_nodes_and_figures_is_kept_until_one_of_them_changes() -> None:
+    def figures(percent: float) -> Watermarks:
+        return Watermarks.read({"nodes": {"a": {"cpu": {"15m": percent}}}}, ["a"])
+
+    raw = node("a", allocatable={"cpu": "2"})
+    raw["status"]["capacity"] = {"cpu": "4"}
+    snapshot = Snapshot.from_objects([raw])
+    snapshot.watermarks = figures(60.0)
+    assert of_capacity(snapshot, "cpu", "15m") is of_capacity(snapshot, "cpu", "15m")
+    assert of_capacity(snapshot, "cpu", "15m").tolist() == [30.0]
+    other = snapshot.copy()
+    other.watermarks = figures(20.0)
+    assert of_capacity(other, "cpu", "15m").tolist() == [10.0]
+    assert of_capacity(snapshot, "cpu", "15m").tolist() == [30.0]
+    raw["status"]["allocatable"] = {"cpu": "1"}
+    assert of_capacity(snapshot.with_nodes([Node.read(raw)]), "cpu", "15m").tolist() == [15.0]

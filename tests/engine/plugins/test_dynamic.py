@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+from unittest.mock import patch
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler, Snapshot, crane
 from kschedweb.engine.config import load
@@ -207,3 +211,30 @@ def test_the_default_policy_is_written_out() -> None:
     args = next(item["args"] for item in config if item["name"] == "Dynamic")
     assert args["timeZone"] == "Asia/Shanghai"
     assert args["policy"] == crane.SAMPLE_POLICY
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.floats(0, 400)), max_size=40),
+    st.lists(st.tuples(st.integers(1, 300), st.integers(1, 4)), min_size=1, max_size=3),
+    st.floats(0, 100),
+    st.sampled_from((8, crane.HEAP_SIZE)),
+)
+def test_the_heat_is_what_crane_s_records_would_give(
+    pods: list[tuple[int, float]], rules: list[tuple[int, int]], later: float, size: int
+) -> None:
+    policy = [{"timeRange": f"{span}s", "count": count} for span, count in rules]
+    plugin = Dynamic({"policy": {"hotValue": policy}})
+    snapshot, records = cluster(annotated("a"), annotated("b")), crane.BindingRecords(size)
+    for position, (place, age) in sorted(enumerate(pods), key=lambda item: -item[1][1]):
+        snapshot.now = NOW - age
+        snapshot.place_pod(Pod.read(pod(f"p{position}")), "ab"[place])
+        records.add("ab"[place], math.floor(NOW - age))
+    snapshot.now = NOW + later
+    # Of bindings within one second crane forgets any; so they are looked at only where none has to be forgotten.
+    seconds = [math.floor(NOW - age) for _, age in pods]
+    if len(set(seconds)) < len(seconds) and len(seconds) > size:
+        return
+    expected = [crane.hot_value(records.times(name), snapshot.now, plugin.hot_rules) for name in "ab"]
+    with patch.object(crane, "HEAP_SIZE", size):
+        assert plugin.hot(snapshot).tolist() == expected

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.columns import ALL
 from kschedweb.engine.config import load
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.plugins.volcanousage import VolcanoUsage
+from kschedweb.engine.plugins.volcanousage import Shadow, VolcanoUsage
 from kschedweb.engine.watermarks import Watermarks
 from tests.engine.builders import CONFIGURATION, node, pod
 
@@ -144,3 +146,24 @@ def test_arguments_out_of_range_take_their_defaults_and_that_is_said() -> None:
 
 def test_an_interval_of_nothing_is_refused() -> None:
     assert any("args.metricsInterval" in error for error in loaded(metricsInterval="0s").errors)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 100), st.lists(st.integers(0, 2000), max_size=6)), min_size=1, max_size=4),
+    st.floats(0, 1),
+    st.floats(1, 3),
+)
+def test_the_shadow_of_all_nodes_at_once_is_that_of_adding_pods_one_by_one(
+    nodes: list[tuple[int, list[int]]], threshold: float, factor: float
+) -> None:
+    plugin = VolcanoUsage({"estimator": {"risk_threshold": threshold, "risk_factor": factor}})
+    snapshot = cluster({f"n{place}": level for place, (level, _) in enumerate(nodes)})
+    expected = []
+    for place, (level, asked) in enumerate(nodes):
+        one = Shadow(plugin.model, (float(level), 0.0), (4000.0, float(8 << 30)))
+        for turn, milli in enumerate(asked):
+            new = Pod.read(asking(f"p{place}-{turn}", f"{milli}m"))
+            one.add(new)
+            snapshot.place_pod(new, f"n{place}")
+        expected.append([one.cpu, one.memory])
+    assert plugin.shadow(snapshot).T.tolist() == expected
