@@ -73,7 +73,7 @@ class SourceForm(forms.Form):
         choices=Unit.choices,
         help_text="Stored is percent of allocatable, whatever comes.",
     )
-    interval = _number("interval", "Interval in seconds", "From 30 to 3,600. Prometheus should be asked every 60.")
+    interval = _number("interval", "Interval in seconds", "From 30 to 3,600.")
     keep_hours = _number("keep_hours", "Keep as collected, in hours", "From 2 to 168.")
     keep_days = _number("keep_days", "Keep 5-minute values, in days", "From 2 to 60.")
     keep_long_days = _number("keep_long_days", "Keep hourly values, in days", "From 2 to 730.")

@@ -121,11 +121,22 @@ def current(cluster: Cluster, at: float | None = None) -> Watermarks | None:
     ``source`` says where they come from. The nodes are those of the newest snapshot when they were collected: use
     ``aligned`` for another one. A node's ``updated`` is the time of the oldest of its figures.
     """
-    nodes, workloads = table(cluster, NODE, at), table(cluster, WORKLOAD, at)
+    nodes, workloads = tables(cluster, at)
     if nodes is None:
         return None
     figures = {key: values for key, values in nodes.figures.items() if key[1] != NOW}
     return Watermarks(list(nodes.names), nodes.updated, figures, _by_workload(workloads), nodes.origin)
+
+
+def tables(cluster: Cluster, at: float | None = None) -> tuple[Table | None, Table | None]:
+    """What was known of nodes and of workloads; of workloads nothing that is a quarter of an hour older than the nodes.
+
+    A source that stopped to tell about workloads would otherwise leave them as they were for ever.
+    """
+    nodes, workloads = table(cluster, NODE, at), table(cluster, WORKLOAD, at)
+    if nodes and workloads and workloads.at <= nodes.at - CARRIED:
+        workloads = None
+    return nodes, workloads
 
 
 def _by_workload(found: Table | None) -> dict[str, dict[str, dict[str, float]]]:
@@ -262,9 +273,9 @@ class Freshness:
 def freshness(cluster: Cluster, now: float) -> Freshness:
     """How old the figures of ``cluster`` are at ``now`` (seconds of the epoch)."""
     source = source_get(cluster)
-    tables = {kind: table(cluster, kind, now) for kind in (NODE, WORKLOAD)}
-    newest = max((found.at for found in tables.values() if found), default=None)
-    first = next((found for found in tables.values() if found), None)
+    nodes, workloads = tables(cluster, now)
+    newest = max((found.at for found in (nodes, workloads) if found), default=None)
+    first = nodes or workloads
     return Freshness(
         kind=source.kind,
         origin=first.origin if first else "",
@@ -272,8 +283,8 @@ def freshness(cluster: Cluster, now: float) -> Freshness:
         age=max(now - newest, 0.0) if newest is not None else None,
         stale=newest is not None and now - newest > 3 * source.interval,
         error=source.error,
-        nodes=_known(tables[NODE]),
-        workloads=_known(tables[WORKLOAD]),
+        nodes=_known(nodes),
+        workloads=_known(workloads),
     )
 
 

@@ -212,6 +212,20 @@ def test_workloads_come_in_the_form_of_the_engine(cluster: Cluster) -> None:
     }
 
 
+def test_workloads_that_nobody_tells_about_any_more_are_forgotten(cluster: Cluster) -> None:
+    use = {Figure(WORKLOAD, "cpu", "15m"): [0.5]}
+    storage.samples_store(cluster=cluster, kind=WORKLOAD, names=["s/Deployment/w"], rows=[(T, use)], origin="demo")
+    store(cluster, T + selectors.CARRIED - 1, {CPU: [1, 2, 3]})
+    soon = selectors.current(cluster)
+    store(cluster, T + selectors.CARRIED, {CPU: [1, 2, 3]})
+    later = selectors.current(cluster)
+    assert soon is not None
+    assert later is not None
+    assert list(soon.workloads) == ["s/Deployment/w"]
+    assert not later.workloads
+    assert selectors.freshness(cluster, T + 1000).workloads == 0
+
+
 def test_deleting_a_cluster_takes_its_samples_along(cluster: Cluster) -> None:
     store(cluster, T, {CPU: [1, 2, 3]})
     cluster.delete()
