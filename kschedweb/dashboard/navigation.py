@@ -27,16 +27,7 @@ def _entry(label: str, icon: str, name: str, *more: str, action: str = Action.VI
 
 MAIN = (
     _entry("Overview", "layout-dashboard", "overview"),
-    _entry(
-        "Clusters",
-        "boxes",
-        "clusters",
-        "cluster",
-        "cluster-connect",
-        "cluster-import",
-        "watermark-source",
-        "annotations",
-    ),
+    _entry("Clusters", "boxes", "clusters", "cluster", "cluster-connect", "cluster-import"),
     _entry("Nodes", "server", "nodes"),
     _entry("Pods", "package", "pods", "decision"),
     _entry(
@@ -58,6 +49,8 @@ MAIN = (
         "watermark-nodes",
         "watermark-workloads",
         "watermark-policies",
+        "watermark-source",
+        "annotations",
     ),
     _entry("Jobs", "list-checks", "jobs", "job"),
 )

@@ -15,6 +15,9 @@ from kschedweb.policies.models import Policy, Revision
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
+# Pages whose address calls the cluster's name just "name".
+NAMED = frozenset({"cluster", "watermark-source", "watermark-source-change", "annotations"})
+
 Item = TypeVar("Item", Cluster, Policy)
 
 
@@ -33,7 +36,7 @@ class Scope:
         """The named cluster; without a name the one chosen last, or the first. An unknown name is ``None``."""
         match = self.request.resolver_match
         in_path = match.kwargs.get("cluster", "") if match else ""
-        if not in_path and match and match.url_name == "cluster":
+        if not in_path and match and match.url_name in NAMED:
             in_path = match.kwargs.get("name", "")
         asked = in_path or self.request.GET.get("cluster", "")
         if asked:
