@@ -63,10 +63,15 @@ def described(row: Row, on: str = "") -> Row:
     return raw
 
 
+AMOUNTS = {"cpu": "cpuMilli", "memory": "memBytes"}
+
+
 def percents(amounts: Row, allocatable: Row) -> dict[str, float]:
+    """Of a resource that the node has none of, there are no percents: nothing is then scored or held against it."""
     return {
-        "cpu": 100.0 * amounts["cpuMilli"] / allocatable["cpuMilli"],
-        "memory": 100.0 * amounts["memBytes"] / allocatable["memBytes"],
+        name: 100.0 * amounts[key] / allocatable[key] if allocatable[key] else 0.0
+        for name, key in AMOUNTS.items()
+        if amounts[key] is not None
     }
 
 
@@ -87,7 +92,7 @@ def figures(row: Row) -> Row:
                 entry[resource][key] = percent
     pods = {
         f"default/{use['name']}": {
-            "cpu": use["cpuMilli"] / 1000,
+            "cpu": None if use["cpuMilli"] is None else use["cpuMilli"] / 1000,
             "memory": use["memBytes"],
             "priorityClass": use["priority"],
         }
@@ -114,11 +119,12 @@ def test_load_aware_scheduling_answers_as_koordinator_does(row: Row) -> None:
         return
     plugin, snapshot, raw = plugin_of("LoadAwareScheduling", row["args"]), cluster(row), described(row["pod"])
     assert priority_class(Pod.read(raw)) == expected["podPriorityClass"]
-    amounts = expected["podEstimated"]
-    assert plugin.expected(Pod.read(raw)).tolist() == [amounts["cpuMilli"], amounts["memBytes"]]
+    rows = {plugin.resources.index(name): key for name, key in AMOUNTS.items()}
+    assert {key: plugin.expected(Pod.read(raw))[row] for row, key in rows.items()} == expected["podEstimated"]
     for prod, amounts in ((False, expected["existingAll"]), (True, expected["existingProd"])):
-        if amounts is not None:
-            assert plugin.used(snapshot, prod, None)[:, 0].tolist() == [amounts["cpuMilli"], amounts["memBytes"]]
+        if amounts is not None and all(row["allocatable"].values()):
+            used = plugin.used(snapshot, prod, None)[:, 0]
+            assert {key: used[place] for place, key in rows.items()} == amounts
     status, score = answer(plugin, snapshot, raw)
     assert str(status.code) == expected["filterCode"]
     assert status.reasons == REASONS[expected["rejectedBy"]]

@@ -75,7 +75,8 @@ def cluster(row: Row) -> Snapshot:
         resource: {} if row[key] is None else {"10m": row[key]}
         for resource, key in (("cpu", "cpuUsagePercent"), ("memory", "memUsagePercent"))
     }
-    entry = {"updated": NOW - row["metricsAgeSeconds"], **figures}
+    age = row["metricsAgeSeconds"]
+    entry = {"updated": None if age is None else NOW - age, **figures}
     snapshot.watermarks = Watermarks.read({"nodes": {"n": entry}}, snapshot.names)
     for name, one in tasks.items():
         if one["status"] in ("Allocated", "Binding"):
