@@ -59,7 +59,12 @@ POLICY = Struct(
 DYNAMIC = args_struct(
     "DynamicArgs",
     "By which metrics nodes are rejected and scored, and how to read their annotations.",
-    Field("policy", POLICY, "The policy; left out: the one that crane-scheduler ships.", pointer=True),
+    Field(
+        "policy",
+        POLICY,
+        "The policy. Left out: the one that crane-scheduler ships; what is written replaces all of that.",
+        pointer=True,
+    ),
     Field(
         "timeZone",
         STRING,
@@ -108,7 +113,11 @@ def dynamic_advice(args: Args) -> list[tuple[str, str]]:
         for index, rule in enumerate(policy[name] or ()):
             if rule["name"] not in synced:
                 found.append((f"policy.{name}[{index}]", f"{quote(rule['name'])} has no syncPolicy, so {effect}"))
-    if policy["priority"] and not sum(rule["weight"] for rule in policy["priority"]):
+    if not policy["priority"]:
+        found.append(
+            ("policy", "lists no priority, so every node scores 0: what is written replaces the shipped policy")
+        )
+    elif not sum(rule["weight"] for rule in policy["priority"]):
         found.append(("policy.priority", "the weights sum to 0, so a node scores 0 or, where it is hot, 100"))
     return found
 

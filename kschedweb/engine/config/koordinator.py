@@ -65,7 +65,10 @@ LOAD_AWARE = args_struct(
         default=False,
     ),
     Field(
-        "resourceWeights", AMOUNTS, "How much each resource counts for the score: 1 to 100.", default=RESOURCE_WEIGHTS
+        "resourceWeights",
+        AMOUNTS,
+        "How much each resource counts for the score: 1 to 100. Left out: cpu 1, memory 1.",
+        examples=(RESOURCE_WEIGHTS,),
     ),
     Field(
         "dominantResourceWeight",
@@ -74,7 +77,12 @@ LOAD_AWARE = args_struct(
         minimum=0,
         maximum=100,
     ),
-    Field("usageThresholds", AMOUNTS, "Percent by resource; 0 switches one off.", default=USAGE_THRESHOLDS),
+    Field(
+        "usageThresholds",
+        AMOUNTS,
+        "Percent by resource; 0 switches one off. Left out: cpu 65, memory 95.",
+        examples=(USAGE_THRESHOLDS,),
+    ),
     Field("prodUsageThresholds", AMOUNTS, "For pods of class koord-prod: percent that such pods may use together."),
     Field("prodUsageIncludeSys", BOOL, "Whether what is used outside pods is added to the use of such pods."),
     Field("scoreAccordingProdUsage", BOOL, "Whether such pods are scored by the use of such pods alone.", pointer=True),
@@ -82,8 +90,9 @@ LOAD_AWARE = args_struct(
     Field(
         "estimatedScalingFactors",
         AMOUNTS,
-        "Percent of its request, or limit where that is higher, that a pod is expected to use.",
-        default=SCALING_FACTORS,
+        "Percent of its request, or limit where that is higher, that a pod is expected to use: 1 to 100. "
+        "What is left out: cpu 85, memory 70.",
+        examples=(SCALING_FACTORS,),
     ),
     Field(
         "estimatedSecondsAfterPodScheduled",

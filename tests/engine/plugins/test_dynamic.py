@@ -206,6 +206,12 @@ def test_what_looks_wrong_is_said() -> None:
     assert "not part of kube-scheduler" in warnings
 
 
+def test_a_policy_that_is_written_stands_for_itself() -> None:
+    found = loaded(policy={"syncPolicy": ONE["syncPolicy"]})
+    assert any("args.policy: lists no priority, so every node scores 0" in said for said in found.warnings)
+    assert scores(cluster(annotated("n", {CPU: 0.1})), policy={"syncPolicy": ONE["syncPolicy"]}) == {"n": 0}
+
+
 def test_the_default_policy_is_written_out() -> None:
     config = loaded().configuration.document["profiles"][0]["pluginConfig"]
     args = next(item["args"] for item in config if item["name"] == "Dynamic")
