@@ -73,7 +73,7 @@ LOAD_AWARE = args_struct(
     Field(
         "dominantResourceWeight",
         INT64,
-        "How much the fullest resource counts beside: 0 to 100.",
+        "How much the fullest resource counts beside.",
         minimum=0,
         maximum=100,
     ),
