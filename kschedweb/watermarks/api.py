@@ -81,7 +81,7 @@ class QueryReportSerializer(serializers.Serializer[Any]):
     duplicates = serializers.IntegerField(help_text="Series about what another one is about too.")
     missing = serializers.IntegerField(help_text="Nodes of the cluster without a value.")
     examples = serializers.ListField(child=ExampleField(), help_text="As stored: a name and its value.")
-    unit = serializers.CharField(help_text="What the values look like, where that is not what the settings say.")
+    unit = serializers.CharField(help_text="What the values of nodes look like.")
     error = serializers.CharField(help_text="Why nothing of it was kept.")
     setting = serializers.CharField(help_text="The setting to look at.")
     warnings = serializers.ListField(child=serializers.CharField())

@@ -17,7 +17,7 @@ from kschedweb.watermarks import prometheus
 from kschedweb.watermarks.figures import BY_NAME, NODE, WORKLOAD, Figure
 from kschedweb.watermarks.inventory import WITHOUT_OWNER, Inventory
 from kschedweb.watermarks.prometheus import PrometheusError, Vector
-from kschedweb.watermarks.units import convert, unit_problem
+from kschedweb.watermarks.units import convert, looks_like, unit_problem
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ class QueryReport:
     duplicates: int = 0  # more than one series for the same node or pod
     missing: int = 0  # nodes of the cluster without a value
     examples: list[tuple[str, float]] = field(default_factory=list)  # as stored: percent of allocatable, cores, bytes
-    unit: str = ""  # what the values look like, where that is not what the settings say
+    unit: str = ""  # what the values of nodes look like, "" where that cannot be told
     error: str = ""  # why nothing of it was kept
     setting: str = "query"  # which setting to look at
     warnings: list[str] = field(default_factory=list)
@@ -153,6 +153,7 @@ def _nodes(answer: Vector, figure: Figure, setup: Setup, inventory: Inventory, r
     report.unit, report.error = unit_problem(values, figure, setup.unit, inventory)
     if report.unit and not report.error:
         report.warnings.append(f"All values are 1 or less: are they {report.unit}?")
+    report.unit = report.unit or looks_like(values, figure, setup.unit)
     percent = convert(values, figure.resource, setup.unit, inventory)
     report.missing = int(np.isnan(percent).sum())
     _examples(report, inventory.nodes, percent)

@@ -46,7 +46,11 @@ class SourceForm(forms.Form):
         help_text=KEEP,
     )
     username = forms.CharField(
-        label="User name", required=False, max_length=253, widget=forms.TextInput(attrs={"autocomplete": "off"})
+        label="User name",
+        required=False,
+        max_length=253,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text=KEEP,
     )
     password = forms.CharField(
         label="Password",

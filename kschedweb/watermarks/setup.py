@@ -19,6 +19,12 @@ from kschedweb.watermarks.models import Authentication, SourceKind, Unit, Waterm
 LONGEST_QUERY = 4000
 LONGEST_TOKEN = 16_384
 NUMBERS = ("interval", "keep_hours", "keep_days", "keep_long_days")
+# What each kind of credentials is made of, the secret last.
+NEEDED: dict[str, tuple[str, ...]] = {
+    Authentication.NONE: (),
+    Authentication.BEARER: ("token",),
+    Authentication.BASIC: ("username", "password"),
+}
 # What a source's row keeps of the settings as it is.
 KEPT = ("kind", "address", "authentication", "node_label", "unit", "queries", *NUMBERS)
 
@@ -88,8 +94,6 @@ def _prometheus(settings: Settings) -> Iterator[FieldProblem]:
         yield {"path": "queries", "message": "At least one query is needed: take a preset."}
     if not settings.node_label.strip():
         yield {"path": "node_label", "message": "The label that names a node is needed."}
-    if settings.authentication == Authentication.BASIC and not settings.username:
-        yield {"path": "username", "message": "A user name is needed."}
 
 
 def secret_of(cluster: Cluster, settings: Settings) -> Secret:
@@ -102,20 +106,19 @@ def secret_of(cluster: Cluster, settings: Settings) -> Secret:
         typed = replace(typed, token=settings.token.strip())
     elif settings.authentication == Authentication.BASIC:
         typed = replace(typed, username=settings.username.strip(), password=settings.password)
-    lacking = {Authentication.BEARER: "token", Authentication.BASIC: "password"}.get(
-        Authentication(settings.authentication), ""
-    )
-    if lacking and getattr(typed, lacking):
-        lacking = ""
+    needed = NEEDED[settings.authentication]
     known = stored_secret(cluster)
     if known is not None and _server(known.server) == _server(address):
         if not settings.forget_ca:
             typed = replace(typed, ca=typed.ca or known.ca)
-        if lacking and typed.username == known.username and getattr(known, lacking):
-            return replace(typed, **{lacking: getattr(known, lacking)})
-    if lacking:
-        message = f"The {lacking} is needed; a stored one is used only while address and user name stay the same."
-        raise ApplicationError(message, errors=[{"path": lacking, "message": message}])
+        # A password goes with its user name: another name needs another one.
+        if needed and typed.username in ("", known.username) and not getattr(typed, needed[-1]):
+            typed = replace(typed, **{name: getattr(known, name) for name in needed})
+    for name in needed:
+        if not getattr(typed, name):
+            what = {"username": "user name"}.get(name, name)
+            message = f"The {what} is needed; a stored one is used only while address and user name stay the same."
+            raise ApplicationError(message, errors=[{"path": name, "message": message}])
     return typed
 
 

@@ -14,6 +14,7 @@ Floats = NDArray[np.float64]
 
 # A machine that is said to use more of itself, or less of its memory, is measured in another unit.
 MOST_PERCENT, LEAST_PERCENT = 200.0, 1.0
+MOST_RATIO = 1.5
 
 
 def _of_machine(values: Floats, resource: str, unit: str, inventory: Inventory) -> Floats:
@@ -41,6 +42,14 @@ def convert(values: Floats, resource: str, unit: str, inventory: Inventory) -> F
 
 def _finite(values: Floats) -> Floats:
     return np.where(np.isfinite(values), values, np.nan)
+
+
+def looks_like(values: Floats, figure: Figure, unit: str) -> str:
+    """What ``values`` seem to be, for a person to compare with what was chosen; "" where that cannot be told."""
+    known = values[~np.isnan(values)]
+    if unit == Unit.ABSOLUTE or figure.statistic in DEVIATIONS or not known.size or not known.any():
+        return ""
+    return "ratios (0-1)" if float(known.max()) <= MOST_RATIO else "percent"
 
 
 def unit_problem(values: Floats, figure: Figure, unit: str, inventory: Inventory) -> tuple[str, str]:

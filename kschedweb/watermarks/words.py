@@ -28,6 +28,8 @@ def found_text(name: str, query: Mapping[str, Any]) -> str:
     series, matched = query["series"], query["matched"]
     line = f"{series:,} {'value' if figure.statistic == NOW else 'series'}{_s(series, figure)}, {matched:,} about "
     line += f"{'nodes' if node else 'pods'} of this cluster"
+    if query["unit"]:
+        line += f", looking like {query['unit']}"
     if node and query["missing"]:
         line += f"; {query['missing']:,} node{'' if query['missing'] == 1 else 's'} without a value"
     if query["unmatched"]:

@@ -55,7 +55,7 @@ def test_percent_of_the_machine_becomes_percent_of_allocatable(odd_server: OddSe
     assert told(found, CPU) == [60, 30, None]
     assert told(found, MEMORY) == [None, None, 25]
     report = found.report.queries[CPU]
-    assert (report.series, report.matched, report.missing) == (2, 2, 1)
+    assert (report.series, report.matched, report.missing, report.unit) == (2, 2, 1, "percent")
     assert report.examples == [("node-a", 60.0), ("node-b", 30.0)]
     assert (found.report.nodes, found.report.problems) == (3, [])
 
@@ -75,6 +75,8 @@ def test_every_unit_becomes_percent_of_allocatable(
 ) -> None:
     found = collect(odd_server, inventory, {CPU: by_instance(node_a=values[0], node_b=values[1])}, unit=unit)
     assert told(found, CPU)[:2] == expected
+    looks = "" if unit == Unit.ABSOLUTE else "ratios (0-1)" if "ratio" in unit else "percent"
+    assert found.report.queries[CPU].unit == looks
 
 
 @pytest.mark.parametrize(

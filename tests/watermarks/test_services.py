@@ -113,7 +113,6 @@ def test_a_source_that_fails_its_test_can_be_saved_all_the_same(cluster: Cluster
         ({"queries": {CPU: " "}}, "queries"),
         ({"address": " "}, "address"),
         ({"node_label": ""}, "node_label"),
-        ({"authentication": "basic"}, "username"),
         ({"authentication": "bearer", "token": "a\nb"}, "token"),
     ],
 )
@@ -152,6 +151,18 @@ def test_secrets_are_sealed_kept_while_the_server_stays_and_never_shown(
     settings.ENCRYPTION_KEYS = []
     with pytest.raises(ApplicationError, match="Credentials cannot be stored"):
         services.source_save(user=None, cluster=cluster, settings=given)
+
+
+@pytest.mark.usefixtures("sealed")
+def test_a_stored_password_goes_with_its_user_name_only(cluster: Cluster, odd_server: OddServer) -> None:
+    given = settings_of(odd_server, authentication="basic")
+    assert "The user name is needed" in refused(cluster, given)["username"]
+    assert "The password is needed" in refused(cluster, replace(given, username="me"))["password"]
+    services.source_save(user=None, cluster=cluster, settings=replace(given, username="me", password="p"))
+    for same in (given, replace(given, username="me")):
+        services.source_save(user=None, cluster=cluster, settings=same)
+        assert credential_open(cluster, model=WatermarkCredential).password == "p"
+    assert "The password is needed" in refused(cluster, replace(given, username="you"))["password"]
 
 
 @pytest.mark.usefixtures("sealed")

@@ -81,7 +81,9 @@ def test_a_test_shows_beside_each_query_what_it_found(
     assert page.status_code == 200
     text = words(page)
     assert "found figures of 3 nodes and 1 workload. Nothing is saved yet" in text
-    assert "3 series, 3 about nodes of this cluster. As stored: node-a 60.0 %, node-b 30.0 %, node-c 30.0 %." in text
+    assert (
+        "3 series, 3 about nodes of this cluster, looking like percent. As stored: node-a 60.0 %, node-b 30.0 %" in text
+    )
     assert "1 series, 1 about pods of this cluster. As stored: shop/StatefulSet/db 0.25 cores." in text
     assert not WatermarkSource.objects.exists()
 
