@@ -91,6 +91,7 @@ class MetricsServer:
         def usage(cores: float, mebibytes: int) -> dict[str, str]:
             return {"cpu": f"{round(cores * 1e9)}n", "memory": f"{mebibytes * 1024}Ki"}
 
+        items: list[Any]
         if path == f"{ROOT}/nodes":
             items = [{"metadata": {"name": name}, **moment, "usage": usage(*use)} for name, use in self.nodes.items()]
         else:
