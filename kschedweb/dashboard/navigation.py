@@ -52,6 +52,7 @@ MAIN = (
         "watermark-source",
         "annotations",
     ),
+    _entry("Experiments", "git-compare", "experiments", "experiment", "experiment-new"),
     _entry("Jobs", "list-checks", "jobs", "job"),
 )
 ACCOUNT = (

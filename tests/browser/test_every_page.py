@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support import addresses
+from tests.support.seed import experimented
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -50,6 +51,7 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
         stuck=next(key for key in keys if not found[key].node),
         revision=second.number,
         job=str(job.pk),
+        experiment=experimented(admin),
     )
 
 

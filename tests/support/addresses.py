@@ -21,6 +21,7 @@ NOT_PAGES = frozenset(
 # Routes of the REST API that are no GET, or that are not about rows of the database.
 NOT_RESOURCES = frozenset(
     {
+        "experiment-start",
         "annotations-write",
         "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema", "schema-page", "user-password",
         "revision-restore", "watermark-source-run", "watermark-source-test",
@@ -38,6 +39,7 @@ class Places:
     policy: str = "default"
     revision: int = 1
     job: str = ""
+    experiment: str = ""
     snapshot: str = ""
     token: str = ""
     user: str = "admin"
@@ -70,6 +72,8 @@ def pages(at: Places) -> dict[str, str]:
         "watermark-nodes": f"/watermarks/nodes/?cluster={c}",
         "watermark-workloads": f"/watermarks/workloads/?cluster={c}",
         "watermark-policies": f"/watermarks/policies/?cluster={c}&policy={p}",
+        "experiments": "/experiments/",
+        "experiment-new": "/experiments/new/",
         "jobs": "/jobs/",
         "tokens": "/tokens/",
         "people": "/people/",
@@ -78,6 +82,7 @@ def pages(at: Places) -> dict[str, str]:
         "password": "/password/",
         "login": "/login/",
     }
+    found |= {"experiment": f"/experiments/{at.experiment}/"} if at.experiment else {}
     return found | ({"job": f"/jobs/{at.job}/"} if at.job else {})
 
 
@@ -108,12 +113,15 @@ def resources(at: Places) -> dict[str, str]:
         "watermark-distribution": f"{cluster}/watermarks/distribution/",
         "watermark-nodes": f"{cluster}/watermarks/nodes/",
         "watermark-workloads": f"{cluster}/watermarks/workloads/",
+        "experiments": "/api/v1/experiments/",
         "jobs": "/api/v1/jobs/",
         "tokens": "/api/v1/tokens/",
         "users": "/api/v1/users/",
         "user": f"/api/v1/users/{at.user}/",
         "audit": "/api/v1/audit/",
     }
+    if at.experiment:
+        found["experiment"] = f"/api/v1/experiments/{at.experiment}/"
     if at.job:
         found["job"] = f"/api/v1/jobs/{at.job}/"
     if at.snapshot:

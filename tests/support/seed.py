@@ -99,6 +99,36 @@ def measured(name: str, nodes: list[str], hours: int, end: float | None = None) 
     )  # fmt: skip
 
 
+def experimented(user: User) -> str:
+    """An experiment that is done, two hours of two policies on three nodes; its id."""
+    import zlib
+
+    import numpy as np
+
+    from kschedweb.experiments.models import Experiment, Run
+    from kschedweb.jobs.models import Job, State
+
+    job = Job.objects.create(kind="seeded", title="Experiment", state=State.SUCCEEDED, created_by=user)
+    policies = ["default", "water-level"]
+    experiment = Experiment.objects.create(policies=policies, seeds=[1], setup={}, job=job, created_by=user)
+    names = (
+        "since", "skew", "worst_skew", "deviation", "variation", "mean", "hottest", "high", "short", "unserved", "pods",
+        "placed", "triesInVain",
+    )  # fmt: skip
+    for factor, policy in enumerate(policies, start=1):
+        levels = np.linspace(0.0, 60.0 / factor, 72).reshape(24, 3)
+        Run.objects.create(
+            experiment=experiment,
+            policy=policy,
+            seed=1,
+            measures=dict.fromkeys(names, 40.0 / factor) | {"high": 0.1, "short": 0.01},
+            interval=300.0,
+            nodes=3,
+            levels=zlib.compress(levels.astype("<f4").tobytes()),
+        )
+    return str(experiment.pk)
+
+
 def everything(rows: int, admin: User) -> Places:
     """About ``rows`` rows of everything that has a list: clusters, nodes, pods, policies, revisions, people, …"""
     from kschedweb.accounts import services as accounts
@@ -115,6 +145,7 @@ def everything(rows: int, admin: User) -> Places:
         policies.policy_create(name=f"policy-{number}", document=POLICY.format(number + 1), author=author)
         Job.objects.create(kind="seeded", title=f"Job {number}", state=State.SUCCEEDED, created_by=author)
         token, _ = accounts.token_create(user=admin, name=f"token {number}", scope="view", days=1)
+    compared = [experimented(admin) for _ in range(rows)]
     policy = policies.policy_create(name="seeded", document=POLICY.format(1), author=admin)
     for number in range(1, rows):
         author = User.objects.get(username=f"person-{number}")
@@ -126,6 +157,7 @@ def everything(rows: int, admin: User) -> Places:
         policy="seeded",
         revision=rows,
         job=str(Job.objects.latest("created_at").pk),
+        experiment=compared[0],
         snapshot=snapshot,
         token=str(token.pk),
         user=admin.username,

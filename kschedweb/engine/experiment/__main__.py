@@ -17,7 +17,7 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -132,10 +132,19 @@ def _run(options: argparse.Namespace) -> dict[str, Any]:
             report.checked(name, document)
     asked = [(workload, name, document) for workload in workloads for name, document in chosen.items()]
     with _map(options.processes) as each:
-        runs: list[Run] = list(each(report.run, asked))
+        runs = _told(each(report.run, asked))
     if options.csv:
         _write_csv(options.csv, runs)
     return report.comparison(workloads[0].setup, runs)
+
+
+def _told(runs: Iterable[Run]) -> list[Run]:
+    """All of them, each said on stderr as it is done."""
+    found = []
+    for run in runs:
+        print(f"seed {run.seed}, {run.policy}: {run.outcome.balance.skew:.1f} points", file=sys.stderr, flush=True)
+        found.append(run)
+    return found
 
 
 def _write_csv(path: Path, runs: Sequence[Run]) -> None:
@@ -149,7 +158,7 @@ def _bounds(options: argparse.Namespace) -> dict[str, Any]:
     workloads = _workloads(options)
     asked = [(workload, name) for workload in workloads for name in report.BOUNDS]
     with _map(options.processes) as each:
-        runs = list(each(report.bound, asked))
+        runs = _told(each(report.bound, asked))
     return report.comparison(workloads[0].setup, runs)
 
 

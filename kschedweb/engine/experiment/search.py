@@ -51,6 +51,8 @@ GENES = (
     Gene("packing", 0, 5, 1, 0, 0.6),
     Gene("variation", 0, 5, 1, 0, 0.6),
 )
+# What one would try first, beside the usual values: more weight, the short window alone, a lower level.
+BEGINNINGS: tuple[Genes, ...] = ({}, {"weight": 3}, {"weight": 3, "1h": 0.0, "1d": 0.0}, {"weight": 3, "minNode": 1.0})
 
 
 def document(genes: Mapping[str, float]) -> Document:
@@ -97,7 +99,7 @@ def search(
     known: Iterable[tuple[Document, float]] = (),
     told: Callable[[Found], None] | None = None,
 ) -> list[Found]:
-    """All candidates, the best first. The first generation has the usual values and random ones.
+    """All candidates, the best first. The first generation has ``BEGINNINGS`` and random ones.
 
     ``known`` are costs of earlier runs: candidates among them are not evaluated again, so that a search with the same
     seed goes on where it was stopped. ``told`` hears of each candidate once its cost is there.
@@ -119,7 +121,9 @@ def search(
 
 
 def _first(generator: np.random.Generator, size: int) -> list[Genes]:
-    return [{gene.name: gene.usual for gene in GENES}, *(_random(generator) for _ in range(size - 1))]
+    usual = {gene.name: gene.usual for gene in GENES}
+    known = [{**usual, **other} for other in BEGINNINGS][:size]
+    return [*known, *(_random(generator) for _ in range(size - len(known)))]
 
 
 def _random(generator: np.random.Generator) -> Genes:

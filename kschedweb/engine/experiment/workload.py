@@ -21,6 +21,8 @@ from kschedweb.engine.simulation.recording import Recording
 
 HOUR = 3600.0
 GIB = 1 << 30
+LEAST_USE = 0.001  # a machine that does nothing has pods too
+MOST_POPULAR = 4.0
 NAMESPACE = "default"
 
 
@@ -33,9 +35,10 @@ class Setup:
     """What the experiment leaves open, with what it says as defaults. Times are seconds, sizes cores.
 
     ``requested`` is the share of all cores up to which pods come, one each ``pace`` seconds at most. A deployment's
-    pods request one of ``sizes``, all as likely, and may use ``burst`` times that; they live between ``shortest`` and
-    ``longest``, evenly. ``deployments`` follow a machine each, other ones as long as there are any; a new pod belongs
-    to one of them with a chance that grows with the machine's mean use to the power of ``popularity`` (0: all alike).
+    pods request one size between ``least`` and ``most``, evenly on a logarithmic scale, and may use ``burst`` times
+    that; they live between ``shortest`` and ``longest``, evenly. ``deployments`` follow a machine each, other ones as
+    long as there are any; the busier a machine, the more pods its deployment has, as much more as it takes for nodes to
+    be used to the share ``used`` on average.
     ``memory`` is GiB a core, of nodes and of requests; ``memory_use`` the share of requested memory that is used,
     ``None`` where nobody measures it. ``past`` is what is known of a deployment: what its own pods used ("own"), or
     all that was recorded of its machine so far ("recorded"). The measures begin at ``since``, and nodes are measured
@@ -46,13 +49,14 @@ class Setup:
     nodes: int = 40
     cores: int = 32
     requested: float = 0.85
-    sizes: tuple[float, ...] = (0.5, 1.0, 2.0)
+    least: float = 0.5
+    most: float = 2.0
     burst: float = 4.0
     shortest: float = 3 * HOUR
     longest: float = 24 * HOUR
     pace: float = 10.0
     deployments: int = 1000
-    popularity: float = 0.5
+    used: float = 0.7
     memory: float = 4.0
     memory_use: float | None = None
     past: str = "own"
@@ -63,16 +67,27 @@ class Setup:
 
     def check(self, recording: Recording) -> None:
         """Raise SetupError where this cannot be run with ``recording``."""
-        positive = ("nodes", "cores", "burst", "shortest", "pace", "deployments", "memory", "interval", "room")
+        positive = (
+            "nodes",
+            "cores",
+            "least",
+            "burst",
+            "shortest",
+            "pace",
+            "deployments",
+            "used",
+            "memory",
+            "interval",
+            "room",
+        )
         for name in positive:
             if not getattr(self, name) > 0:
                 raise SetupError(f"{name}: must be above 0")
-        if self.shortest > self.longest:
-            raise SetupError("shortest: must not be above longest")
+        for least, most in (("least", "most"), ("shortest", "longest"), ("most", "cores")):
+            if getattr(self, least) > getattr(self, most):
+                raise SetupError(f"{least}: must not be above {most}")
         if not 0.0 < self.requested <= 1.0:
             raise SetupError("requested: must be above 0 and at most 1")
-        if not self.sizes or not all(0.0 < size <= self.cores for size in self.sizes):
-            raise SetupError("sizes: must be above 0 and not above cores, at least one")
         if self.past not in ("own", "recorded"):
             raise SetupError('past: must be "own" or "recorded"')
         if not 0.0 <= self.since < recording.seconds:
@@ -92,17 +107,14 @@ class Setup:
                 raise SetupError(f"{name}: is not known; known are {', '.join(sorted(known))}")
             if not _fits(value, known[name]):
                 raise SetupError(f"{name}: {value!r} does not fit; the default is {known[name]!r}")
-        right: dict[str, Any] = {name: int(value) for name, value in values.items() if type(known[name]) is int}
-        right |= {name: tuple(value) for name, value in values.items() if isinstance(known[name], tuple)}
-        return cls(**{**values, **right})
+        whole = {name: int(value) for name, value in values.items() if type(known[name]) is int}
+        return cls(**{**values, **whole})
 
 
 def _fits(value: Any, default: Any) -> bool:
     """Whether ``value`` can stand where ``default`` does; ``None`` there means a number or nothing."""
     if isinstance(default, str | bool):
         return type(value) is type(default)
-    if isinstance(default, tuple):
-        return isinstance(value, list | tuple) and all(_fits(one, 1.0) for one in value)
     if value is None:
         return default is None
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
@@ -128,18 +140,38 @@ class Workload:
         machines, count = len(recording.names), self.setup.deployments
         rounds = [generator.permutation(machines) for _ in range(-(-count // machines))]
         self.machines = np.concatenate(rounds)[:count]
-        self.requests: Floats = generator.choice(np.array(self.setup.sizes), count)
+        sizes = np.exp(generator.uniform(np.log(self.setup.least), np.log(self.setup.most), count))
+        self.requests: Floats = np.asarray(np.round(sizes, 2), dtype=np.float64)
+        self.popularity = self._popularity()
         self.arrivals = list(self._arrive(generator))
 
     @property
     def seconds(self) -> float:
         return self.recording.seconds
 
+    def _popularity(self) -> float:
+        """The power of a machine's mean use that a deployment's number of pods goes with."""
+        use = self.recording.percent[self.machines].mean(axis=1) / 100.0
+        full = self.setup.requested * self.setup.burst
+
+        def used(power: float) -> float:
+            weights = np.maximum(use, LEAST_USE) ** power * self.requests
+            return float(full * (weights * use).sum() / weights.sum())
+
+        low, high = -MOST_POPULAR, MOST_POPULAR
+        if not used(low) <= self.setup.used <= used(high):
+            raise SetupError(f"used: must be from {used(low):.2f} to {used(high):.2f} with this recording")
+        for _ in range(50):
+            middle = (low + high) / 2.0
+            low, high = (middle, high) if used(middle) < self.setup.used else (low, middle)
+        return low
+
     def _arrive(self, generator: np.random.Generator) -> Iterator[Arrival]:
         """Pods come while less than the wanted share is requested; those that end make room."""
         setup = self.setup
         wanted = setup.requested * setup.nodes * setup.cores
-        chances = np.cumsum(self.recording.percent[self.machines].mean(axis=1) ** setup.popularity)
+        use = self.recording.percent[self.machines].mean(axis=1) / 100.0
+        chances = np.cumsum(np.maximum(use, LEAST_USE) ** self.popularity)
         ends: list[tuple[float, float]] = []
         time = requested = 0.0
         while time < self.seconds:

@@ -38,11 +38,11 @@ def test_pods_live_and_request_within_the_limits() -> None:
     lives = np.array([one.life for one in workload.arrivals])
     assert (lives >= 3 * HOUR).all()
     assert (lives <= 24 * HOUR).all()
-    assert set(workload.requests.tolist()) <= set(SMALL.sizes)
+    assert ((workload.requests >= 0.5) & (workload.requests <= 2.0)).all()
     pod = workload.events[0].pod
     assert isinstance(pod, Pod)
     assert pod.limits["cpu"] == 4 * pod.requests["cpu"]
-    assert pod.requests["memory"] == pod.requests["cpu"] * 4 * (1 << 30) // 1000
+    assert pod.requests["memory"] == pytest.approx(pod.requests["cpu"] * 4 * (1 << 30) / 1000, rel=0.01)
 
 
 def test_deployments_follow_machines_of_their_own_as_long_as_there_are_any() -> None:
@@ -50,14 +50,12 @@ def test_deployments_follow_machines_of_their_own_as_long_as_there_are_any() -> 
     assert set(np.bincount(workload.machines, minlength=30).tolist()) == {2, 3}
 
 
-def test_busy_machines_have_more_pods_the_more_popular_they_are() -> None:
-    def use(popularity: float) -> float:
-        workload = Workload(RECORDING, 1, Setup(nodes=10, deployments=30, popularity=popularity))
-        return float(
-            np.mean([RECORDING.percent[workload.machines[one.deployment]].mean() for one in workload.arrivals])
-        )
-
-    assert use(0.0) < use(0.5) < use(1.0)
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_busy_machines_have_as_many_pods_as_it_takes_for_nodes_to_be_used(share: float) -> None:
+    workload = Workload(RECORDING, 1, Setup(nodes=40, deployments=30, used=share))
+    owners = [one.deployment for one in workload.arrivals]
+    requests, use = workload.requests[owners], RECORDING.percent[workload.machines[owners]].mean(axis=1) / 100.0
+    assert 0.85 * (requests * 4.0 * use).sum() / requests.sum() == pytest.approx(share, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -66,15 +64,15 @@ def test_busy_machines_have_more_pods_the_more_popular_they_are() -> None:
         ({"nods": 3}, "nods: is not known"),
         ({"nodes": "many"}, "nodes: 'many' does not fit"),
         ({"nodes": 2.5}, "nodes: 2.5 does not fit"),
-        ({"sizes": [1, "x"]}, "sizes: [1, 'x'] does not fit"),
         ({"linear": 1}, "linear: 1 does not fit"),
         ({"nodes": 0}, "nodes: must be above 0"),
         ({"requested": 1.5}, "requested: must be above 0 and at most 1"),
-        ({"sizes": [64]}, "sizes: must be above 0 and not above cores"),
-        ({"sizes": []}, "sizes: must be above 0"),
+        ({"most": 64}, "most: must not be above cores"),
+        ({"least": 4}, "least: must not be above most"),
         ({"shortest": 7200, "longest": 3600}, "shortest: must not be above longest"),
         ({"past": "all"}, 'past: must be "own" or "recorded"'),
         ({"since": 90000}, "since: must lie within the 24 h"),
+        ({"used": 3.5}, "used: must be from"),
         ({"interval": 7}, "interval: must divide the 24 h"),
     ],
 )

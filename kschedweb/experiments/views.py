@@ -1,0 +1,102 @@
+"""The pages of experiments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.core.paginator import Paginator
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters.views import add_errors, rights
+from kschedweb.dashboard.exports import FORMATS, export
+from kschedweb.errors import ApplicationError
+from kschedweb.experiments import charts, selectors, services
+from kschedweb.experiments.forms import ExperimentForm
+from kschedweb.experiments.models import Experiment, Recording
+from kschedweb.jobs.models import ENDED
+from kschedweb.jobs.selectors import may_cancel
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpResponse
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.models import User
+    from kschedweb.accounts.typing import PageRequest
+
+PAGE_SIZE = 50
+
+
+@require_safe
+@requires(Action.VIEW)
+def experiments(request: PageRequest) -> HttpResponse:
+    page = Paginator(selectors.experiment_list(), PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "experiments/list.html", {"page": page} | rights(request))
+
+
+@requires(Action.EDIT)
+def new(request: PageRequest) -> HttpResponse:
+    form = ExperimentForm(request.POST or None, request.FILES or None)
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                return redirect("experiment", _start(request.user, form).pk)
+            except ApplicationError as error:
+                add_errors(form, error)
+                status = error.status
+    return render(request, "experiments/new.html", {"form": form}, status=status)
+
+
+def _start(user: User, form: ExperimentForm) -> Experiment:
+    asked = form.cleaned_data
+    recording: Recording | None = None
+    if asked["file"]:
+        content = asked["file"].read(settings.UPLOAD_LIMIT + 1)
+        recording = services.recording_add(
+            user=user, name=asked["recording_name"], content=content, limit=settings.UPLOAD_LIMIT
+        )
+    elif asked["recording"]:
+        recording = selectors.recording_list().get(pk=asked["recording"])
+    return services.experiment_start(
+        user=user, recording=recording, policies=asked["policies"], seeds=asked["seeds"], setup=form.setup
+    )
+
+
+@require_safe
+@requires(Action.VIEW)
+def experiment(request: PageRequest, experiment_id: UUID) -> HttpResponseBase:
+    """What came of it; while it runs, how far it is."""
+    found = selectors.experiment_get(experiment_id)
+    listed = selectors.series(found)
+    if (form := request.GET.get("format")) in FORMATS:
+        return export(form, f"experiment-{found.pk}", charts.HEAD, charts.rows(listed))
+    job = found.job
+    context: dict[str, Any] = {
+        "experiment": found,
+        "job": job,
+        "ended": job is None or job.state in ENDED,
+        "may_cancel": job is not None and may_cancel(request.user, job),
+        "policies": [selectors.title(policy) for policy in found.policies],
+        "series": listed,
+    }
+    if listed:
+        base = next((one.measures["skew"] for one in listed if one.policy == "default"), None)
+        parts = [
+            (selectors.title(one.policy), _shown(one.measures), 100.0 * one.measures["skew"] / base if base else None)
+            for one in sorted(listed, key=lambda one: one.measures["skew"])
+        ]
+        context |= {"measures": parts, "best": parts[0], "skew": charts.skew(listed)}
+        context |= {"distribution": charts.distribution(listed)}
+    return render(request, "experiments/detail.html", context)
+
+
+def _shown(measures: dict[str, float]) -> dict[str, float]:
+    """The measures with shares in percent too."""
+    return {**measures, **{f"{name}_percent": 100.0 * measures[name] for name in ("high", "short")}}
