@@ -16,6 +16,7 @@ Ints = NDArray[np.int64]
 
 SHARES = (0, 5, 25, 50, 75, 95, 100)  # percent of the nodes that lie at or below a quantile
 BIN = 5.0  # points of a histogram's bar
+MOST_BARS = 80
 
 
 @dataclass(frozen=True)
@@ -88,13 +89,14 @@ class Distribution:
 def distribution(values: Floats) -> Distribution | None:
     """The spread of ``values`` [nodes]; ``None`` where no node is known.
 
-    Bars are 5 points wide from 0 to 100, or to the bar that holds the highest value.
+    Bars are 5 points wide from 0 to 100, or to the bar that holds the highest value; above 400 they are wider.
     """
     found = values[~np.isnan(values)]
     if not found.size:
         return None
-    top = max(100.0, BIN * np.ceil(float(found.max()) / BIN))
-    edges = np.arange(0.0, top + BIN / 2, BIN)
+    highest = max(100.0, float(found.max()))
+    width = BIN * np.ceil(highest / (MOST_BARS * BIN))
+    edges = width * np.arange(np.ceil(highest / width) + 1)
     # Use is never below 0, but a source may round it there.
     counts, _ = np.histogram(np.maximum(found, 0.0), edges)
     quantiles = np.percentile(found, SHARES)
