@@ -108,6 +108,12 @@ def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAU
     return [*found, Side(REQUESTS, REQUESTS, f"{REQUESTS} (requests)", about, given.get(REQUESTS, {}), reference=True)]
 
 
+def own_side(configuration: Configuration, scheduler: str, plugin: str) -> Side:
+    """``plugin`` with exactly the arguments that the profile ``scheduler`` gives it."""
+    given = arguments_of(configuration, scheduler).get(plugin, {})
+    return Side(plugin, plugin, plugin, installed().specs[plugin].help, given)
+
+
 def side_named(key: str, sides: list[Side]) -> Side | None:
     return next((side for side in sides if side.key == key), None)
 

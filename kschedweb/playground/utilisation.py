@@ -73,3 +73,8 @@ def in_force(engine: EngineSnapshot, snapshot: Snapshot) -> InForce:
     if not ages.size:
         return InForce(watermarks.source, 0, len(engine))
     return InForce(watermarks.source, int(ages.size), len(engine), float(ages.min()), float(ages.max()))
+
+
+def known(engine: EngineSnapshot, snapshot: Snapshot) -> InForce | None:
+    """As ``in_force``, ``None`` where nothing is known at all."""
+    return in_force(engine, snapshot) if engine.watermarks is not None else None

@@ -15,7 +15,7 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.errors import ApplicationError
-from kschedweb.playground import arithmetic, figures, selectors, services
+from kschedweb.playground import arithmetic, figures, selectors, services, utilisation
 from kschedweb.playground.decision import Decision, page_size
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
         "other": Decision(against[1]).answer() if against else None,
         "same": against is not None and _choice(case) == _choice(against[1]),
         "choices": selectors.revisions_to_compare(),
+        "in_force": utilisation.known(case.snapshot, snapshot),
         "neighbours": selectors.neighbours(snapshot, namespace, pod),
         **_links(request),
         **_node(request, found),

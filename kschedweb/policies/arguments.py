@@ -18,6 +18,7 @@ import yaml
 
 from kschedweb.engine import config
 from kschedweb.policies.document import DocumentError, Path, Problem, parse
+from kschedweb.policies.load_aware import Slider, given_as_a_whole, slider
 from kschedweb.policies.switches import as_dict, as_list
 
 Schema = dict[str, Any]
@@ -45,6 +46,7 @@ class Field:
     rows: list[list[Field]] = field(default_factory=list)
     path: Path = ()
     problems: list[Problem] = field(default_factory=list)
+    slider: Slider | None = None
 
     @property
     def id(self) -> str:
@@ -108,6 +110,8 @@ def form_field(schema: Schema, name: str, label: str, value: Any, default: Any, 
     )
     if kind == "group":
         below, below_default = as_dict(value), as_dict(default)
+        if below and given_as_a_whole(name):
+            below_default = dict.fromkeys(_properties(schema), 0)
         shown.fields = [
             form_field(item, f"{name}.{key}", key, below.get(key, ABSENT), below_default.get(key, ABSENT), (*path, key))
             for key, item in _properties(schema).items()
@@ -116,6 +120,7 @@ def form_field(schema: Schema, name: str, label: str, value: Any, default: Any, 
         shown.rows = _rows(schema, name, as_list(value), path)
     else:
         shown.value = _text(kind, value)
+        shown.slider = slider(schema, name) if kind == "number" else None
         shown.choices = [str(choice) for choice in schema.get("enum", ())]
         if shown.value and kind == "choice" and shown.value not in shown.choices:
             shown.choices.append(shown.value)

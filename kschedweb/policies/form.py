@@ -15,7 +15,7 @@ from typing import Any
 
 from kschedweb.engine.config import load
 from kschedweb.engine.config.registry import EXTENSION_POINTS, installed
-from kschedweb.policies import arguments
+from kschedweb.policies import arguments, load_aware
 from kschedweb.policies.arguments import ABSENT, Field
 from kschedweb.policies.document import Path, Problem, parse
 from kschedweb.policies.edits import rewrite
@@ -24,6 +24,7 @@ from kschedweb.policies.switches import (
     as_dict,
     as_list,
     default_weight,
+    default_weights,
     effective,
     points_of,
     with_plugin,
@@ -54,6 +55,7 @@ class PluginRow:
     weight: Field | None
     arguments: Field | None
     problems: list[Problem] = field(default_factory=list)
+    panel: object = None  # the score curves of a load-aware plugin (curves.py)
 
     @property
     def is_changed(self) -> bool:
@@ -197,8 +199,16 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 @cache
 def default_arguments() -> dict[str, Any]:
-    """The arguments that kube-scheduler gives to each plugin where a document says nothing."""
-    defaulted = load({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}).defaulted
+    """The arguments that each plugin gets where a document says nothing, other than that the plugin runs."""
+    others = [name for name, spec in installed().specs.items() if spec.args and name not in default_weights()]
+    plugins = {"multiPoint": {"enabled": [{"name": name} for name in others]}}
+    defaulted = load(
+        {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "profiles": [{"plugins": plugins}],
+        }
+    ).defaulted
     return {item["name"]: item["args"] for item in as_dict(defaulted)["profiles"][0]["pluginConfig"]}
 
 
@@ -369,6 +379,8 @@ def _write_arguments(profile: dict[str, Any], name: str, value: Any) -> None:
     if value is not ABSENT and name == "NodeResourcesFit" and as_dict(value.get("scoringStrategy")):
         # kube-scheduler defaults the type only where the whole strategy is absent.
         value["scoringStrategy"].setdefault("type", "LeastAllocated")
+    if value is not ABSENT:
+        load_aware.completed(name, value, as_dict(_args(profile, name)), default_arguments().get(name, {}))
     index = _config_index(profile, name)
     configs = as_list(profile.get("pluginConfig"))
     if index is None:

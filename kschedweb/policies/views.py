@@ -17,7 +17,7 @@ from kschedweb.accounts.roles import Action, may
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.engine import config
 from kschedweb.errors import ApplicationError, PreconditionFailed
-from kschedweb.policies import diff, editor, selectors, services
+from kschedweb.policies import curves, diff, editor, selectors, services
 from kschedweb.policies.document import as_yaml
 from kschedweb.policies.download import document_response
 from kschedweb.policies.effect import POD_LIMIT, effect
@@ -123,6 +123,16 @@ def policy_preview(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     shown = editor.posted(request.POST.dict())
     return render(request, "policies/_preview.html", _editor_context(request, found, shown))
+
+
+@requires(Action.VIEW)
+@require_POST
+def policy_curves(request: PageRequest, name: str) -> HttpResponse:
+    """The score curves of one load-aware plugin while a person moves its weights, for HTMX."""
+    found = selectors.policy_get(name)
+    shown = editor.posted(request.POST.dict())
+    panel = curves.panels(shown, selectors.revision_get(found), request.POST.dict()).get(request.GET.get("plugin", ""))
+    return render(request, "policies/_curve.html", {"panel": panel, "editor": shown})
 
 
 @requires(Action.VIEW)
@@ -259,11 +269,15 @@ def _editor_page(
 def _editor_context(request: PageRequest, policy: Policy, shown: Editor) -> dict[str, Any]:
     saved = selectors.revision_get(policy)
     loaded = shown.checked.loaded
+    panels = curves.panels(shown, saved, request.POST.dict())
+    for row in shown.form.plugins:
+        row.panel = panels.get(row.name)
     return {
         "policy": policy,
         "editor": shown,
         "points": editor.effective_points(shown),
         "arguments": editor.effective_arguments(shown),
+        "has_panels": bool(panels),
         "is_changed": shown.document != saved.document,
         "changes": diff.changes(check(saved.document).loaded, loaded) if loaded and loaded.valid else [],
         "may_edit": _may_edit(request),

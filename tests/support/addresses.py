@@ -15,7 +15,7 @@ NOT_PAGES = frozenset(
         "person-active", "person-password", "person-role", "pod-message", "policy-delete", "policy-download",
         "policy-effect", "policy-preview", "policy-restore", "policy-schema", "search", "sessions-end", "theme",
         "token-revoke", "watermark-source-change", "watermark-source-run",
-        "watermark-policies-pods",
+        "watermark-policies-pods", "policy-curves",
     }
 )  # fmt: skip
 # Routes of the REST API that are no GET, or that are not about rows of the database.

@@ -69,7 +69,9 @@ class _Builder:
         if isinstance(of, ListOf):
             return {"type": "array", "items": self.type(of.item)}
         if isinstance(of, MapOf):
-            return {"type": "object", "additionalProperties": self.type(of.item)}
+            offered = {key: self.type(of.item) for key in of.keys}
+            named = {"properties": offered} if offered else {}
+            return {"type": "object", **named, "additionalProperties": self.type(of.item)}
         return _scalar(of)
 
     def plugin_set(self, point: str) -> Schema:

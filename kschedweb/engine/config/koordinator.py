@@ -19,7 +19,7 @@ SCALING_FACTORS = {"cpu": 85, "memory": 70}
 AGGREGATIONS = ("avg", "p50", "p90", "p95", "p99")
 ESTIMATOR = "defaultEstimator"
 
-AMOUNTS = MapOf(INT64)
+AMOUNTS = MapOf(INT64, ("cpu", "memory"))
 AGGREGATION = Scalar("string", "extension.AggregationType")
 AGGREGATED = Struct(
     "v1.LoadAwareSchedulingAggregatedArgs",

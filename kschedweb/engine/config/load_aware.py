@@ -58,7 +58,7 @@ HHE = args_struct(
         DURATION,
         "How long a pod that is newer than its node's figures is added to them at most.",
         pointer=True,
-        default=300 * SECOND,
+        default="5m0s",
     ),
     Field("metricsExpiration", DURATION, "Figures older than this count as missing; 0s: never.", omit_empty=False),
     Field(

@@ -177,7 +177,7 @@ OVER_COMMITMENT = args_struct(
     ),
     Field(
         "riskLimitWeights",
-        MapOf(FLOAT64),
+        MapOf(FLOAT64, ("cpu", "memory")),
         "By resource (cpu, memory): weight of the risk of limits in 0 to 1, 0.5 where it is left out or outside.",
         examples=({"cpu": 0.5, "memory": 0.5},),
     ),

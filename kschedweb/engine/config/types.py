@@ -50,9 +50,10 @@ class ListOf:
 
 @dataclass(frozen=True)
 class MapOf:
-    """A map from string to one type."""
+    """A map from string to one type. ``keys`` are those that a form offers; others may stand there as well."""
 
     item: Type
+    keys: tuple[str, ...] = ()
 
     @property
     def go(self) -> str:

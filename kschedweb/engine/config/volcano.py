@@ -86,7 +86,7 @@ USAGE = args_struct(
         DURATION,
         "How often the figures are read: a pod that started less long ago is not in them yet.",
         pointer=True,
-        default=30 * SECOND,
+        default="30s",
     ),
 )
 
