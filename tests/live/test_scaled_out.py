@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import secrets
@@ -21,6 +22,7 @@ from psycopg import sql
 from tests.support import seed
 from tests.support.controlplane import ControlPlane
 from tests.support.processes import free_port, running, wait_until
+from tests.support.prometheus import Prometheus
 from tests.support.site import PASSWORD, ROOT, Site, clean_environment
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.redis]
@@ -191,3 +193,28 @@ def winners(site: Site, pods: list[dict[str, Any]]) -> dict[str, str]:
         key = f"{pod['namespace']}/{pod['name']}"
         found[key] = site.ask("GET", f"clusters/demo/pods/{key}/decision/?policy=default").get("chosen") or ""
     return found
+
+
+def test_beat_and_a_worker_collect_watermarks_once_an_interval(
+    site: Site, deployment: Deployment, tmp_path: Path
+) -> None:
+    files = {"file": ("nodes.json", json.dumps({"kind": "List", "apiVersion": "v1", "items": [seed.node("node-a")]}))}
+    imported = site.rest("POST", "clusters/import/", data={"name": "metered"}, files=files)
+    assert imported.status_code == 201, imported.text
+    source = "clusters/metered/watermarks/source/"
+    query = 'label_replace(vector(42), "instance", "node-a:9100", "", "")'
+    with Prometheus(tmp_path).started() as prometheus:
+        body = {"kind": "prometheus", "address": prometheus.url, "queries": {"node/cpu/15m": query}, "interval": 30}
+        site.ask("PUT", source, body)
+
+        def told() -> dict[str, Any]:
+            found: dict[str, Any] = site.ask("GET", source)
+            return found
+
+        wait_until(lambda: told()["succeeded_at"] is not None, 60, "the first collection", 0.5)
+        first = told()["report"]["at"]
+        wait_until(lambda: told()["report"]["at"] > first, 90, "the second collection", 0.5)
+    found = told()
+    assert found["report"]["at"] // 30 == first // 30 + 1
+    assert (found["freshness"]["nodes"], found["error"]) == (1, "")
+    site.ask("PUT", source, {"kind": "none"})
