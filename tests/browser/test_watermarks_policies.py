@@ -1,0 +1,105 @@
+"""The trip from the skew to other weights: see it, edit weights with live curves, compare, save."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.clusters.services import demo_load
+from kschedweb.policies import selectors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import Page
+
+    from kschedweb.accounts.models import User
+
+HHE = "HheWaterLevelBalance"
+
+
+@pytest.fixture
+def expect() -> Callable[..., Any]:
+    from playwright.sync_api import expect
+
+    return expect
+
+
+@pytest.fixture(autouse=True)
+def demo(transactional_db: None, admin: User) -> None:
+    demo_load(user=admin)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_from_the_skew_to_saved_weights(
+    page_as: Callable[..., Page], axe: Callable[[Page], None], expect: Callable[..., Any], width: int, dark: bool
+) -> None:
+    page = page_as("editor", width=width, dark=dark)
+    page.goto("/watermarks/?cluster=demo")
+    expect(page.locator("h1")).to_contain_text(re.compile(r"Node skew is \d+ points"))
+    page.get_by_role("navigation", name="Watermarks").get_by_role("link", name="Policies").click()
+    page.wait_for_selector("[data-figure=score-curves] .main-svg")
+    page.get_by_role("link", name="Edit weights").click()
+    page.wait_for_url("**/policies/default/")  # with its scripts
+
+    row = page.locator(f"#row-{HHE}")
+    row.locator("label.check", has_text="score").locator("input").last.check()
+    page.wait_for_selector(f"[data-figure=figure-{HHE}] .main-svg")
+    said = page.locator(f"#curve-{HHE} figcaption")
+    before = said.inner_text()
+    slider = page.locator(f"[id='f-args-{HHE}-clusterCpuMinNodeWeight-slider']")
+    slider.focus()
+    for _ in range(20):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator(f"[id='f-args-{HHE}-clusterCpuMinNodeWeight']")).to_have_value("1.2")
+    expect(said).not_to_have_text(before)
+    expect(page.locator("#document")).to_have_value(re.compile("clusterCpuMinNodeWeight: 1.2"))
+    axe(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    expect(page.locator("#policy-effect")).to_contain_text("pending pods would change node", timeout=20_000)
+    page.fill("#comment", "Fill the lowest nodes first")
+    page.get_by_role("button", name="Save as a revision").click()
+    expect(page.get_by_text("Saved as revision 2.")).to_be_visible()
+    revision = selectors.revision_get(selectors.policy_get("default"))
+    assert (revision.number, revision.comment) == (2, "Fill the lowest nodes first")
+
+    page.goto("/watermarks/policies/?cluster=demo&policy=default&revision=2&against=default@1")
+    page.wait_for_selector("[data-figure=score-curves] .main-svg")
+    expect(page.locator("[data-figure=score-curves] .legendtext", has_text=f"{HHE} (default@1)")).to_have_count(1)
+    page.locator("tr.chosen td.score a").first.click()
+    expect(page.locator("#cell .arithmetic")).to_contain_text("worked out")
+    expect(page.locator("#cell .arithmetic")).to_contain_text("Age at the snapshot")
+    axe(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_curves_follow_the_sliders_and_the_address_keeps_them(
+    page_as: Callable[..., Page], expect: Callable[..., Any]
+) -> None:
+    page = page_as("viewer")
+    page.goto("/watermarks/policies/?cluster=demo")
+    page.wait_for_selector("[data-figure=score-curves] .main-svg")
+    page.locator("[data-for=id_average]").focus()
+    for _ in range(20):
+        page.keyboard.press("ArrowLeft")
+    expect(page.locator("#id_average")).to_have_value("40")
+    page.wait_for_url(re.compile("average=40"))
+    page.wait_for_selector("[data-figure=score-curves] .main-svg")
+    shown = page.locator("#curves figcaption").inner_text()
+    page.reload()
+    expect(page.locator("#curves figcaption")).to_have_text(shown)
+    expect(page.locator("#id_average")).to_have_value("40")
+
+
+def test_without_javascript_the_curves_are_tables(page_as: Callable[..., Page], expect: Callable[..., Any]) -> None:
+    page = page_as("viewer", javascript=False)
+    page.goto("/watermarks/policies/?cluster=demo")
+    page.fill("#id_pod", "20")
+    page.get_by_role("button", name="Draw").click()
+    page.locator("#curves details summary").click()
+    expect(page.locator("#curves details tbody tr")).to_have_count(21)
+    assert "pod=20" in page.url
