@@ -12,7 +12,7 @@ Times are seconds of the epoch. Nodes are in percent of allocatable, workloads i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -290,9 +290,3 @@ def freshness(cluster: Cluster, now: float) -> Freshness:
 
 def _known(found: Table | None) -> int:
     return int(np.count_nonzero(~np.isnan(found.updated))) if found else 0
-
-
-def statistics_of(cluster: Cluster, kind: str) -> Iterable[Figure]:
-    """The figures of ``kind`` that were ever collected of ``cluster``, without what only windows are made from."""
-    rows = Series.objects.filter(cluster=cluster, kind=kind).exclude(statistic=NOW)
-    return sorted(Figure(row.kind, row.resource, row.statistic) for row in rows)

@@ -70,6 +70,12 @@ def test_credentials_are_sent_as_prometheus_takes_them(odd_server: OddServer, se
     assert odd_server.requests[0].headers["Authorization"] == header
 
 
+def test_a_path_before_the_api_is_kept(odd_server: OddServer) -> None:
+    odd_server.json(lambda request: (200, vector()))
+    ask(endpoint(odd_server, "/prometheus"), Secret(server=""), {"it": "up"}, at=AT, seconds=5)
+    assert odd_server.requests[0].path.startswith("/prometheus/api/v1/query?")
+
+
 def test_a_bad_query_is_told_in_the_words_of_prometheus(odd_server: OddServer) -> None:
     words = 'invalid parameter "query": 1:4: parse error:\nunexpected end of input'
     odd_server.json(lambda request: (400, {"status": "error", "errorType": "bad_data", "error": words}))
