@@ -139,13 +139,13 @@ def test_a_server_that_is_down_or_breaks_off_says_so(odd_server: OddServer) -> N
 def test_a_slow_server_fails_its_own_query_and_the_others_are_answered(odd_server: OddServer) -> None:
     def answer(request: Request) -> tuple[int, dict[str, str], bytes]:
         if "slow" in request.path:
-            time.sleep(3)
+            time.sleep(20)
         return 200, {}, json.dumps(vector(({}, 1))).encode()
 
     odd_server.answer = answer
     begun = time.monotonic()
-    found = ask(endpoint(odd_server), Secret(server=""), {"a": "up", "b": "slow", "c": "up"}, at=AT, seconds=1)
-    assert time.monotonic() - begun < 2.5
+    found = ask(endpoint(odd_server), Secret(server=""), {"a": "up", "b": "slow", "c": "up"}, at=AT, seconds=2)
+    assert time.monotonic() - begun < 15
     assert isinstance(found["a"], Vector)
     assert isinstance(found["c"], Vector)
     assert isinstance(found["b"], PrometheusError)
@@ -157,7 +157,7 @@ def test_bytes_that_trickle_do_not_stretch_the_deadline(odd_server: OddServer) -
     begun = time.monotonic()
     with pytest.raises(PrometheusError, match="did not answer"):
         one(odd_server, seconds=0.7)
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 20  # the whole answer takes 50 s
 
 
 def test_an_answer_that_is_too_large_is_not_kept(odd_server: OddServer, monkeypatch: pytest.MonkeyPatch) -> None:
