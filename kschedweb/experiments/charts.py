@@ -70,13 +70,13 @@ def distribution(listed: Sequence[Series]) -> Chart:
             "orientation": "h",
             "hoverinfo": "x",
         }
-        for one in reversed(listed)
+        for one in listed
     ]
     layout = {
         "height": 120 + 45 * len(listed),
         "showlegend": False,
         "xaxis": {"title": {"text": "percent of a node's CPU in the last hour"}, "range": [0, 100]},
-        "yaxis": {"automargin": True},
+        "yaxis": {"automargin": True, "autorange": "reversed"},
     }
     rows: list[list[object]] = []
     for one in listed:

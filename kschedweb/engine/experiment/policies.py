@@ -54,7 +54,10 @@ def policies(nodes: int) -> dict[str, Document]:
         "low-risk-overcommitment": profile({"LowRiskOverCommitment": 1}),
         "peaks": profile({"Peaks": 1}, {"Peaks": {"nodePowerModel": power}}),
         "dynamic": profile({"Dynamic": 3}),
-        "load-aware-scheduling": profile({"LoadAwareScheduling": 1}),
+        # Its figures expire after three minutes, and are made anew every five here.
+        "load-aware-scheduling": profile(
+            {"LoadAwareScheduling": 1}, {"LoadAwareScheduling": {"nodeMetricExpirationSeconds": 600}}
+        ),
         "volcano-usage": profile({"VolcanoUsage": 1}),
     }
     return {name: document for name, document in known.items() if _plugins(document) <= installed().specs.keys()}

@@ -1,0 +1,43 @@
+"""An experiment in Chromium: chosen in the form, run, its figures and their numbers seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kschedweb.experiments.models import Experiment
+from kschedweb.experiments.services import experiment_run
+from kschedweb.jobs import services as jobs
+from tests.browser.test_every_page import OVERFLOW, keep
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])
+def test_policies_are_compared_on_a_made_up_day(
+    live_server: Any, page_as: Callable[..., Any], axe: Callable[[Any], None], width: int, dark: bool
+) -> None:
+    page = page_as("admin", width=width, dark=dark)
+    page.goto("/experiments/new/")
+    page.locator("#id_policies").select_option(["default", "water-level"])
+    page.locator("#id_nodes").fill("5")
+    page.get_by_label("Deployments").fill("60")
+    page.get_by_label("Mean use of nodes").fill("0.5")
+    keep(page, "experiment-new", width, dark)
+    page.get_by_role("button", name="Start").click()
+    page.get_by_text("Queued").first.wait_for()
+    experiment = Experiment.objects.get()
+    assert experiment.job is not None
+    job = jobs.job_claim(str(experiment.job.pk))
+    assert job is not None
+    result = experiment_run(experiment=experiment, step=lambda text, done, total: None)
+    assert jobs.job_succeed(job, result)
+    page.goto(f"/experiments/{experiment.pk}/")
+    page.locator(".chart .plot-container").nth(1).wait_for()
+    assert "points of skew" in page.locator("h1").inner_text()
+    assert page.locator(".chart").first.locator(".legendtext").count() == 2
+    keep(page, "experiment", width, dark)
+    assert page.evaluate(OVERFLOW) <= 0
+    axe(page)
+    page.get_by_text("The same as a table").first.click()
+    assert page.get_by_role("region", name="Skew over time").get_by_role("row").count() == 25
