@@ -37,6 +37,7 @@ def profile(weights: Mapping[str, int] | None = None, args: Mapping[str, Mapping
 _DEFAULTS = ("NodeResourcesFit", "NodeResourcesBalancedAllocation", "PodTopologySpread")
 # Watts of an idle machine, and how they grow with use: k0 + k1 × e^(k2 × percent).
 _POWER = {"k0": 400.0, "k1": -90.0, "k2": -0.07}
+_LOAD_AWARE = {"nodeMetricExpirationSeconds": 600, "usageThresholds": {"cpu": 100, "memory": 100}}
 
 
 def policies(nodes: int) -> dict[str, Document]:
@@ -54,10 +55,9 @@ def policies(nodes: int) -> dict[str, Document]:
         "low-risk-overcommitment": profile({"LowRiskOverCommitment": 1}),
         "peaks": profile({"Peaks": 1}, {"Peaks": {"nodePowerModel": power}}),
         "dynamic": profile({"Dynamic": 3}),
-        # Its figures expire after three minutes, and are made anew every five here.
-        "load-aware-scheduling": profile(
-            {"LoadAwareScheduling": 1}, {"LoadAwareScheduling": {"nodeMetricExpirationSeconds": 600}}
-        ),
+        # Its figures expire after three minutes, and are made anew every five here; where nodes are used to 70 % its
+        # threshold of 65 % would leave most pods waiting.
+        "load-aware-scheduling": profile({"LoadAwareScheduling": 1}, {"LoadAwareScheduling": _LOAD_AWARE}),
         "volcano-usage": profile({"VolcanoUsage": 1}),
     }
     return {name: document for name, document in known.items() if _plugins(document) <= installed().specs.keys()}
