@@ -1,0 +1,73 @@
+"""The experiment's command line: JSON and CSV out, one line on stderr for what cannot be done."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kschedweb.engine.experiment import Recording
+from kschedweb.engine.experiment.__main__ import main
+
+SETUP = json.dumps({"nodes": 3, "deployments": 20, "used": 0.4, "since": 3600, "pace": 60})
+
+
+@pytest.fixture
+def day(tmp_path: Path) -> str:
+    path = tmp_path / "day.csv.gz"
+    path.write_bytes(gzip.compress("\n".join(Recording.generated(np.random.default_rng(2), 40, 24).lines()).encode()))
+    return str(path)
+
+
+def test_policies_are_run_side_by_side(day: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "skew.csv"
+    asked = ["run", day, "--seeds", "1", "2", "--setup", SETUP, "--csv", str(table), "--policies"]
+    assert main([*asked, "default", "water-level", "future"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert list(answer["policies"]) == ["default", "water-level", "future"]
+    assert answer["policies"]["default"]["ofDefault"] == 1.0
+    assert len(answer["runs"]) == 6
+    assert len(table.read_text().splitlines()) == 1 + 6 * 24
+
+
+def test_a_search_writes_a_journal_and_goes_on_from_it(
+    day: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = tmp_path / "journal.jsonl"
+    asked = ["search", day, "--seeds", "1", "--setup", SETUP, "--size", "4", "--journal", str(journal)]
+    assert main([*asked, "--generations", "1"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    known = journal.read_text()
+    assert main([*asked, "--generations", "1"]) == 0
+    assert json.loads(capsys.readouterr().out) == first
+    assert journal.read_text() == known
+    assert first["best"]["document"]["profiles"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run"], "name a recording"),
+        (["run", "--day", "1"], "KSCHEDWEB_SHARED must name the folder"),
+        (["run", "missing.csv"], "missing.csv: No such file"),
+        (["run", "DAY", "--setup", SETUP, "--policies", "best"], "--policies: best is not known"),
+        (["run", "DAY", "--setup", '{"nodes": 0}'], "nodes: must be above 0"),
+        (
+            ["run", "DAY", "--setup", SETUP, "--policy", "mine=missing.yaml"],
+            "--policy mine: missing.yaml: No such file",
+        ),
+        (["search", "DAY", "--setup", "[]"], "must be a JSON object"),
+    ],
+)
+def test_bad_input_ends_with_status_2_and_a_reason(
+    day: str, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KSCHEDWEB_SHARED", raising=False)
+    assert main([day if one == "DAY" else one for one in arguments]) == 2
+    written = capsys.readouterr()
+    assert said in written.err
+    assert written.out == ""
+    assert len(written.err.splitlines()) == 1
