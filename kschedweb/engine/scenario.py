@@ -16,7 +16,7 @@ from kschedweb.engine.objects.oddities import oddities
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.placement import Placement
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.table import Watermarks
 
 EACH, SEQUENCE = "each", "sequence"
 EMPTY = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.annotations import annotated
 from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import Ints, LabelColumn, Mask, grown
 from kschedweb.engine.devices.claims import ClaimUse
@@ -19,9 +18,10 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, EPHEMERAL, MEMORY, is_scalar
 from kschedweb.engine.objects.taints import Taint
 from kschedweb.engine.pods import PodTable
-from kschedweb.engine.recent import Estimate, Floats, Recent
 from kschedweb.engine.volumes.use import VolumeUse
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.annotations import annotated
+from kschedweb.engine.watermarks.recent import Estimate, Floats, Recent
+from kschedweb.engine.watermarks.table import Watermarks
 
 Result = TypeVar("Result")
 BASIC = (CPU, MEMORY, EPHEMERAL)

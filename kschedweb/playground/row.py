@@ -17,14 +17,14 @@ from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.node import Node
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.errors import FieldProblem, Unprocessable
 from kschedweb.playground.sides import DEFAULT_SCHEDULER, Side
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
     from kschedweb.engine.framework.explanation import Explanation
-    from kschedweb.engine.recent import Floats
+    from kschedweb.engine.watermarks.recent import Floats
 
 CORES, MEMORY_BYTES = 32, 128 << 30
 NOW = 1_700_000_000.0  # seconds of the epoch; any time does, since only differences count

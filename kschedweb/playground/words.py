@@ -11,13 +11,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kschedweb.dashboard.units import amount
-from kschedweb.engine.crane import METRICS
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, tolerated
 from kschedweb.engine.plugins.loadawarescheduling import EXPIRED
 from kschedweb.engine.plugins.podtopologyspread import PodTopologySpread
 from kschedweb.engine.plugins.volcanousage import VolcanoUsage
+from kschedweb.engine.watermarks.crane import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from kschedweb.clusters.selectors import snapshot_current, snapshot_objects
 from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.objects import ObjectError, Pod
 from kschedweb.engine.objects.quantity import NANO, parse
-from kschedweb.engine.watermarks import workload_of
+from kschedweb.engine.watermarks.table import workload_of
 from kschedweb.errors import Conflict
 from kschedweb.watermarks.figures import RESOURCES
 

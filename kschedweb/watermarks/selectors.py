@@ -23,7 +23,7 @@ from django.db.models import Max, QuerySet
 from numpy.typing import NDArray
 
 from kschedweb.clusters.models import Cluster
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.watermarks.figures import MAXIMA, NODE, NOW, WORKLOAD, Figure
 from kschedweb.watermarks.models import Resolution, Sample, Series, WatermarkSource
 from kschedweb.watermarks.storage import combine, names_of, unpack

@@ -16,8 +16,8 @@ from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins import registry
 from kschedweb.engine.plugins.lowriskovercommitment import limit_risk, probability, promised, shapes, total_risk
 from kschedweb.engine.plugins.peaks import Peaks, cheapest_first
-from kschedweb.engine.trimaran import Measured
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.watermarks.trimaran import Measured
 from tests.conformance.load_aware import answers_of, asked, files
 from tests.engine.builders import CONFIGURATION
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Node, Pod, Snapshot
 from kschedweb.engine.objects.node import ZONE
-from kschedweb.engine.watermarks import Watermarks, of_capacity
+from kschedweb.engine.watermarks.table import Watermarks, of_capacity
 from tests.engine.builders import node, pod
 
 

@@ -98,6 +98,7 @@ def test_what_cannot_be_run_is_refused_beside_its_field(changes: dict[str, Any],
         (gzip.compress(b"1" * (LIMIT + 1)), "larger than this site takes"),
         (b"", "there are no lines"),
     ],
+    ids=["a word", "other bytes", "a broken archive", "a large archive", "nothing"],
 )
 def test_a_file_that_is_no_recording_is_refused_with_its_place(content: bytes, said: str) -> None:
     with pytest.raises(ApplicationError) as caught:

@@ -9,7 +9,7 @@ import yaml
 
 from kschedweb.clusters.annotating import KINDS as ANNOTATED
 from kschedweb.clusters.kinds import KINDS
-from kschedweb.engine.annotations import NODE_GRAINS, WORKLOAD_GRAINS, Grain, Use
+from kschedweb.engine.watermarks.annotations import NODE_GRAINS, WORKLOAD_GRAINS, Grain, Use
 from kschedweb.watermarks.figures import FIGURES
 from kschedweb.watermarks.metrics import PATHS as METRICS_PATHS
 from kschedweb.watermarks.models import WatermarkSource
@@ -64,7 +64,8 @@ def test_annotations_in_the_documents_are_as_they_are_written(of: str, grains: d
 
 def test_every_finding_of_the_linter_is_in_the_documents() -> None:
     page = (ROOT / "docs" / "annotations.md").read_text(encoding="utf-8")
-    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "kschedweb" / "engine" / "lint").glob("*.py")]
+    modules = (ROOT / "kschedweb" / "engine" / "watermarks" / "lint").glob("*.py")
+    sources = [path.read_text(encoding="utf-8") for path in modules]
     codes = {code for source in sources for code in re.findall(r'Finding\("([-a-z]+)"', source)}
     assert len(codes) > 10
     assert [code for code in sorted(codes) if f"`{code}`" not in page] == []

@@ -15,10 +15,10 @@ from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.annotations import KEY, Use, node_uses, workload_uses
 from kschedweb.engine.config import load
-from kschedweb.engine.crane import METRICS, read
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.annotations import KEY, Use, node_uses, workload_uses
+from kschedweb.engine.watermarks.crane import METRICS, read
+from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.errors import ApplicationError
 from kschedweb.watermarks import storage
 from kschedweb.watermarks.annotations import services

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
-from kschedweb.engine.crane import HOT_VALUE, METRICS
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.crane import HOT_VALUE, METRICS
+from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.playground.decision import Decision
 from kschedweb.playground.row import KEYS
 from kschedweb.playground.services import Case

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.crane import METRICS
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.watermarks.crane import METRICS
 from kschedweb.playground import arithmetic
 from kschedweb.playground.load_arithmetic import WORKED
 from kschedweb.playground.sides import Side, all_sides, policies

@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 
 from kschedweb.clusters.models import Snapshot
-from kschedweb.engine.annotations import KEY
+from kschedweb.engine.watermarks.annotations import KEY
 from kschedweb.playground import services, utilisation
 from kschedweb.policies.models import Revision
 from kschedweb.watermarks import storage

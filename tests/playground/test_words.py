@@ -9,7 +9,7 @@ import pytest
 
 from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.config import load
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.playground import words
 
 from .conftest import HEAD

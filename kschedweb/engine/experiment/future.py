@@ -15,7 +15,7 @@ from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins import registry
-from kschedweb.engine.recent import Floats
+from kschedweb.engine.watermarks.recent import Floats
 
 NAME = "KnowsTheFuture"
 POWER = 4  # how much more a high node counts than a low one

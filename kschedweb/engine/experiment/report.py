@@ -14,8 +14,8 @@ from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, PolicyError, c
 from kschedweb.engine.experiment.replay import Outcome, Progress, replay
 from kschedweb.engine.experiment.search import Found, document
 from kschedweb.engine.experiment.workload import HOUR, Setup, Workload
-from kschedweb.engine.recent import Floats
 from kschedweb.engine.simulation.recording import Recording
+from kschedweb.engine.watermarks.recent import Floats
 
 # What is taken away in turn, to see what keeps the skew up.
 BOUNDS = (DEFAULT, FUTURE, "future, use steady", "future, requests without limit", "future, both")

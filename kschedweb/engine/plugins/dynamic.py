@@ -14,7 +14,6 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from kschedweb.engine import crane
 from kschedweb.engine.columns import Ints, Mask, Rows
 from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.framework.interface import Cycle, Verdicts
@@ -23,9 +22,10 @@ from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
 from kschedweb.engine.objects.access import mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.owners import of_daemon_set
-from kschedweb.engine.recent import Counted, Estimate, Floats
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks import of_capacity
+from kschedweb.engine.watermarks import crane
+from kschedweb.engine.watermarks.recent import Counted, Estimate, Floats
+from kschedweb.engine.watermarks.table import of_capacity
 
 TOO_HIGH = "Load[{}] of node[{}] is too high"
 SMALLEST = -(2**63)

@@ -22,9 +22,9 @@ from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.recent import Counted, Floats
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.recent import Counted, Floats
+from kschedweb.engine.watermarks.table import Watermarks
 
 WINDOW_WEIGHTS = {"15m": 0.5, "1h": 0.3, "1d": 0.2}
 RESOURCE_WEIGHTS = {CPU: 1.0, MEMORY: 1.0}

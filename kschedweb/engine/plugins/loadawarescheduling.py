@@ -13,21 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine import koordinator
 from kschedweb.engine.columns import Ints, Mask, Rows
 from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.config.koordinator import EXPIRATION, RESOURCE_WEIGHTS, SCALING_FACTORS, USAGE_THRESHOLDS
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded, truncated
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
-from kschedweb.engine.koordinator import PROD, Aggregate, Thresholds
 from kschedweb.engine.objects.access import mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.owners import of_daemon_set
-from kschedweb.engine.recent import Counted, Floats
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks import PodUse, Watermarks
+from kschedweb.engine.watermarks import koordinator
+from kschedweb.engine.watermarks.koordinator import PROD, Aggregate, Thresholds
+from kschedweb.engine.watermarks.recent import Counted, Floats
+from kschedweb.engine.watermarks.table import PodUse, Watermarks
 
 EXPIRED = "node(s) nodeMetric expired"
 EXCEEDED = "node(s) {} usage exceed threshold"

@@ -15,8 +15,8 @@ from kschedweb.engine.columns import Ints, Rows
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.recent import Floats
-from kschedweb.engine.trimaran import Measured, effective, requests
+from kschedweb.engine.watermarks.recent import Floats
+from kschedweb.engine.watermarks.trimaran import Measured, effective, requests
 
 MARGIN, SENSITIVITY = 1.0, 1.0
 

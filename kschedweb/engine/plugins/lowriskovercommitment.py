@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.beta import incomplete_beta
 from kschedweb.engine.columns import ALL, Ints, Mask, Rows
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.recent import Counted, Floats
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.trimaran import Measured, effective, limits, reported, requests
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.beta import incomplete_beta
+from kschedweb.engine.watermarks.recent import Counted, Floats
+from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.watermarks.trimaran import Measured, effective, limits, reported, requests
 
 SMOOTHING_WINDOW = 5
 RISK_LIMIT_WEIGHT = 0.5

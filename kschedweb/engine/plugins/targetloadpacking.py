@@ -18,10 +18,10 @@ from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import read, whole
 from kschedweb.engine.objects.resources import CPU, Container
-from kschedweb.engine.recent import Counted, Floats
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.trimaran import MEAN
-from kschedweb.engine.watermarks import capacity, of_capacity
+from kschedweb.engine.watermarks.recent import Counted, Floats
+from kschedweb.engine.watermarks.table import capacity, of_capacity
+from kschedweb.engine.watermarks.trimaran import MEAN
 
 TARGET_UTILIZATION = 40
 DEFAULT_REQUESTS = {CPU: "1000m"}

@@ -21,9 +21,9 @@ from kschedweb.engine.framework.status import SUCCESS, unresolvable
 from kschedweb.engine.objects.access import mapping, text
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.recent import Counted, Floats
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks import capacity, of_capacity
+from kschedweb.engine.watermarks.recent import Counted, Floats
+from kschedweb.engine.watermarks.table import capacity, of_capacity
 
 STATUSES = (
     SUCCESS,

@@ -11,7 +11,7 @@ from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import ResourceClaim
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.table import Watermarks
 
 MEASURED = ("cpu", "memory")
 

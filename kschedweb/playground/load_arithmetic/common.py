@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kschedweb.dashboard.units import cpu, memory
 from kschedweb.engine.objects.resources import CPU
-from kschedweb.engine.watermarks import workload_of
+from kschedweb.engine.watermarks.table import workload_of
 from kschedweb.playground.parts import Arithmetic, Figure
 
 if TYPE_CHECKING:

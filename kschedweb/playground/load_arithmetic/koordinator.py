@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from kschedweb.dashboard.units import amount
-from kschedweb.engine.koordinator import PROD, priority_class
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.plugins.loadawarescheduling import WINDOWS, LoadAwareScheduling
+from kschedweb.engine.watermarks.koordinator import PROD, priority_class
 from kschedweb.playground.load_arithmetic.common import NOTHING, RESOURCES, duration, figure, instance, started
 from kschedweb.playground.parts import Arithmetic, Step
 

@@ -11,8 +11,8 @@ from kschedweb.engine.objects.quantity import whole
 from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.plugins.peaks import FEMTO, Peaks, cpu_request, femtowatts, power_rise
 from kschedweb.engine.plugins.targetloadpacking import TARGET, TargetLoadPacking
-from kschedweb.engine.trimaran import MEAN
-from kschedweb.engine.watermarks import capacity, of_capacity
+from kschedweb.engine.watermarks.table import capacity, of_capacity
+from kschedweb.engine.watermarks.trimaran import MEAN
 from kschedweb.playground.load_arithmetic.common import amount, away_from_zero, figure, instance, number, started
 from kschedweb.playground.parts import Arithmetic, Step
 

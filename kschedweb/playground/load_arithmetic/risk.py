@@ -9,7 +9,7 @@ import numpy as np
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.plugins.loadvariationriskbalancing import LoadVariationRiskBalancing, risk_scores
 from kschedweb.engine.plugins.lowriskovercommitment import LowRiskOverCommitment, Promises, promised
-from kschedweb.engine.trimaran import DEVIATION, MEAN, Measured, effective, reported, requests
+from kschedweb.engine.watermarks.trimaran import DEVIATION, MEAN, Measured, effective, reported, requests
 from kschedweb.playground.load_arithmetic.common import (
     NOTHING,
     RESOURCES,

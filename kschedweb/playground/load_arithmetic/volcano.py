@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.plugins.volcanousage import ACTIVE, WINDOWS, VolcanoUsage
-from kschedweb.engine.watermarks import capacity
+from kschedweb.engine.watermarks.table import capacity
 from kschedweb.playground.load_arithmetic.common import (
     NOTHING,
     RESOURCES,

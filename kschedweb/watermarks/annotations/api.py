@@ -15,7 +15,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters.api import ProblemSerializer
 from kschedweb.clusters.selectors import cluster_get
 from kschedweb.dashboard.rest import IdempotencyMixin
-from kschedweb.engine.lint import CRANE, ERROR, HINT, OWN, WARNING
+from kschedweb.engine.watermarks.lint import CRANE, ERROR, HINT, OWN, WARNING
 from kschedweb.errors import NotFound
 from kschedweb.jobs.api import JobSerializer
 from kschedweb.watermarks.annotations import selectors, services

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kschedweb.clusters.client import Client
-from kschedweb.engine.crane import Binding, BindingRecords, CraneError, HotRule, hot_value, read_event
+from kschedweb.engine.watermarks.crane import Binding, BindingRecords, CraneError, HotRule, hot_value, read_event
 
 EVENTS = "/api/v1/events"
 SCHEDULED = "reason=Scheduled,type=Normal"

@@ -22,7 +22,7 @@ from kschedweb.clusters.kinds import BY_NAME, Kind
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.clusters.sources import endpoint_of, secret_of
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.errors import ApplicationError, Conflict
 from kschedweb.jobs.services import job_start
 from kschedweb.jobs.tasks import Cancelled

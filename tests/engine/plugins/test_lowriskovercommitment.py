@@ -14,7 +14,7 @@ from kschedweb.engine.columns import ALL
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins.lowriskovercommitment import LowRiskOverCommitment, Promises, limit_risk, probability
 from tests.engine.builders import node, pod
-from tests.engine.observed import Figures, alone, levels, observed, scores
+from tests.engine.watermarks.observed import Figures, alone, levels, observed, scores
 
 PLUGIN = "LowRiskOverCommitment"
 

@@ -15,7 +15,7 @@ from kschedweb.engine.columns import ALL
 from kschedweb.engine.config import load
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins.volcanousage import Shadow, VolcanoUsage
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.table import Watermarks
 from tests.engine.builders import CONFIGURATION, node, pod
 
 NOW = 1795240800.0

@@ -8,7 +8,7 @@ import pytest
 
 from kschedweb.clusters.client import Client
 from kschedweb.clusters.credentials import Secret
-from kschedweb.engine.crane import Binding
+from kschedweb.engine.watermarks.crane import Binding
 from kschedweb.watermarks.annotations.hot import hot_of, hot_values
 from tests.clusters.conftest import OddServer, odd_server
 

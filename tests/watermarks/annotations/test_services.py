@@ -13,7 +13,7 @@ from kschedweb.celery import app
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.credentials import Secret, credential_save
 from kschedweb.clusters.models import Cluster, Source
-from kschedweb.engine.annotations import KEY
+from kschedweb.engine.watermarks.annotations import KEY
 from kschedweb.errors import ApplicationError, Conflict
 from kschedweb.jobs.models import Job, State
 from kschedweb.jobs.tasks import Cancelled

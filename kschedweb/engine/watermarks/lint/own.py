@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from kschedweb.engine.annotations import KEY, MEBIBYTE, Use
-from kschedweb.engine.lint.findings import (
+from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.watermarks.annotations import KEY, MEBIBYTE, Use
+from kschedweb.engine.watermarks.lint.findings import (
     ERROR,
     HINT,
     OWN,
@@ -19,7 +20,6 @@ from kschedweb.engine.lint.findings import (
     partial,
     stale,
 )
-from kschedweb.engine.objects.access import ObjectError
 
 KNOWN_KEYS = re.compile(
     r"(5m|10m|15m|1h|1d|15m_std|1h_max|1d_max|[0-9]+[smhd]_(avg|p50|p90|p95|p99))(_capacity)?|system"

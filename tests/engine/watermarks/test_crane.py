@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine import crane
+from kschedweb.engine.watermarks import crane
 
 SHANGHAI = ZoneInfo(crane.DEFAULT_TIME_ZONE)
 NEW_YORK = ZoneInfo("America/New_York")

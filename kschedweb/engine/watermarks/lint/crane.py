@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from kschedweb.engine import crane
-from kschedweb.engine.lint.findings import (
+from kschedweb.engine.watermarks import crane
+from kschedweb.engine.watermarks.lint.findings import (
     CRANE,
     ERROR,
     SLACK,

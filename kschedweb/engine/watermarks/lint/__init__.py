@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from zoneinfo import ZoneInfo
 
-from kschedweb.engine.annotations import KEY, PREFIX
-from kschedweb.engine.lint.crane import CRANE_KEYS, lint_crane
-from kschedweb.engine.lint.findings import CRANE, ERROR, HINT, OWN, WARNING, Finding, Texts, many
-from kschedweb.engine.lint.own import lint_own
+from kschedweb.engine.watermarks.annotations import KEY, PREFIX
+from kschedweb.engine.watermarks.lint.crane import CRANE_KEYS, lint_crane
+from kschedweb.engine.watermarks.lint.findings import CRANE, ERROR, HINT, OWN, WARNING, Finding, Texts, many
+from kschedweb.engine.watermarks.lint.own import lint_own
 
 __all__ = ["CRANE", "ERROR", "HINT", "OWN", "WARNING", "Finding", "Texts", "lint"]
 

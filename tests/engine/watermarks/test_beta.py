@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine import beta
-from kschedweb.engine.beta import incomplete_beta
+from kschedweb.engine.watermarks import beta
+from kschedweb.engine.watermarks.beta import incomplete_beta
 
 
 def at(x: float, a: float, b: float) -> float:

@@ -18,8 +18,8 @@ import numpy as np
 
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, number, reference, text
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.recent import Floats
-from kschedweb.engine.watermarks import WORKLOADS, Figures, Watermarks
+from kschedweb.engine.watermarks.recent import Floats
+from kschedweb.engine.watermarks.table import WORKLOADS, Figures, Watermarks
 
 if TYPE_CHECKING:
     from kschedweb.engine.cluster import ClusterObjects

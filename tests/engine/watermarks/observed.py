@@ -7,7 +7,7 @@ from typing import Any
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import load
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.table import Watermarks
 from tests.engine.builders import CONFIGURATION, node, pod
 
 NOW = 1_790_000_000.0

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine import crane
-from kschedweb.engine.annotations import KEY
-from kschedweb.engine.lint import Finding, lint
+from kschedweb.engine.watermarks import crane
+from kschedweb.engine.watermarks.annotations import KEY
+from kschedweb.engine.watermarks.lint import Finding, lint
 
 NOON = 1_795_262_400.0  # 2026-11-21T12:00:00Z
 SHANGHAI, UTC, KOLKATA = ZoneInfo("Asia/Shanghai"), ZoneInfo("UTC"), ZoneInfo("Asia/Kolkata")

@@ -15,7 +15,7 @@ from kschedweb.engine.objects.access import Json, ObjectError, each, mapping, nu
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import read_list
 from kschedweb.engine.objects.resources import CPU, MEMORY, units
-from kschedweb.engine.recent import Floats
+from kschedweb.engine.watermarks.recent import Floats
 
 if TYPE_CHECKING:
     from kschedweb.engine.snapshot import Snapshot

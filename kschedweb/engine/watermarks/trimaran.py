@@ -14,8 +14,8 @@ import numpy as np
 from kschedweb.engine.columns import Ints, Mask, Rows
 from kschedweb.engine.objects.quantity import whole
 from kschedweb.engine.objects.resources import CPU, MEMORY, Amounts, Container, PodResources
-from kschedweb.engine.recent import Floats
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.recent import Floats
+from kschedweb.engine.watermarks.table import Watermarks
 
 MEAN, DEVIATION = "15m", "15m_std"
 

@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler
-from kschedweb.engine.annotations import (
+from kschedweb.engine.config import load
+from kschedweb.engine.scenario import Scenario
+from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.watermarks.annotations import (
     KEY,
     LONGEST,
     MEBIBYTE,
@@ -25,10 +28,7 @@ from kschedweb.engine.annotations import (
     node_uses,
     workload_uses,
 )
-from kschedweb.engine.config import load
-from kschedweb.engine.scenario import Scenario
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks import Watermarks
+from kschedweb.engine.watermarks.table import Watermarks
 from tests.engine.builders import CONFIGURATION, node, pod
 
 NOON = 1_795_262_400.0  # 2026-11-21T12:00:00Z

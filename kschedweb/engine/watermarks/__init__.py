@@ -1,0 +1,1 @@
+"""Watermarks: what nodes and workloads really use, and how the published policies read it."""
