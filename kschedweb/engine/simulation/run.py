@@ -11,6 +11,7 @@ from kschedweb.engine.controllers.admission import AdmissionError, admit
 from kschedweb.engine.controllers.nodelifecycle import LifecycleTiming
 from kschedweb.engine.cycle import Scheduler
 from kschedweb.engine.extenders.extender import Extenders
+from kschedweb.engine.framework.events import NODE, Action, ClusterEvent
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.objects.access import Json, ObjectError, reference
 from kschedweb.engine.objects.node import Node
@@ -25,6 +26,8 @@ from kschedweb.engine.simulation.scheduling import SchedulingLoop
 from kschedweb.engine.simulation.use import Use
 from kschedweb.engine.simulation.world import World
 from kschedweb.engine.snapshot import Snapshot
+
+MEASURED = ClusterEvent(NODE, Action.NODE_ANNOTATION)
 
 
 class SimulationError(ValueError):
@@ -125,6 +128,9 @@ class Simulation:
     def _metering(self, use: Use) -> Callable[[float], None]:
         def meter(now: float) -> None:
             self.world.measured(use.measured(now))
+            if (node := next(iter(self.world.nodes.values()), None)) is not None:
+                # Figures come with nodes, as annotations do: a pod that was rejected for the old ones may fit now.
+                self.queue.move(MEASURED, node, node, now)
             self._agenda.add(now + use.interval, meter)
 
         return meter

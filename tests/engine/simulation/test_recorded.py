@@ -126,6 +126,25 @@ def test_the_scheduler_sees_what_was_measured_and_which_pods_are_newer() -> None
     assert abs(float(np.subtract(*used.used.values[1]))) < 2.0
 
 
+def test_new_figures_wake_a_pod_that_was_rejected_for_the_old_ones() -> None:
+    document = {
+        **CONFIGURATION,
+        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "VolcanoUsage"}]}}}],
+    }
+    configuration = load(document).configuration
+    assert configuration is not None
+    used = use([[90.0, 5.0]])
+    running = pod("p", on="a", requests={"cpu": "1"})
+    running["metadata"]["ownerReferences"] = [{"kind": "Deployment", "name": "x", "controller": True}]
+    events = [PodArrives(STEP + 10.0, pod("late", requests={"cpu": "1"}))]
+    simulation = Simulation([node("a"), running], configuration, events, Settings(sample=STEP), use=used)
+    result = simulation.run(3 * STEP)
+    assert [rejected.by for rejected in result.rejected] == [("VolcanoUsage",)]
+    [bound] = result.bound
+    # Without an event it would be tried again after five minutes only.
+    assert 2 * STEP <= bound.time < 2 * STEP + 5.0
+
+
 def test_measures_begin_when_they_are_told_to() -> None:
     used = use([[100.0] * 4])
     used.came(member("p", "x"), 0.0)
