@@ -243,7 +243,7 @@ def tls_context(secret: Secret) -> ssl.SSLContext:
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         try:
             context.load_verify_locations(cadata=secret.ca)
-        except (ssl.SSLError, ValueError):
+        except (ssl.SSLError, ValueError, TypeError):
             raise ApplicationError("The certificate authority is not a PEM certificate.") from None
     if secret.client_certificate:
         with tempfile.TemporaryDirectory() as folder:

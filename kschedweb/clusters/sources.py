@@ -54,7 +54,7 @@ def ca_check(ca: str) -> None:
     """Raise ``ApplicationError`` unless ``ca`` is one or several PEM certificates."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ca)
-    except (ssl.SSLError, ValueError):
+    except (ssl.SSLError, ValueError, TypeError):
         message = "This is not a PEM certificate (-----BEGIN CERTIFICATE-----)."
         raise ApplicationError(message, errors=[{"path": "ca", "message": message}]) from None
 

@@ -11,6 +11,7 @@ from kschedweb.accounts.models import Token, User
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster, Snapshot
+from kschedweb.experiments.models import Experiment
 from kschedweb.jobs.models import Job
 from tests.conftest import person
 
@@ -25,6 +26,7 @@ class Seed:
     cluster: Cluster
     snapshot: Snapshot
     job: Job
+    experiment: Experiment
 
 
 def node(name: str, **spec: Any) -> dict[str, Any]:
@@ -58,4 +60,5 @@ def seed(db: None) -> Seed:
     file = ("seed.yaml", yaml.safe_dump_all(objects).encode())
     cluster, snapshot, _ = clusters.cluster_import(user=admin, name="seed", files=[file], limit=2**20, replace=False)
     job = Job.objects.create(kind="tests.seed", title="Seed", created_by=admin)
-    return Seed(admin, key, token, cluster, snapshot, job)
+    experiment = Experiment.objects.create(policies=["default"], seeds=[1], setup={}, job=job, created_by=admin)
+    return Seed(admin, key, token, cluster, snapshot, job, experiment)

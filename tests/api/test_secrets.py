@@ -37,6 +37,8 @@ def choose(seed) -> Callable[[str, str, str], object]:
             return {"name": "default", "number": 1}[name]
         if "users/" in address or "people/" in address:
             return "admin"
+        if "experiments/" in address:
+            return seed.experiment.pk
         if "jobs/" in address:
             return seed.job.pk
         if "tokens/" in address:

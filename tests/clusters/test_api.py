@@ -278,6 +278,7 @@ def test_a_second_refresh_is_the_job_that_already_runs(
         ({"name": "far", "source": "token", "server": "https://10.0.0.1", "token": "x"}, "server"),
         ({"name": "far", "source": "token", "server": "https://127.0.0.1", "token": ""}, "token"),
         ({"name": "far", "source": "token", "server": "https://127.0.0.1", "token": "x", "ca": "junk"}, "ca"),
+        ({"name": "far", "source": "token", "server": "https://127.0.0.1", "token": "x", "ca": "ключ"}, "ca"),
         ({"name": "far", "source": "kubeconfig", "kubeconfig": "junk"}, "kubeconfig"),
         ({"name": "far", "source": "kubeconfig", "kubeconfig": "\ud800"}, ""),
     ],
