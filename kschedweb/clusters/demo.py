@@ -14,7 +14,7 @@ from typing import Any
 from kschedweb.clusters import demo_catalog as catalog
 from kschedweb.clusters.demo_catalog import IMAGES, POOLS, WORKLOADS, ZONES, Pending, Pool, Workload
 from kschedweb.engine import Scheduler, Snapshot
-from kschedweb.engine.config import load
+from kschedweb.engine.config import EMPTY, load
 
 Json = dict[str, Any]
 
@@ -314,9 +314,7 @@ class Demo:
 
     def scheduler(self, objects: list[Json]) -> Scheduler:
         nodes = [] if any(item["kind"] == "Node" for item in objects) else self.objects
-        configuration = load(
-            {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
-        ).configuration
+        configuration = load(EMPTY).configuration
         if configuration is None:
             raise RuntimeError("The default configuration is not valid.")
         return Scheduler(Snapshot.from_objects([*nodes, *objects]), configuration)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.config import Configuration, load
+from kschedweb.engine.config import EMPTY, Configuration, load
 from kschedweb.engine.cycle import Scheduler
 from kschedweb.engine.extenders.extender import Extenders, Post
 from kschedweb.engine.framework.status import CycleError
@@ -19,7 +19,6 @@ from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.watermarks.table import Watermarks
 
 EACH, SEQUENCE = "each", "sequence"
-EMPTY = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
 
 class ScenarioError(ValueError):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import Ints, LabelColumn, Mask, grown
+from kschedweb.engine.columns import Floats, Ints, LabelColumn, Mask, grown
 from kschedweb.engine.devices.claims import ClaimUse
 from kschedweb.engine.objects.access import Json, ObjectError, reference, text
 from kschedweb.engine.objects.node import Node
@@ -20,7 +20,7 @@ from kschedweb.engine.objects.taints import Taint
 from kschedweb.engine.pods import PodTable
 from kschedweb.engine.volumes.use import VolumeUse
 from kschedweb.engine.watermarks.annotations import annotated
-from kschedweb.engine.watermarks.recent import Estimate, Floats, Recent
+from kschedweb.engine.watermarks.recent import Estimate, RecentPods
 from kschedweb.engine.watermarks.table import Watermarks
 
 Result = TypeVar("Result")
@@ -56,7 +56,7 @@ class Snapshot:
         self.now = 0.0
         self._watermarks: Watermarks | None = None
         self._placed: dict[str, float] = {}  # when pods were placed that were not on their nodes from the beginning
-        self._recent = Recent()
+        self._recent: dict[Hashable, RecentPods] = {}
         self._derived: dict[Hashable, Any] = {}
         self._memo: dict[Hashable, Any] = {}
         self._fill_columns()
@@ -140,7 +140,7 @@ class Snapshot:
         other.objects = self.objects.copy()
         other.volume_use = self.volume_use.copy(other.objects.storage)
         other.resource_claims = self.resource_claims.copy()
-        other._placed, other._recent = dict(self._placed), Recent()
+        other._placed, other._recent = dict(self._placed), {}
         return other
 
     def with_nodes(self, changed: Collection[Node]) -> Snapshot:
@@ -150,7 +150,7 @@ class Snapshot:
         """
         other = object.__new__(Snapshot)
         other.__dict__.update(self.__dict__)
-        other.nodes, other._memo, other._derived, other._recent = list(self.nodes), {}, {}, Recent()
+        other.nodes, other._memo, other._derived, other._recent = list(self.nodes), {}, {}, {}
         other.allocatable, other.pod_limit = self.allocatable.copy(), self.pod_limit.copy()
         other.unschedulable = self.unschedulable.copy()
         for node in changed:
@@ -211,15 +211,11 @@ class Snapshot:
     @watermarks.setter
     def watermarks(self, known: Watermarks | None) -> None:
         self._watermarks = None if known is None else known.aligned(self.names)
-        self._recent, self._derived = Recent(), {}
+        self._recent, self._derived = {}, {}
 
     def derived(self, key: Hashable, compute: Callable[[], Result]) -> Result:
         """``compute()``, kept under ``key``; only for what depends on nodes and watermarks, never on pods or time."""
-        try:
-            return self._derived[key]  # type: ignore[no-any-return]
-        except KeyError:
-            result = self._derived[key] = compute()
-            return result
+        return _kept(self._derived, key, compute)
 
     def scheduled_at(self, pod: Pod) -> float:
         """When a bound pod got its node, in seconds of the epoch; NaN where nothing says so."""
@@ -232,7 +228,7 @@ class Snapshot:
         ``estimate(pod, node, time)`` says what a bound pod adds, scheduled at ``time`` (NaN: not known). ``key`` stands
         for everything that the estimate depends on beside pods and watermarks.
         """
-        return self._recent.sums(key, self, width, estimate)
+        return _kept(self._recent, key, lambda: RecentPods(self, width, estimate)).sums()
 
     def _account(self, pod: Pod, node: int, sign: int) -> None:
         for name, amount in pod.occupied.items():
@@ -292,7 +288,7 @@ class Snapshot:
         other = copy.copy(self)
         rows = list(nodes)
         other.nodes = [nodes.get(position, node) for position, node in enumerate(self.nodes)]
-        other._memo, other._derived, other.images, other.bare, other._recent = {}, {}, {}, True, Recent()
+        other._memo, other._derived, other.images, other.bare, other._recent = {}, {}, {}, True, {}
         other.allocatable, other.requested = self.allocatable.copy(), self.requested.copy()
         other.nonzero, other.pod_count = self.nonzero.copy(), self.pod_count.copy()
         other.requested[:, rows] = other.nonzero[:, rows] = other.pod_count[rows] = 0
@@ -303,11 +299,7 @@ class Snapshot:
 
     def memo(self, key: Hashable, compute: Callable[[], Result]) -> Result:
         """``compute()``, kept under ``key``; only for what depends on nodes and other objects, never on pods."""
-        try:
-            return self._memo[key]  # type: ignore[no-any-return]
-        except KeyError:
-            result = self._memo[key] = compute()
-            return result
+        return _kept(self._memo, key, compute)
 
     def label(self, key: str) -> LabelColumn:
         """The nodes' values of label ``key``."""
@@ -322,6 +314,13 @@ class Snapshot:
             return codes, list(known)
 
         return self.memo("taint sets", compute)
+
+
+def _kept(store: dict[Hashable, Any], key: Hashable, compute: Callable[[], Result]) -> Result:
+    if key not in store:
+        store[key] = compute()
+    result: Result = store[key]
+    return result
 
 
 def _walk_order(nodes: list[Node]) -> list[Node]:

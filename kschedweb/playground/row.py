@@ -22,9 +22,9 @@ from kschedweb.errors import FieldProblem, Unprocessable
 from kschedweb.playground.sides import DEFAULT_SCHEDULER, Side
 
 if TYPE_CHECKING:
+    from kschedweb.engine.columns import Floats
     from kschedweb.engine.config import Configuration
     from kschedweb.engine.framework.explanation import Explanation
-    from kschedweb.engine.watermarks.recent import Floats
 
 CORES, MEMORY_BYTES = 32, 128 << 30
 NOW = 1_700_000_000.0  # seconds of the epoch; any time does, since only differences count

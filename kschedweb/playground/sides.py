@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.engine.config import load
+from kschedweb.engine.config import EMPTY, load
 from kschedweb.engine.config.load_aware import LOAD_AWARE_SPECS
 from kschedweb.engine.config.registry import installed
 from kschedweb.errors import Unprocessable
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 Args = Mapping[str, Any]
 
 DEFAULT_SCHEDULER = "default-scheduler"
-HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 REQUESTS, PACKING = "NodeResourcesFit", "TargetLoadPacking"
 AS_NEW = "Old figures count like new ones."
 UNKNOWN = {
@@ -76,7 +75,7 @@ class Side:
     def _configuration(self, scheduler: str, plugins: Mapping[str, Any]) -> Configuration:
         config = [{"name": self.plugin, "args": dict(self.args)}] if self.args else []
         profile = {"schedulerName": scheduler, "plugins": plugins, "pluginConfig": config}
-        return _loaded(json.dumps({**HEAD, "profiles": [profile]}))
+        return _loaded(json.dumps({**EMPTY, "profiles": [profile]}))
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from kschedweb.engine.config import load
+from kschedweb.engine.config import EMPTY, load
 from kschedweb.engine.config.registry import EXTENSION_POINTS, installed
 from kschedweb.policies import arguments, load_aware
 from kschedweb.policies.arguments import ABSENT, Field
@@ -204,8 +204,7 @@ def default_arguments() -> dict[str, Any]:
     plugins = {"multiPoint": {"enabled": [{"name": name} for name in others]}}
     defaulted = load(
         {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
+            **EMPTY,
             "profiles": [{"plugins": plugins}],
         }
     ).defaulted

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from kschedweb.engine.columns import Floats
+
 Ints = NDArray[np.int64]
 
 SHARES = (0, 5, 25, 50, 75, 95, 100)  # percent of the nodes that lie at or below a quantile

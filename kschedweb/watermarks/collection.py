@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from kschedweb.clusters.addresses import Endpoint
 from kschedweb.clusters.credentials import Secret
+from kschedweb.engine.columns import Floats
 from kschedweb.errors import ApplicationError
 from kschedweb.watermarks import prometheus
 from kschedweb.watermarks.figures import BY_NAME, NODE, WORKLOAD, Figure
 from kschedweb.watermarks.inventory import WITHOUT_OWNER, Inventory
 from kschedweb.watermarks.prometheus import PrometheusError, Vector
 from kschedweb.watermarks.units import convert, looks_like, unit_problem
-
-Floats = NDArray[np.float64]
 
 MOST_CORES = 100_000.0  # a pod that uses more uses nothing of the kind
 SKEW = 60.0  # seconds between clocks, from which on ages tell little

@@ -16,6 +16,7 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from kschedweb.clusters.demo import SEED
+from kschedweb.engine.columns import Floats
 from kschedweb.engine.objects.quantity import NANO, parse
 from kschedweb.watermarks.figures import KINDS, Figure
 from kschedweb.watermarks.inventory import WITHOUT_OWNER, inventory_make
@@ -25,7 +26,6 @@ from kschedweb.watermarks.storage import samples_rollup, samples_store
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster
 
-Floats = NDArray[np.float64]
 Json = dict[str, Any]
 
 ORIGIN = "demo"

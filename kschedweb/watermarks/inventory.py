@@ -10,18 +10,17 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.clusters.selectors import snapshot_current, snapshot_objects
 from kschedweb.engine.cluster import ClusterObjects
+from kschedweb.engine.columns import Floats
 from kschedweb.engine.objects import ObjectError, Pod
 from kschedweb.engine.objects.quantity import NANO, parse
 from kschedweb.engine.watermarks.table import workload_of
 from kschedweb.errors import Conflict
 from kschedweb.watermarks.figures import RESOURCES
 
-Floats = NDArray[np.float64]
 Json = dict[str, Any]
 
 WITHOUT_OWNER = -1

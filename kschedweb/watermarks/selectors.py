@@ -23,12 +23,12 @@ from django.db.models import Max, QuerySet
 from numpy.typing import NDArray
 
 from kschedweb.clusters.models import Cluster
+from kschedweb.engine.columns import Floats
 from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.watermarks.figures import MAXIMA, NODE, NOW, WORKLOAD, Figure
 from kschedweb.watermarks.models import Resolution, Sample, Series, WatermarkSource
 from kschedweb.watermarks.storage import combine, names_of, unpack
 
-Floats = NDArray[np.float64]
 CARRIED = 900  # seconds: a value that the newest sample lacks is taken from samples up to so much older
 FINEST_FIRST = tuple(Resolution)
 

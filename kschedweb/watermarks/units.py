@@ -4,13 +4,11 @@ to be."""
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kschedweb.engine.columns import Floats
 from kschedweb.watermarks.figures import DEVIATIONS, Figure
 from kschedweb.watermarks.inventory import Inventory
 from kschedweb.watermarks.models import Unit
-
-Floats = NDArray[np.float64]
 
 # A machine that is said to use more of itself, or less of its memory, is measured in another unit.
 MOST_PERCENT, LEAST_PERCENT = 200.0, 1.0

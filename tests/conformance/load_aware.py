@@ -10,6 +10,7 @@ import gzip
 import json
 import os
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ def asked(path: Path) -> str:
     return function
 
 
+@cache
 def _rows(path: Path) -> list[dict[str, Any]]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
@@ -58,6 +60,24 @@ def _cases(paths: Iterable[Path]) -> list[Any]:
     for row in (row for path in paths for row in _rows(path) if "meta" not in row):
         found.setdefault(json.dumps(row, sort_keys=True), row)
     return [pytest.param(row, id=f"{row['id']}-{row.get('case', row.get('kind', ''))}") for row in found.values()]
+
+
+def containers(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A request that is absent is written as 0: the pods got no defaults from an API server."""
+    found = []
+    for position, row in enumerate(listed):
+        limits = {"cpu": row["limCpuMilli"], "memory": row["limMemBytes"]}
+        requests = {"cpu": row["reqCpuMilli"] or 0, "memory": row["reqMemBytes"] or 0}
+        resources = {
+            kind: {
+                name: f"{amount}{'m' if name == 'cpu' else ''}"
+                for name, amount in amounts.items()
+                if amount is not None
+            }
+            for kind, amounts in (("limits", limits), ("requests", requests))
+        }
+        found.append({"name": f"c{position}", "image": "app:1", "resources": resources})
+    return found
 
 
 def loaded_with(plugin: str, args: dict[str, Any]) -> Any:

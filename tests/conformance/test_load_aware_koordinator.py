@@ -10,7 +10,7 @@ import pytest
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.watermarks.koordinator import priority_class
 from kschedweb.engine.watermarks.table import Watermarks
-from tests.conformance.load_aware import answer, loaded_with, plugin_of, vectors
+from tests.conformance.load_aware import answer, containers, loaded_with, plugin_of, vectors
 from tests.engine.builders import node, pod
 
 Row = dict[str, Any]
@@ -23,24 +23,6 @@ REASONS = {
     "agg:cpu": ("node(s) cpu aggregated usage exceed threshold",),
     "agg:memory": ("node(s) memory aggregated usage exceed threshold",),
 }
-
-
-def containers(listed: list[Row]) -> list[Row]:
-    """A request that is absent is written as 0: the pods got no defaults from an API server."""
-    found = []
-    for position, row in enumerate(listed):
-        limits = {"cpu": row["limCpuMilli"], "memory": row["limMemBytes"]}
-        requests = {"cpu": row["reqCpuMilli"] or 0, "memory": row["reqMemBytes"] or 0}
-        resources = {
-            kind: {
-                name: f"{amount}{'m' if name == 'cpu' else ''}"
-                for name, amount in amounts.items()
-                if amount is not None
-            }
-            for kind, amounts in (("limits", limits), ("requests", requests))
-        }
-        found.append({"name": f"c{position}", "image": "app:1", "resources": resources})
-    return found
 
 
 def described(row: Row, on: str = "") -> Row:

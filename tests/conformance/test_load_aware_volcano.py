@@ -11,7 +11,7 @@ import pytest
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.plugins.volcanousage import Model, Shadow, VolcanoUsage
 from kschedweb.engine.watermarks.table import Watermarks
-from tests.conformance.load_aware import answer, plugin_of, vectors
+from tests.conformance.load_aware import answer, containers, plugin_of, vectors
 from tests.engine.builders import node, pod
 
 Row = dict[str, Any]
@@ -29,24 +29,6 @@ REASONS = {
     "cpu": ("the CPU load of the node exceeds the upper limit.",),
     "mem": ("the memory load of the node exceeds the upper limit.",),
 }
-
-
-def containers(listed: list[Row]) -> list[Row]:
-    """A request that is absent is written as 0: the tasks' pods got no defaults from an API server."""
-    found = []
-    for position, row in enumerate(listed):
-        limits = {"cpu": row["limCpuMilli"], "memory": row["limMemBytes"]}
-        requests = {"cpu": row["reqCpuMilli"] or 0, "memory": row["reqMemBytes"] or 0}
-        resources = {
-            kind: {
-                name: f"{amount}{'m' if name == 'cpu' else ''}"
-                for name, amount in amounts.items()
-                if amount is not None
-            }
-            for kind, amounts in (("limits", limits), ("requests", requests))
-        }
-        found.append({"name": f"c{position}", "image": "app:1", "resources": resources})
-    return found
 
 
 def task(name: str, row: Row) -> Row:

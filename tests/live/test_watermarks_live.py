@@ -21,7 +21,7 @@ from kschedweb.watermarks import selectors, services, tasks
 from kschedweb.watermarks.figures import BY_NAME, WORKLOAD
 from kschedweb.watermarks.presets import PRESETS
 from kschedweb.watermarks.setup import Settings
-from tests.support.prometheus import Exporter, Prometheus, counter, series
+from tests.support.prometheus import Curve, Exporter, Prometheus, counter, series
 
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane
@@ -88,9 +88,9 @@ def controller(kind: str, name: str, owner: dict[str, Any] | None = None) -> dic
         "metadata": {"labels": {"app": name}},
         "spec": {"containers": [{"name": "main", "image": "web:1"}]},
     }
-    spec = {"selector": {"matchLabels": {"app": name}}, "template": template}
+    spec: dict[str, Any] = {"selector": {"matchLabels": {"app": name}}, "template": template}
     if kind == "StatefulSet":
-        spec["serviceName"] = name  # type: ignore[assignment]
+        spec["serviceName"] = name
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
@@ -134,13 +134,22 @@ def column(cluster: Cluster, resource: str, statistic: str) -> dict[str, float]:
     return dict(zip(found.names, found.column(resource, statistic).tolist(), strict=True))
 
 
+def less(curve: Curve) -> Curve:
+    """What ``curve`` leaves of 1."""
+    return lambda moment: 1 - curve(moment)
+
+
+def times(factor: float, curve: Curve) -> Curve:
+    return lambda moment: factor * curve(moment)
+
+
 def past(now: float, end: float) -> Iterator[str]:
     """A day of node-exporter's and the kubelet's series, each following its staircase to ``now`` and on to ``end``."""
     start, step = now - 90_000, 30.0
     yield "# TYPE node_cpu_seconds counter"
     for name, address in NODES.items():
         use = staircase(SHARES[name], now)
-        idle = counter(lambda moment, use=use: 1 - use(moment), start=start, step=step)  # type: ignore[misc]
+        idle = counter(less(use), start=start, step=step)
         busy = counter(use, start=start, step=step)
         for mode, seconds in (("idle", idle), ("user", busy)):
             labels = f'instance="{address}:9100",cpu="0",mode="{mode}"'
@@ -149,11 +158,7 @@ def past(now: float, end: float) -> Iterator[str]:
         yield f"# TYPE {metric} gauge"
         for name, address in NODES.items():
             use = staircase(SHARES[name], now)
-            free = (
-                (lambda moment, use=use: 16 * GIB * (1 - use(moment)))
-                if "Available" in metric
-                else (lambda _: 16.0 * GIB)
-            )
+            free = times(16 * GIB, less(use) if "Available" in metric else lambda _: 1.0)
             yield from series(metric, f'instance="{address}:9100"', free, start=start, end=end, step=step)
     yield "# TYPE container_cpu_usage_seconds counter"
     for name, steps in POD_CORES.items():
@@ -164,8 +169,9 @@ def past(now: float, end: float) -> Iterator[str]:
     for name, steps in POD_CORES.items():
         use = staircase(steps, now)
         labels = f'namespace="default",pod="{name}",container="main",image="web"'
-        held = lambda moment, use=use: use(moment) * GIB  # noqa: E731
-        yield from series("container_memory_working_set_bytes", labels, held, start=start, end=end, step=step)
+        yield from series(
+            "container_memory_working_set_bytes", labels, times(GIB, use), start=start, end=end, step=step
+        )
 
 
 def test_windows_of_a_recorded_day_equal_the_curves(cluster: Cluster, tmp_path: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from kschedweb.engine.config.fields import Problem
 from kschedweb.engine.config.json_schema import json_schema
-from kschedweb.engine.config.loading import DEFAULT_DOCUMENT, Loaded, cli_validate, load
+from kschedweb.engine.config.loading import DEFAULT_DOCUMENT, EMPTY, Loaded, cli_validate, load
 from kschedweb.engine.config.model import Configuration, Profile
 from kschedweb.engine.config.registry import PluginRef
 
 __all__ = [
+    "EMPTY",
     "Configuration",
     "Loaded",
     "PluginRef",

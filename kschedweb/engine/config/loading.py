@@ -19,6 +19,7 @@ from kschedweb.engine.config.schema import API_VERSION, CONFIGURATION, EXTENDER,
 from kschedweb.engine.config.source import Source, UnreadableError, read
 from kschedweb.engine.config.types import encode
 
+EMPTY = {"apiVersion": API_VERSION, "kind": KIND}
 DEFAULT_DOCUMENT = f"""\
 apiVersion: {API_VERSION}
 kind: {KIND}

@@ -108,8 +108,8 @@ def _map(processes: int) -> Iterator[Any]:
         yield pool.map
 
 
-def _chosen(options: argparse.Namespace, nodes: int) -> dict[str, Document | None]:
-    known: dict[str, Document | None] = {**policies(nodes), FUTURE: None}
+def _chosen(options: argparse.Namespace, nodes: int) -> dict[str, Document | str | None]:
+    known: dict[str, Document | str | None] = {**policies(nodes), FUTURE: None}
     names = options.policies or list(known)
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -118,7 +118,7 @@ def _chosen(options: argparse.Namespace, nodes: int) -> dict[str, Document | Non
     for text in options.policy:
         name, _, file = text.partition("=")
         try:
-            chosen[name] = Path(file).read_text()  # type: ignore[assignment]
+            chosen[name] = Path(file).read_text()
         except OSError as error:
             raise InputError(f"--policy {name}: {file}: {error.strerror}") from None
     return chosen

@@ -6,12 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from kschedweb.engine.config import Configuration, load
-from kschedweb.engine.config.registry import Registry, installed
+from kschedweb.engine.config import EMPTY, Configuration, load
+from kschedweb.engine.config.registry import Registry
 
 HHE, TARGET = "HheWaterLevelBalance", "TargetLoadPacking"
-DEFAULT, WATER_LEVEL, FOUND, FUTURE = "default", "water-level", "found", "future"
-CONFIGURATION = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+DEFAULT, WATER_LEVEL, FUTURE = "default", "water-level", "future"
 Document = dict[str, Any]
 
 
@@ -31,7 +30,7 @@ def profile(weights: Mapping[str, int] | None = None, args: Mapping[str, Mapping
         found["plugins"] = {"score": {"enabled": again, "disabled": disabled}, "multiPoint": {"enabled": new}}
     if args:
         found["pluginConfig"] = [{"name": name, "args": dict(values)} for name, values in args.items()]
-    return {**CONFIGURATION, "profiles": [found]}
+    return {**EMPTY, "profiles": [found]}
 
 
 _DEFAULTS = ("NodeResourcesFit", "NodeResourcesBalancedAllocation", "PodTopologySpread")
@@ -41,12 +40,12 @@ _LOAD_AWARE = {"nodeMetricExpirationSeconds": 600, "usageThresholds": {"cpu": 10
 
 
 def policies(nodes: int) -> dict[str, Document]:
-    """Every policy that needs no search, by name, as far as its plugin is there.
+    """Every policy that needs no search, by name.
 
     ``nodes`` is how many nodes there are to have a power model.
     """
     power = {f"node-{place + 1:02d}": _POWER for place in range(nodes)}
-    known = {
+    return {
         DEFAULT: profile(),
         WATER_LEVEL: profile({HHE: 1}),
         "target-load-packing": profile({TARGET: 1}),
@@ -60,13 +59,6 @@ def policies(nodes: int) -> dict[str, Document]:
         "load-aware-scheduling": profile({"LoadAwareScheduling": 1}, {"LoadAwareScheduling": _LOAD_AWARE}),
         "volcano-usage": profile({"VolcanoUsage": 1}),
     }
-    return {name: document for name, document in known.items() if _plugins(document) <= installed().specs.keys()}
-
-
-def _plugins(document: Document) -> set[str]:
-    """The plugins beside the default ones."""
-    points = document["profiles"][0].get("plugins", {})
-    return {one["name"] for one in points.get("multiPoint", {}).get("enabled", ())}
 
 
 def configuration(document: Any, registry: Registry | None = None) -> Configuration:

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.framework.interface import Cycle, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, truncated
@@ -24,7 +24,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.owners import of_daemon_set
 from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.watermarks import crane
-from kschedweb.engine.watermarks.recent import Counted, Estimate, Floats
+from kschedweb.engine.watermarks.recent import Counted, Estimate
 from kschedweb.engine.watermarks.table import of_capacity
 
 TOO_HIGH = "Load[{}] of node[{}] is too high"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import Ints, Rows
+from kschedweb.engine.columns import Floats, Ints, Rows
 from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import rounded
@@ -23,7 +23,7 @@ from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks.recent import Counted, Floats
+from kschedweb.engine.watermarks.recent import Counted
 from kschedweb.engine.watermarks.table import Watermarks
 
 WINDOW_WEIGHTS = {"15m": 0.5, "1h": 0.3, "1d": 0.2}

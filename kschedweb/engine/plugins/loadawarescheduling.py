@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.config.koordinator import EXPIRATION, RESOURCE_WEIGHTS, SCALING_FACTORS, USAGE_THRESHOLDS
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
@@ -26,7 +26,7 @@ from kschedweb.engine.owners import of_daemon_set
 from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.watermarks import koordinator
 from kschedweb.engine.watermarks.koordinator import PROD, Aggregate, Thresholds
-from kschedweb.engine.watermarks.recent import Counted, Floats
+from kschedweb.engine.watermarks.recent import Counted
 from kschedweb.engine.watermarks.table import PodUse, Watermarks
 
 EXPIRED = "node(s) nodeMetric expired"

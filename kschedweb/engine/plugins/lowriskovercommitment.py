@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.columns import ALL, Ints, Mask, Rows
+from kschedweb.engine.columns import ALL, Floats, Ints, Mask, Rows
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.framework.status import SUCCESS, Status
@@ -21,7 +21,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.watermarks.beta import incomplete_beta
-from kschedweb.engine.watermarks.recent import Counted, Floats
+from kschedweb.engine.watermarks.recent import Counted
 from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.engine.watermarks.trimaran import Measured, effective, limits, reported, requests
 

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Ints, Rows
+from kschedweb.engine.columns import Floats, Ints, Rows
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import whole
 from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks.recent import Floats
 from kschedweb.engine.watermarks.table import capacity, of_capacity
 from kschedweb.engine.watermarks.trimaran import MEAN
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Ints, Rows
+from kschedweb.engine.columns import Floats, Ints, Rows
 from kschedweb.engine.config.golang import parse_float
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import rounded
@@ -19,7 +19,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import read, whole
 from kschedweb.engine.objects.resources import CPU, Container
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks.recent import Counted, Floats
+from kschedweb.engine.watermarks.recent import Counted
 from kschedweb.engine.watermarks.table import capacity, of_capacity
 from kschedweb.engine.watermarks.trimaran import MEAN
 

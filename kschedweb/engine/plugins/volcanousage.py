@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.config.volcano import BEST_EFFORT, ESTIMATOR, THRESHOLDS, WEIGHTS, best_effort
 from kschedweb.engine.framework.interface import Cycle, Verdicts
@@ -22,7 +22,7 @@ from kschedweb.engine.objects.access import mapping, text
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks.recent import Counted, Floats
+from kschedweb.engine.watermarks.recent import Counted
 from kschedweb.engine.watermarks.table import capacity, of_capacity
 
 STATUSES = (

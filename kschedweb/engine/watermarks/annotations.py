@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kschedweb.engine.objects.access import Json, ObjectError, mapping, number, reference, text
+from kschedweb.engine.columns import Floats
+from kschedweb.engine.objects.access import Json, ObjectError, mapping, reference, text
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.watermarks.recent import Floats
-from kschedweb.engine.watermarks.table import WORKLOADS, Figures, Watermarks
+from kschedweb.engine.watermarks.table import WORKLOADS, Figures, Watermarks, read_figures
 
 if TYPE_CHECKING:
     from kschedweb.engine.cluster import ClusterObjects
@@ -105,7 +105,7 @@ class Use:
             raise ObjectError("is not JSON") from None
         if not isinstance(raw, dict):
             raise ObjectError("must be a JSON object")
-        return cls(_updated(raw), {name: found for name in (CPU, MEMORY) if (found := _figures(raw, name))})
+        return cls(_updated(raw), {resource: found for resource, found in read_figures(raw).items() if found})
 
 
 def _shape(figures: Figures) -> dict[str, frozenset[str]]:
@@ -126,12 +126,6 @@ def _updated(raw: Json) -> float:
         return datetime.fromisoformat(written).timestamp()
     except (ValueError, OverflowError):
         raise ObjectError(f"updated: {written[:40]!r} is no RFC 3339 time like 2026-11-21T13:00:00Z") from None
-
-
-def _figures(raw: Json, resource: str) -> dict[str, float]:
-    listed = mapping(raw, resource)
-    values = {key: number(listed, key, f"{resource}.", least=0.0) for key in listed}
-    return {key: value for key, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)

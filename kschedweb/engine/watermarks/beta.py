@@ -7,9 +7,8 @@ that the fraction converges slowly, by integrating the density over the nearer t
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from kschedweb.engine.columns import Floats
 
 MANY_STEPS = 5000
 NARROW = 3000.0  # shapes above this make the fraction slow and the density nearly normal

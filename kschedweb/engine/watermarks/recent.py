@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kschedweb.engine.columns import Floats
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.pods import Follower, Move
 
 if TYPE_CHECKING:
     from kschedweb.engine.snapshot import Snapshot
-
-Floats = NDArray[np.float64]
 
 
 class Counted(NamedTuple):
@@ -73,15 +71,3 @@ class RecentPods(Follower):
             self._sums[:, node] += counted.values
             if counted.until < math.inf:
                 heappush(self._ends, (counted.until, node))
-
-
-class Recent:
-    """The sums that plugins ask for, each kept under its key."""
-
-    def __init__(self) -> None:
-        self._kept: dict[Hashable, RecentPods] = {}
-
-    def sums(self, key: Hashable, snapshot: Snapshot, width: int, estimate: Estimate) -> Floats:
-        if key not in self._kept:
-            self._kept[key] = RecentPods(snapshot, width, estimate)
-        return self._kept[key].sums()

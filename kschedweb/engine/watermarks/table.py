@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import Ints
+from kschedweb.engine.columns import Floats, Ints
 from kschedweb.engine.objects.access import Json, ObjectError, each, mapping, number, text
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import read_list
 from kschedweb.engine.objects.resources import CPU, MEMORY, units
-from kschedweb.engine.watermarks.recent import Floats
 
 if TYPE_CHECKING:
     from kschedweb.engine.snapshot import Snapshot
@@ -98,7 +97,7 @@ class Watermarks:
         figures: dict[tuple[str, str], Floats] = {}
         for name in mapping(raw, "nodes"):
             entry, at = mapping(raw["nodes"], name, "nodes."), f"nodes.{name}."
-            time, found = number(entry, "updated", at), _figures(entry, at)
+            time, found = number(entry, "updated", at), read_figures(entry, at)
             every = number(entry, "interval", at, least=0.0)
             if name not in index:
                 continue
@@ -117,7 +116,7 @@ def _workloads(raw: Json) -> dict[str, Figures]:
     for name in listed:
         if name.count("/") != 2 or not all(name.split("/")):
             raise ObjectError(f"workloads.{name}: must be like namespace/Deployment/name")
-    return {name: _figures(mapping(listed, name, "workloads."), f"workloads.{name}.") for name in listed}
+    return {name: read_figures(mapping(listed, name, "workloads."), f"workloads.{name}.") for name in listed}
 
 
 def _pods(raw: Json) -> dict[str, PodUse] | None:
@@ -133,8 +132,8 @@ def _pods(raw: Json) -> dict[str, PodUse] | None:
     return found
 
 
-def _figures(entry: Json, path: str) -> dict[str, dict[str, float]]:
-    """Resource -> key -> value; what is null is left out."""
+def read_figures(entry: Json, path: str = "") -> dict[str, dict[str, float]]:
+    """Resource -> key -> value; what is null is left out. Raises ObjectError with the path."""
     found: dict[str, dict[str, float]] = {}
     for resource in (CPU, MEMORY):
         listed = mapping(entry, resource, path)

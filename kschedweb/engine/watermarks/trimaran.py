@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kschedweb.engine.columns import Ints, Mask, Rows
+from kschedweb.engine.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.objects.quantity import whole
 from kschedweb.engine.objects.resources import CPU, MEMORY, Amounts, Container, PodResources
-from kschedweb.engine.watermarks.recent import Floats
 from kschedweb.engine.watermarks.table import Watermarks
 
 MEAN, DEVIATION = "15m", "15m_std"

@@ -110,7 +110,11 @@ def alone_with(**args: Any) -> LowRiskOverCommitment:
 def test_promises_follow_the_pods() -> None:
     plugin, own = LowRiskOverCommitment({}), (0, 0, 0, 0)
     snapshot = observed(levels(a=0, b=0), asking("first", "1", "2", on="a"))
-    limits = lambda: plugin.promises(snapshot, own, "cpu").limit.tolist()  # noqa: E731
+
+    def limits() -> list[int]:
+        found: list[int] = plugin.promises(snapshot, own, "cpu").limit.tolist()
+        return found
+
     assert limits() == [2000, 0]
     snapshot.add_pod(Pod.read(asking("second", "1", "3", on="b")), 1)
     assert limits() == [2000, 3000]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from random import Random
 
 import numpy as np
 import pytest
@@ -196,7 +197,7 @@ def test_scores_rise_to_the_target_and_fall_behind_it(target: int, uses: list[fl
     st.randoms(use_true_random=False),
     st.integers(0, 4000),
 )
-def test_the_order_of_nodes_does_not_matter(uses: list[float], random, milli: int) -> None:  # type: ignore[no-untyped-def]
+def test_the_order_of_nodes_does_not_matter(uses: list[float], random: Random, milli: int) -> None:
     named = {f"n{at}": use for at, use in enumerate(uses)}
     shuffled = list(named.items())
     random.shuffle(shuffled)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
+from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.config import load
 from kschedweb.engine.simulation import PodArrives, Settings, Simulation
 from kschedweb.engine.simulation.measures import balance, skews
@@ -70,7 +71,7 @@ def test_a_pod_is_known_by_what_its_workload_used_here() -> None:
     used.came(member("p", "x"), 0.0)
     used.measured(0.0)
     marks = used.measured(2 * 0.5 * STEP)
-    objects = Simulation([], load(CONFIGURATION).configuration).world.cluster  # type: ignore[arg-type]
+    objects = ClusterObjects()
     assert marks.workload(member("q", "x", on=""), objects) == {"cpu": {"15m": 2.0, "1h": 2.0, "1d": 2.0}}
     assert marks.workload(member("r", "y", on=""), objects) == {"cpu": {}}
     assert marks.workload(member("s", "unknown", on=""), objects) is None
