@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import Codes, Ints, Mask, Rows
+from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.events import EventHint
 from kschedweb.engine.framework.explanation import FilterColumn
 from kschedweb.engine.framework.status import SUCCESS, Status
+from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.snapshot import Snapshot
 
@@ -39,13 +41,17 @@ class Scope(IntEnum):
 class Cycle:
     """One pod's way through the plugins: what it reads, and the scratchpad it writes.
 
-    ``state`` lives as long as the cycle; ``kept`` from one pod to the next that is alike.
+    ``state`` lives as long as the cycle; ``kept`` from one pod to the next that is alike. From Reserve on ``decision``
+    says what was decided, where somebody wants to know; a Permit plugin that lets the pod wait leaves in ``asks``,
+    under its name, plain data for those who are to answer.
     """
 
     snapshot: Snapshot
     pod: Pod
     state: dict[str, Any] = field(default_factory=dict)
     kept: dict[str, Any] = field(default_factory=dict)
+    decision: Decision | None = None
+    asks: dict[str, Json] = field(default_factory=dict)
 
     def keep(self, key: str, compute: Callable[[], Kept]) -> Kept:
         """``compute()``, kept under ``key``: it must stay true, for all pods alike, or follow the pods as they move."""

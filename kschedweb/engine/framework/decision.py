@@ -1,0 +1,78 @@
+"""What a scheduling cycle decided about one pod, as it is shown, stored, and read by Permit plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+Clock = Callable[[], float]
+
+
+class Ranked(NamedTuple):
+    """One of the best nodes: the total of its scores, and what each plugin (weighted) adds to it."""
+
+    node: str
+    total: int
+    scores: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"node": self.node, "total": self.total, "scores": dict(self.scores)}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """``pod`` is ``namespace/name``, ``node`` "" where none was found; ``time`` is seconds of the epoch.
+
+    ``evaluated`` and ``feasible`` are numbers of nodes. ``top`` holds up to five feasible nodes, the chosen one first,
+    then by total; it is empty where no scores were needed. ``margin`` is by how much the chosen node's total is above
+    the next best, ``None`` where there was no other to compare with. ``message`` is what the condition PodScheduled
+    says, PostFilter's part of it in ``post_filter``; ``rejected_by`` names the plugins that said no, none after an
+    error. ``durations`` are seconds by extension point, empty where no clock was given. ``nominated`` is as in
+    Placement: "" ends an earlier nomination, ``None`` leaves it.
+    """
+
+    pod: str
+    uid: str
+    time: float
+    profile: str
+    attempt: int = 1
+    node: str = ""
+    evaluated: int = 0
+    feasible: int = 0
+    top: tuple[Ranked, ...] = ()
+    margin: int | None = None
+    message: str = ""
+    rejected_by: tuple[str, ...] = ()
+    durations: Mapping[str, float] = field(default_factory=dict)
+    post_filter: str = ""
+    nominated: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        plain = {name: value for name, value in asdict(self).items() if name != "top"}
+        plain["top"] = [ranked.to_dict() for ranked in self.top]
+        plain["rejected_by"], plain["durations"] = list(self.rejected_by), dict(self.durations)
+        return plain
+
+
+class Stopwatch:
+    """Seconds by extension point since ``start``; without a clock it measures nothing."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock
+        self._since = 0.0
+        self.laps: dict[str, float] = {}
+
+    def start(self) -> None:
+        """Begin anew."""
+        self.laps = {}
+        if self._clock is not None:
+            self._since = self._clock()
+
+    def lap(self, point: str) -> None:
+        """What passed since the last lap was spent at ``point``."""
+        if self._clock is not None:
+            now = self._clock()
+            self.laps[point] = self.laps.get(point, 0.0) + now - self._since
+            self._since = now

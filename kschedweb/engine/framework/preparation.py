@@ -1,0 +1,40 @@
+"""What has to be written to the cluster before a pod can be bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SelectNode:
+    """A claim for which a volume is still to be made: the annotation volume.kubernetes.io/selected-node.
+
+    It has taken effect once the claim is bound to a volume.
+    """
+
+    namespace: str
+    claim: str
+    uid: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakeVolume:
+    """A claim that gets a volume that is there: the volume's claimRef. It has taken effect once the claim is bound."""
+
+    volume: str
+    namespace: str
+    claim: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReserveClaim:
+    """A ResourceClaim that has its devices: the pod is added to its status.reservedFor."""
+
+    namespace: str
+    claim: str
+    uid: str
+
+
+Preparation = SelectNode | TakeVolume | ReserveClaim

@@ -1,0 +1,35 @@
+"""kube-scheduler's loop over a real cluster, without the connection: events in, intents out."""
+
+from kschedweb.engine.framework.decision import Decision, Ranked
+from kschedweb.engine.live.intents import (
+    SCHEDULER_ERROR,
+    UNSCHEDULABLE,
+    Bind,
+    Evict,
+    Hold,
+    Intent,
+    Nominate,
+    PodRef,
+    Report,
+    Superseded,
+    Wait,
+)
+from kschedweb.engine.live.loop import Depths, LiveLoop
+
+__all__ = [
+    "SCHEDULER_ERROR",
+    "UNSCHEDULABLE",
+    "Bind",
+    "Decision",
+    "Depths",
+    "Evict",
+    "Hold",
+    "Intent",
+    "LiveLoop",
+    "Nominate",
+    "PodRef",
+    "Ranked",
+    "Report",
+    "Superseded",
+    "Wait",
+]

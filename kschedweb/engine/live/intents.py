@@ -1,0 +1,115 @@
+"""What the live loop wants done in the cluster. It does nothing there itself: whoever runs it carries intents out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kschedweb.engine.framework.decision import Decision
+from kschedweb.engine.framework.preparation import Preparation
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.pod import Pod
+
+UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
+
+
+class PodRef(NamedTuple):
+    """Which pod is meant; a pod of the same name with another uid is another pod."""
+
+    namespace: str
+    name: str
+    uid: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @classmethod
+    def of(cls, pod: Pod) -> PodRef:
+        return cls(pod.namespace, pod.name, pod.uid)
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    pod: PodRef
+
+
+@dataclass(frozen=True, slots=True)
+class Bind(Intent):
+    """Write the binding, then say ``bound`` or ``bind_failed``.
+
+    ``preparations`` have to be written, and to have taken effect, before. Where ``extender`` is not ``None`` an
+    extender binds the pod: it is called in place of writing the binding, and raises CycleError where it fails.
+    """
+
+    node: str
+    decision: Decision
+    preparations: tuple[Preparation, ...] = ()
+    extender: Callable[[], object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hold(Intent):
+    """``plugin`` lets the pod wait for an answer from outside for ``seconds``: to be stored before anything else.
+
+    The answer comes as ``allow`` or ``reject``; the loop itself never ends the wait for time. ``ask`` is what the
+    plugin wants those to know who answer.
+    """
+
+    node: str
+    plugin: str
+    seconds: float
+    decision: Decision
+    ask: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Wait(Intent):
+    """``plugins`` let the pod wait at Permit; without their answer the first to run out of time rejects it.
+
+    ``until`` is that time, in seconds of the epoch.
+    """
+
+    node: str
+    plugins: tuple[str, ...]
+    until: float
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Intent):
+    """The pod was not scheduled: an event FailedScheduling with ``message``, and the condition PodScheduled.
+
+    ``reason`` is the condition's: Unschedulable or SchedulerError; "" asks for the event only. ``nominated`` is the
+    status' nominatedNodeName, ``None`` leaves it as it is. Where ``status_changes`` is false the pod's status says all
+    of this already. ``decision`` is ``None`` where there was no cycle.
+    """
+
+    reason: str
+    message: str
+    nominated: str | None = None
+    decision: Decision | None = None
+    status_changes: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Evict(Intent):
+    """Room is made for ``preemptor`` on ``node``: the pod gets the condition DisruptionTarget, and is deleted."""
+
+    preemptor: PodRef
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nominate(Intent):
+    """Set the status' nominatedNodeName to ``node``, "" clears it."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Superseded(Intent):
+    """The pod is held no more, for ``why``: its request ends. A pod that still is there is decided on anew."""
+
+    why: str
