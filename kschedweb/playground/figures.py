@@ -9,12 +9,12 @@ import numpy as np
 from kschedweb.dashboard.figures import Chart
 
 if TYPE_CHECKING:
-    from kschedweb.playground.decision import Decision
+    from kschedweb.playground.matrix import Matrix
 
 MOST_COLUMNS = 60
 
 
-def scores(decision: Decision) -> Chart | None:
+def scores(decision: Matrix) -> Chart | None:
     """Weighted score of every plugin on every feasible node, best first; many nodes are binned by total.
 
     ``None`` where nothing was scored.
@@ -61,7 +61,7 @@ def scores(decision: Decision) -> Chart | None:
     return Chart(figure, _summary(decision, names, totals, weighted, plugins), ["Nodes", "Total", *plugins], rows)
 
 
-def _summary(decision: Decision, names: list[str], totals: np.ndarray, weighted: np.ndarray, plugins: list[str]) -> str:
+def _summary(decision: Matrix, names: list[str], totals: np.ndarray, weighted: np.ndarray, plugins: list[str]) -> str:
     spread = weighted.max(axis=1) - weighted.min(axis=1)
     most = int(spread.argmax())
     text = (

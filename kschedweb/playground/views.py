@@ -16,7 +16,8 @@ from kschedweb.accounts.roles import Action
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.errors import ApplicationError
 from kschedweb.playground import arithmetic, figures, selectors, services, utilisation
-from kschedweb.playground.decision import Decision, page_size
+from kschedweb.playground.decision import Decision
+from kschedweb.playground.matrix import page_size
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
