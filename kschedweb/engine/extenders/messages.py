@@ -1,4 +1,4 @@
-"""What goes over the wire between the scheduler and its extenders, read as strictly as kube-scheduler reads it."""
+"""What goes over the wire between the scheduler and its extenders, read as strictly as Go reads it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Kind:
     """A Go type: its name, and what JSON becomes of it.
 
     ``fields`` are those of a struct that are read, ``items`` what a list or a map holds; with neither it is a string,
-    a number, or a node, which is taken as it is.
+    a number, or a whole object, which is taken as it is.
     """
 
     go: str
@@ -26,7 +26,8 @@ class Kind:
     items: Kind | None = None
 
 
-STRING, INT64, NODE = Kind("string"), Kind("int64"), Kind("v1.Node")
+STRING, INT64, NODE, POD = Kind("string"), Kind("int64"), Kind("v1.Node"), Kind("v1.Pod")
+WHOLE = (NODE, POD)
 STRINGS = Kind("[]string", items=STRING)
 FAILED = Kind("v1.FailedNodesMap", items=STRING)
 NODES = Kind("v1.NodeList", {"items": Kind("[]v1.Node", items=NODE)})
@@ -48,6 +49,19 @@ PREEMPTION_RESULT = Kind(
     {"NodeNameToMetaVictims": Kind("map[string]*v1.MetaVictims", items=META_VICTIMS)},
 )
 BINDING_RESULT = Kind("v1.ExtenderBindingResult", {"Error": STRING})
+ARGUMENTS = Kind("v1.ExtenderArgs", {"Pod": POD, "Nodes": NODES, "NodeNames": STRINGS})
+VICTIMS = Kind("v1.Victims", {"Pods": Kind("[]*v1.Pod", items=POD), "NumPDBViolations": INT64})
+PREEMPTION_ARGUMENTS = Kind(
+    "v1.ExtenderPreemptionArgs",
+    {
+        "Pod": POD,
+        "NodeNameToVictims": Kind("map[string]*v1.Victims", items=VICTIMS),
+        "NodeNameToMetaVictims": Kind("map[string]*v1.MetaVictims", items=META_VICTIMS),
+    },
+)
+BINDING_ARGUMENTS = Kind(
+    "v1.ExtenderBindingArgs", {"PodName": STRING, "PodNamespace": STRING, "PodUID": STRING, "Node": STRING}
+)
 
 
 def read(body: bytes, kind: Kind) -> Any:
@@ -58,9 +72,16 @@ def read(body: bytes, kind: Kind) -> Any:
     try:
         value, _ = json.JSONDecoder(parse_constant=_refuse).raw_decode(text)
     except (ValueError, RecursionError):
-        said = syntax_error(text)
-        raise UnreadableError("unexpected EOF" if said == "unexpected end of JSON input" else said) from None
+        raise UnreadableError(_said(text)) from None
     return _as(kind, value, "", ())
+
+
+def _said(text: str) -> str:
+    try:
+        said = syntax_error(text)
+    except RecursionError:
+        return "exceeded max depth"
+    return "unexpected EOF" if said == "unexpected end of JSON input" else said
 
 
 def _refuse(constant: str) -> Any:
@@ -68,7 +89,7 @@ def _refuse(constant: str) -> Any:
 
 
 def _as(kind: Kind, value: Any, struct: str, path: tuple[str, ...]) -> Any:
-    if value is None or (kind is NODE and isinstance(value, dict)):
+    if value is None or (kind in WHOLE and isinstance(value, dict)):
         return value
     if kind.fields:
         if isinstance(value, dict):

@@ -131,6 +131,12 @@ class Pod:
         bound.__dict__.pop("alike", None)
         return bound
 
+    def under(self, scheduler_name: str) -> Pod:
+        """This pod, as the profile ``scheduler_name`` sees it."""
+        other = object.__new__(Pod)
+        other.__dict__.update(self.__dict__, scheduler_name=scheduler_name)
+        return other
+
     @classmethod
     def read(cls, raw: Json) -> Pod:
         """A v1 Pod, defaulted as the API server does; raises ObjectError where it cannot be understood."""

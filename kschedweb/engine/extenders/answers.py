@@ -1,0 +1,276 @@
+"""The other end of the wire: what an extender answers that judges pods by plugins of a profile.
+
+kube-scheduler asks about the nodes that its own filters let pass. Only nodes that the snapshot has are judged: others
+pass and score nothing, since they are newer than what is known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.config import Profile
+from kschedweb.engine.config.registry import IN_TREE
+from kschedweb.engine.extenders import messages as wire
+from kschedweb.engine.extenders.extender import MAX_PRIORITY
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
+from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status
+from kschedweb.engine.objects.access import Json, ObjectError, mapping
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.plugins import registry as in_tree
+from kschedweb.engine.snapshot import Snapshot
+
+POINTS = ("preFilter", "filter", "preScore", "score")
+
+
+class QuestionError(ValueError):
+    """A question that cannot be understood; the text says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A pod and the nodes it is about; ``items`` are the nodes' objects where they were sent whole."""
+
+    pod: Pod
+    names: list[str]
+    items: list[Json] | None = None
+
+    @classmethod
+    def read(cls, body: bytes) -> Question:
+        """Of the body of a request to filter or prioritize. Raises QuestionError."""
+        arguments = _read(body, wire.ARGUMENTS)
+        pod = _pod(arguments)
+        if arguments["NodeNames"] is not None:
+            return cls(pod, [name or "" for name in arguments["NodeNames"]])
+        nodes = arguments["Nodes"]
+        items = [item or {} for item in (nodes["items"] if nodes else None) or ()]
+        return cls(pod, [_name(item) for item in items], items)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A pod, and by node the UIDs of pods that would have to go for it, and how many budgets that violates."""
+
+    pod: Pod
+    nodes: dict[str, tuple[tuple[str, ...], int]]
+
+    @classmethod
+    def read(cls, body: bytes) -> Offer:
+        """Of the body of a request about preemption. Raises QuestionError."""
+        arguments = _read(body, wire.PREEMPTION_ARGUMENTS)
+        whole, named = arguments["NodeNameToVictims"], arguments["NodeNameToMetaVictims"]
+        found = {}
+        for node, victims in (named if named is not None else whole or {}).items():
+            pods = (victims or {}).get("Pods") or ()
+            uids = tuple(_uid(pod or {}, whole=named is None) for pod in pods)
+            found[node] = uids, (victims or {}).get("NumPDBViolations") or 0
+        return cls(_pod(arguments), found)
+
+    def answer(self, nodes: Collection[str]) -> Json:
+        """Agree to ``nodes``, with the same victims."""
+        agreed = {
+            node: {"Pods": [{"UID": uid} for uid in uids], "NumPDBViolations": violations}
+            for node, (uids, violations) in self.nodes.items()
+            if node in nodes
+        }
+        return {"NodeNameToMetaVictims": agreed}
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """Which pod is to be bound to which node."""
+
+    namespace: str
+    name: str
+    uid: str
+    node: str
+
+    @classmethod
+    def read(cls, body: bytes) -> Bond:
+        """Of the body of a request to bind. Raises QuestionError."""
+        arguments = _read(body, wire.BINDING_ARGUMENTS)
+        found = cls(*(arguments[field] or "" for field in ("PodNamespace", "PodName", "PodUID", "Node")))
+        if missing := [field for field in ("namespace", "name", "uid", "node") if not getattr(found, field)]:
+            raise QuestionError(f"The {missing[0]} to bind with is missing.")
+        return found
+
+
+def chosen(profile: Profile, plugins: Collection[str] = ()) -> frozenset[str]:
+    """Those of ``plugins`` that filter or score in ``profile``; where none is named, all that kube-scheduler lacks."""
+    known = {ref.name for point in ("filter", "score") for ref in profile.points.get(point, ())}
+    return frozenset(known & set(plugins) if plugins else known - IN_TREE.keys())
+
+
+def weight(profile: Profile, plugins: Collection[str]) -> int:
+    """The extender's weight with which its scores count as ``plugins`` would in ``profile``; at least 1."""
+    return max(1, sum(ref.weight for ref in profile.points.get("score", ()) if ref.name in plugins))
+
+
+class Answers:
+    """Answers with ``plugins`` of ``profile``. Nothing is kept between questions; snapshots are not changed.
+
+    A score is the plugins' weighted, normalised total of 0 to 100 times the sum of their weights, brought linearly
+    to 0 to 10 and rounded: times ``weight`` and 10, which kube-scheduler adds, it is the total again, to half a step.
+    """
+
+    def __init__(
+        self, profile: Profile, plugins: Collection[str], registry: Mapping[str, Factory] | None = None
+    ) -> None:
+        points = {point: tuple(ref for ref in profile.points.get(point, ()) if ref.name in plugins) for point in POINTS}
+        reduced = Profile(profile.scheduler_name, None, points, profile.args)
+        self._framework = Framework(reduced, registry or in_tree())
+        self._most = MAX_NODE_SCORE * weight(profile, plugins)
+
+    def filter(self, snapshot: Snapshot, question: Question) -> Json:
+        """An ExtenderFilterResult: the nodes that pass in the order of the question, and why the others do not."""
+        snapshot, pod = _unbound(snapshot, question.pod)
+        rows = _rows(snapshot, question.names)
+        try:
+            statuses = self._statuses(Cycle(snapshot, pod), rows)
+        except CycleError as error:
+            return filter_result(question, error=str(error))
+        return filter_result(question, {snapshot.names[row]: status for row, status in statuses.items()})
+
+    def prioritize(self, snapshot: Snapshot, question: Question) -> list[Json]:
+        """A HostPriorityList in the order of the question. Raises CycleError where a plugin fails."""
+        snapshot, pod = _unbound(snapshot, question.pod)
+        rows = _rows(snapshot, question.names)
+        scores: dict[str, int] = {}
+        if rows.size:
+            cycle = Cycle(snapshot, pod)
+            if self._framework.pre_filter(cycle).status.ok:
+                columns = self._framework.score(cycle, rows, self._framework.pre_score(cycle, rows))
+                total = sum((column.weighted for column in columns), np.zeros(len(rows), dtype=np.int64))
+                steps = (total * MAX_PRIORITY + self._most // 2) // self._most
+                scores = {snapshot.names[row]: score for row, score in zip(rows, steps.tolist(), strict=True)}
+        return [{"Host": name, "Score": scores.get(name, 0)} for name in question.names]
+
+    def preempt(self, snapshot: Snapshot, offer: Offer) -> Json:
+        """An ExtenderPreemptionResult: the nodes where the pod would pass once the victims are gone."""
+        snapshot, pod = _unbound(snapshot, offer.pod)
+        if not self._framework.plugins("filter"):
+            return offer.answer(offer.nodes)
+        trial = snapshot.copy()
+        passing = {
+            node
+            for node, (uids, _) in offer.nodes.items()
+            if node not in trial.index or self._passes_without(trial, pod, trial.index[node], frozenset(uids))
+        }
+        return offer.answer(passing)
+
+    def _passes_without(self, trial: Snapshot, pod: Pod, row: int, uids: frozenset[str]) -> bool:
+        victims = [victim for victim in trial.pods.on(row) if victim.uid in uids]
+        for victim in victims:
+            trial.remove_pod(victim.key)
+        try:
+            return not self._statuses(Cycle(trial, pod), np.array([row], dtype=np.intp))
+        except CycleError:
+            return True  # what cannot be judged is kube-scheduler's to decide
+        finally:
+            for victim in victims:
+                trial.add_pod(victim, row)
+            trial.hold_ports(row)
+
+    def _statuses(self, cycle: Cycle, rows: NDArray[np.intp]) -> dict[int, Status]:
+        """By position, why nodes of ``rows`` are rejected. Raises CycleError where a plugin fails."""
+        outcome = self._framework.pre_filter(cycle)
+        if outcome.status.code is Code.ERROR:
+            raise CycleError(outcome.status.message)
+        if not outcome.status.ok:
+            return dict.fromkeys(rows.tolist(), outcome.status)
+        found = _left_out(cycle.snapshot, outcome, rows)
+        for column in self._framework.filter(cycle, outcome.skipped, rows) if rows.size else ():
+            for place in np.flatnonzero(column.codes).tolist():
+                status = column.verdicts[int(column.codes[place])].decisive
+                if status.code is Code.ERROR and status.simulated:
+                    raise CycleError(status.message)
+                if status.simulated:
+                    found.setdefault(int(rows[place]), status)
+        return found
+
+
+def filter_result(question: Question, rejected: Mapping[str, Status] | None = None, error: str = "") -> Json:
+    """An ExtenderFilterResult: ``rejected`` nodes with the reason; ``error`` in place of any answer."""
+    rejected = rejected or {}
+    by_name = question.items is None
+    names, items = None, None
+    if by_name and not error:
+        names = [name for name in question.names if name not in rejected]
+    elif not error:
+        named = zip(question.names, question.items or (), strict=True)
+        items = {"metadata": {}, "items": [item for name, item in named if name not in rejected]}
+    final = {name: status.message for name, status in rejected.items() if status.code is Code.UNRESOLVABLE}
+    return {
+        "Nodes": items,
+        "NodeNames": names,
+        "FailedNodes": {name: status.message for name, status in rejected.items() if name not in final},
+        "FailedAndUnresolvableNodes": final,
+        "Error": error,
+    }
+
+
+def neutral(question: Question) -> list[Json]:
+    """A HostPriorityList that prefers no node."""
+    return [{"Host": name, "Score": 0} for name in question.names]
+
+
+def _unbound(snapshot: Snapshot, pod: Pod) -> tuple[Snapshot, Pod]:
+    """The cluster as if the pod, which may be bound by now, had no node."""
+    if pod.key in snapshot.pods.slots:
+        snapshot, _ = snapshot.without(pod.key)
+    return snapshot, pod.on("") if pod.node_name else pod
+
+
+def _rows(snapshot: Snapshot, names: Collection[str]) -> NDArray[np.intp]:
+    """The positions of the nodes that are known, in node order."""
+    return np.array(sorted({snapshot.index[name] for name in names if name in snapshot.index}), dtype=np.intp)
+
+
+def _left_out(snapshot: Snapshot, outcome: PreFilterOutcome, rows: NDArray[np.intp]) -> dict[int, Status]:
+    """The nodes that PreFilter leaves out."""
+    named = outcome.nodes
+    if named is None:
+        return {}
+    absent = outcome.absent()
+    return {row: absent for row in rows.tolist() if snapshot.names[row] not in named and absent is not SUCCESS}
+
+
+def _read(body: bytes, kind: wire.Kind) -> Any:
+    try:
+        found = wire.read(body, kind)
+    except wire.UnreadableError as error:
+        raise QuestionError(str(error)) from None
+    if found is None:
+        raise QuestionError("The body is empty.")
+    return found
+
+
+def _pod(arguments: Json) -> Pod:
+    if arguments["Pod"] is None:
+        raise QuestionError("The pod is missing.")
+    try:
+        return Pod.read(arguments["Pod"])
+    except ObjectError as error:
+        raise QuestionError(f"The pod cannot be understood: {error}.") from None
+
+
+def _name(item: Json) -> str:
+    try:
+        name = mapping(item, "metadata").get("name")
+    except ObjectError as error:
+        raise QuestionError(f"A node cannot be understood: {error}.") from None
+    return name if isinstance(name, str) else ""
+
+
+def _uid(pod: Json, *, whole: bool) -> str:
+    try:
+        uid = mapping(pod, "metadata").get("uid") if whole else pod.get("UID")
+    except ObjectError as error:
+        raise QuestionError(f"A victim cannot be understood: {error}.") from None
+    return uid if isinstance(uid, str) else ""

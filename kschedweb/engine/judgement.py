@@ -1,0 +1,104 @@
+"""What a policy thinks of where another scheduler put a pod."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.framework.explanation import Explanation
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.objects.pod import Pod
+
+
+class Verdict(StrEnum):
+    """How the other scheduler's answer compares with the policy's."""
+
+    AGREE = "agree"  # its node is among the best, or neither finds one
+    DIFFER = "differ"  # its node passes, others score higher
+    INFEASIBLE = "infeasible"  # its node does not pass
+    WOULD_PLACE = "would place"  # it found none, and some pass
+    FAILED = "failed"  # the policy's own cycle fails
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """``node`` is the other scheduler's, "" where it found none; ``best`` are all nodes with the highest total.
+
+    ``rank`` is one more than the number of nodes with a higher total than ``node``, and ``difference`` what its total
+    is below the highest; both ``None`` where it has no total. ``differences`` says what of that difference comes from
+    each plugin (weighted, against the first of ``best``; negative where the plugin prefers ``node``), ``plugin`` which
+    of them explains most, or which filter rejects ``node``. ``message`` is the scheduler's text where there is one:
+    why ``node`` does not pass, why no node does, or how the cycle failed.
+    """
+
+    verdict: Verdict
+    node: str
+    best: tuple[str, ...] = ()
+    feasible: int = 0
+    rank: int | None = None
+    difference: int | None = None
+    plugin: str = ""
+    differences: dict[str, int] = field(default_factory=dict)
+    message: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        return self.verdict is Verdict.AGREE
+
+
+def judge(scheduler: Scheduler, pod: Pod, node: str) -> Judgement:
+    """Judge ``pod`` on ``node`` ("": unschedulable) by ``scheduler``, whose snapshot is as of just before.
+
+    A pod of a scheduler name that no profile has is judged by the first profile.
+    """
+    if pod.scheduler_name not in scheduler.frameworks:
+        pod = pod.under(next(iter(scheduler.frameworks)))
+    try:
+        found = scheduler.explain(pod.on("") if pod.node_name else pod)
+    except CycleError as error:
+        return Judgement(Verdict.FAILED, node, message=str(error))
+    if found.chosen is None:
+        return _nowhere(found, node)
+    best = tuple(found.nodes[position] for position in found.best)
+    feasible = len(found.feasible)
+    if not node:
+        return Judgement(Verdict.WOULD_PLACE, node, best, feasible)
+    place = np.flatnonzero(found.feasible == found.nodes.index(node)) if node in found.nodes else np.zeros(0)
+    if not place.size:
+        plugin, message = _rejection(found, node)
+        return Judgement(Verdict.INFEASIBLE, node, best, feasible, plugin=plugin, message=message)
+    return _compared(found, node, int(place[0]), best)
+
+
+def _nowhere(found: Explanation, node: str) -> Judgement:
+    held = found.pre_enqueue
+    if not node:
+        return Judgement(Verdict.AGREE, node, message=found.message or held.message)
+    plugin, message = _rejection(found, node)
+    return Judgement(Verdict.INFEASIBLE, node, plugin=plugin, message=message or found.message)
+
+
+def _rejection(found: Explanation, node: str) -> tuple[str, str]:
+    """The plugin that rejects ``node``, and its words."""
+    if node not in found.nodes:
+        return "", f'node "{node}" not found'
+    status = found.verdict(node)
+    if status is None:
+        return "", found.message or "the node is not among those that PreFilter leaves"
+    return status.plugin, status.message
+
+
+def _compared(found: Explanation, node: str, place: int, best: tuple[str, ...]) -> Judgement:
+    total = found.total
+    first = int(np.flatnonzero(found.feasible == found.best[0])[0])
+    rank = 1 + int(np.count_nonzero(total > total[place]))
+    difference = int(total[first] - total[place])
+    if not difference:
+        return Judgement(Verdict.AGREE, node, best, len(total), rank, difference)
+    parts = {column.plugin: int(column.weighted[first] - column.weighted[place]) for column in found.scores}
+    most = max(parts, key=lambda plugin: parts[plugin])
+    parts = {plugin: part for plugin, part in parts.items() if part}
+    return Judgement(Verdict.DIFFER, node, best, len(total), rank, difference, most, parts)
