@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, cast
 
 from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError
 
 from kschedweb.accounts import audit
 from kschedweb.engine import config
@@ -115,11 +116,15 @@ def policy_describe(*, policy: Policy, description: str, author: User | None) ->
 
 @transaction.atomic
 def policy_delete(*, policy: Policy, author: User | None) -> None:
-    """Delete ``policy`` with all its revisions; ``Conflict`` for the policy `default`."""
+    """Delete ``policy`` with all its revisions; ``Conflict`` for the policy `default` and for one that is at work."""
     if policy.name == DEFAULT_POLICY:
         raise Conflict("The policy “default” is always there: it cannot be deleted.")
     audit.record(author, "policy.deleted", policy, policy.name, revisions=policy.revisions.count())
-    policy.delete()
+    try:
+        with transaction.atomic():
+            policy.delete()
+    except ProtectedError:
+        raise Conflict(f"A live scheduler uses the policy {policy.name}: give it another policy first.") from None
 
 
 def _lock_newest(policy: Policy, expected: int) -> Revision:

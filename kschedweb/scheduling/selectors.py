@@ -1,0 +1,105 @@
+"""Reading live schedulers, who hosts them, and what they decided."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import Http404
+from django.utils import timezone
+
+from kschedweb.policies.models import Revision
+from kschedweb.policies.selectors import configuration, revision_get
+from kschedweb.scheduling import columns
+from kschedweb.scheduling.models import Candidate, LiveColumns, LiveDecision, LiveScheduler, Mode
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.engine.config import Configuration
+    from kschedweb.engine.framework.explanation import Explanation
+
+ALIVE = timedelta(seconds=15)  # a candidate that said nothing for longer is taken for gone
+
+
+class ProfileError(ValueError):
+    """The policy has no profile for the scheduler's name; the text is for the person who chose it."""
+
+
+def live_list() -> QuerySet[LiveScheduler]:
+    """All live schedulers, by cluster and name."""
+    return LiveScheduler.objects.select_related("cluster", "policy", "revision")
+
+
+def live_get(live_id: UUID | str) -> LiveScheduler:
+    """The live scheduler of this id; ``Http404`` otherwise."""
+    found = live_list().filter(pk=live_id).first()
+    if found is None:
+        raise Http404("There is no such live scheduler.")
+    return found
+
+
+def candidates(scheduler: LiveScheduler, *, now: datetime | None = None) -> QuerySet[Candidate]:
+    """The processes that take part and are alive, the leader first."""
+    since = (now or timezone.now()) - ALIVE
+    return scheduler.candidates.filter(heartbeat__gte=since).select_related("revision")
+
+
+def leader(scheduler: LiveScheduler, *, now: datetime | None = None) -> Candidate | None:
+    """The process that leads now; of two that think so the one of the higher epoch."""
+    return candidates(scheduler, now=now).filter(leading=True).order_by("-epoch", "-heartbeat").first()
+
+
+def decision_list(scheduler: LiveScheduler) -> QuerySet[LiveDecision]:
+    """Newest first, without columns."""
+    return scheduler.decisions.select_related("revision")
+
+
+def decision_get(scheduler: LiveScheduler, decision: UUID | str) -> LiveDecision:
+    """One decision; ``Http404`` where it is not kept (any more)."""
+    found = decision_list(scheduler).filter(pk=decision).first()
+    if found is None:
+        raise Http404("There is no such decision: it may have been made too long ago to be kept.")
+    return found
+
+
+def decisions_of_pod(cluster: Cluster, namespace: str, name: str) -> QuerySet[LiveDecision]:
+    """What any live scheduler of ``cluster`` decided about pods of this name, newest first."""
+    rows = LiveDecision.objects.filter(scheduler__cluster=cluster, namespace=namespace, name=name)
+    return rows.select_related("scheduler", "revision")
+
+
+def explanation(decision: LiveDecision) -> Explanation | None:
+    """Every verdict and score of ``decision`` as it was judged then; ``None`` where they were not kept."""
+    kept = LiveColumns.objects.filter(decision=decision).first()
+    return columns.unpack(bytes(kept.content)) if kept else None
+
+
+def revision_in_force(scheduler: LiveScheduler) -> Revision:
+    """The pinned revision, or the policy's newest."""
+    return scheduler.revision or revision_get(scheduler.policy)
+
+
+def running() -> QuerySet[LiveScheduler]:
+    """What is to be hosted, each with ``newest`` (id of its policy's newest revision)."""
+    newest = Revision.objects.filter(policy=OuterRef("policy")).order_by("-number").values("pk")[:1]
+    rows = live_list().exclude(mode=Mode.OFF).order_by("pk")
+    return rows.annotate(newest=Subquery(newest))  # type: ignore[no-redef]
+
+
+def live_configuration(scheduler_name: str, revision: Revision) -> Configuration:
+    """The configuration of ``revision`` for one scheduler: the profile of its name, or the only one, under its name.
+
+    Raises ProfileError where it has several profiles and none of this name.
+    """
+    whole = configuration(revision)
+    profile = whole.profile(scheduler_name)
+    if profile is None:
+        if len(whole.profiles) > 1:
+            names = ", ".join(one.scheduler_name for one in whole.profiles)
+            raise ProfileError(f"The policy has several profiles, none for {scheduler_name}: it has {names}.")
+        profile = replace(whole.profiles[0], scheduler_name=scheduler_name)
+    return replace(whole, profiles=(profile,))

@@ -1,0 +1,210 @@
+"""Every change of live schedulers that a person asks for."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from kschedweb.accounts import audit
+from kschedweb.clusters.services import CONNECTED
+from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound, Unprocessable
+from kschedweb.scheduling.models import LiveScheduler, Mode
+from kschedweb.scheduling.selectors import ProfileError, live_configuration, revision_in_force
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.policies.models import Policy, Revision
+
+NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
+NAME_HELP = "Lower-case letters, digits, hyphens and dots, at most 63, beginning and ending with a letter or digit."
+MOST_STEPS = 1000
+# What ``live_change`` may set beside the mode, which has a way of its own.
+CHANGEABLE = frozenset(
+    {"policy", "revision", "keep_decisions", "keep_days", "keep_columns", "qps", "burst"}
+    | {"lease_namespace", "lease_name"}
+)
+
+
+def _field(path: str, message: str) -> ApplicationError:
+    return Unprocessable(message, errors=[FieldProblem(path=path, message=message)])
+
+
+@transaction.atomic
+def live_create(
+    *,
+    user: User | None,
+    cluster: Cluster,
+    scheduler_name: str,
+    policy: Policy,
+    revision: Revision | None = None,
+    mode: str = Mode.OFF,
+    **limits: Any,
+) -> LiveScheduler:
+    """A live scheduler in ``mode``; ``limits`` are those of ``CHANGEABLE``. ``Conflict`` where the name is taken."""
+    if not NAME.fullmatch(scheduler_name):
+        raise _field("scheduler_name", NAME_HELP)
+    live = LiveScheduler(
+        cluster=cluster,
+        scheduler_name=scheduler_name,
+        policy=policy,
+        revision=revision,
+        mode=mode,
+        created_by=user,
+        changed_by=user,
+        changed_at=timezone.now(),
+    )
+    _set(live, limits)
+    _check(live)
+    try:
+        with transaction.atomic():
+            live.save(force_insert=True)
+    except IntegrityError:
+        taken = f"Cluster {cluster.name} has a live scheduler named {scheduler_name} already."
+        raise Conflict(taken, errors=[FieldProblem(path="scheduler_name", message=taken)]) from None
+    audit.record(user, "live.created", live, _name(live), mode=mode, policy=policy.name)
+    return live
+
+
+@transaction.atomic
+def live_change(*, user: User | None, live: LiveScheduler, **changes: Any) -> LiveScheduler:
+    """Set fields of ``CHANGEABLE``; the process that hosts it takes them over within a second."""
+    live = _lock(live)
+    before = {name: getattr(live, name) for name in changes}
+    _set(live, changes)
+    _check(live)
+    different = {name: _plain(value) for name, value in changes.items() if before[name] != value}
+    if different:
+        live.changed_by, live.changed_at = user, timezone.now()
+        live.save(update_fields=[*different, "changed_by", "changed_at"])
+        audit.record(user, "live.changed", live, _name(live), **different)
+    return live
+
+
+@transaction.atomic
+def live_set_mode(*, user: User | None, live: LiveScheduler, mode: str) -> LiveScheduler:
+    """Switch to ``mode``: the old one ends in an orderly way first. Pauses end with it."""
+    live = _lock(live)
+    if live.mode == mode:
+        return live
+    before, live.mode = live.mode, mode
+    live.paused, live.steps = False, 0
+    _check(live)
+    live.changed_by, live.changed_at = user, timezone.now()
+    live.save(update_fields=["mode", "paused", "steps", "changed_by", "changed_at"])
+    audit.record(user, "live.mode-changed", live, _name(live), before=before, after=mode)
+    return live
+
+
+@transaction.atomic
+def live_pause(*, user: User | None, live: LiveScheduler) -> LiveScheduler:
+    """No further pod is tried; what was decided before is still bound, and approvals still count."""
+    return _pause(user, live, paused=True)
+
+
+@transaction.atomic
+def live_resume(*, user: User | None, live: LiveScheduler) -> LiveScheduler:
+    """Go on where ``live_pause`` stopped it."""
+    return _pause(user, live, paused=False)
+
+
+def _pause(user: User | None, live: LiveScheduler, *, paused: bool) -> LiveScheduler:
+    live = _lock(live)
+    if live.mode != Mode.SCHEDULING:
+        raise Conflict(f"{live.scheduler_name} does not schedule now: only a scheduling one is paused and resumed.")
+    if live.paused != paused:
+        live.paused, live.steps = paused, 0
+        live.save(update_fields=["paused", "steps"])
+        audit.record(user, "live.paused" if paused else "live.resumed", live, _name(live))
+    return live
+
+
+@transaction.atomic
+def live_step(*, user: User | None, live: LiveScheduler, pods: int = 1) -> LiveScheduler:
+    """Have the next ``pods`` tried while it is paused."""
+    if not 1 <= pods <= MOST_STEPS:
+        raise _field("pods", f"From 1 to {MOST_STEPS} pods at a time.")
+    live = _lock(live)
+    if live.mode != Mode.SCHEDULING or not live.paused:
+        raise Conflict(f"{live.scheduler_name} is not paused: pause it first.")
+    live.steps = min(live.steps + pods, MOST_STEPS)
+    live.save(update_fields=["steps"])
+    audit.record(user, "live.stepped", live, _name(live), pods=pods)
+    return live
+
+
+@transaction.atomic
+def live_reload(*, user: User | None, live: LiveScheduler) -> LiveScheduler:
+    """Have the cluster listed anew and everything known of it forgotten."""
+    LiveScheduler.objects.filter(pk=live.pk).update(reloads=F("reloads") + 1)
+    live = _lock(live)
+    audit.record(user, "live.reloaded", live, _name(live))
+    return live
+
+
+@transaction.atomic
+def live_delete(*, user: User | None, live: LiveScheduler) -> None:
+    """Delete it with all its decisions; ``Conflict`` while it does anything."""
+    live = _lock(live)
+    if live.mode != Mode.OFF:
+        raise Conflict(f"{live.scheduler_name} is in mode {live.mode}: switch it off first.")
+    audit.record(user, "live.deleted", live, _name(live))
+    live.delete()
+
+
+def _lock(live: LiveScheduler) -> LiveScheduler:
+    """The row as it is now, while nobody else changes it."""
+    rows = LiveScheduler.objects.select_for_update(of=("self",)).select_related("cluster", "policy", "revision")
+    found = rows.filter(pk=live.pk).first()
+    if found is None:
+        raise NotFound(f"The live scheduler {live.scheduler_name} was deleted in the meantime.")
+    return found
+
+
+def _set(live: LiveScheduler, values: dict[str, Any]) -> None:
+    unknown = set(values) - CHANGEABLE
+    if unknown:
+        raise TypeError(f"not settings of a live scheduler: {', '.join(sorted(unknown))}")
+    for name, value in values.items():
+        setattr(live, name, value)
+
+
+def _check(live: LiveScheduler) -> None:
+    """Raise ApplicationError with the field where it could not work."""
+    if live.mode not in Mode.values:
+        raise _field("mode", f"Choose one of {', '.join(Mode.values)}.")
+    if live.mode != Mode.OFF and live.cluster.source not in CONNECTED:
+        raise _field("cluster", f"Cluster {live.cluster.name} is not connected: there is nobody to talk to.")
+    if live.revision is not None and live.revision.policy_id != live.policy_id:
+        raise _field("revision", "The revision is one of another policy.")
+    try:
+        live_configuration(live.scheduler_name, revision_in_force(live))
+    except ProfileError as error:
+        raise _field("policy", str(error)) from None
+    for name, label in (("lease_namespace", "namespace"), ("lease_name", "name")):
+        value = getattr(live, name)
+        if not NAME.fullmatch(value) and (value or name == "lease_namespace"):
+            raise _field(name, f"This is no {label} in Kubernetes. {NAME_HELP}")
+    if live.qps and live.burst < 1:
+        raise _field("burst", "With a limit a second, at least 1 request must be let through at once.")
+    try:
+        live.clean_fields(exclude=["cluster", "policy", "revision", "created_by", "changed_by"])
+    except ValidationError as error:
+        problems = [
+            FieldProblem(path=path, message=message) for path, said in error.message_dict.items() for message in said
+        ]
+        raise Unprocessable("The live scheduler cannot be like this.", errors=problems) from None
+
+
+def _name(live: LiveScheduler) -> str:
+    return f"{live.cluster.name}/{live.scheduler_name}"
+
+
+def _plain(value: Any) -> Any:
+    """A value for the audit trail."""
+    return value if isinstance(value, str | int) or value is None else str(getattr(value, "number", value))

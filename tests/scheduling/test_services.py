@@ -1,0 +1,139 @@
+"""What a person may ask of a live scheduler, and what is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.accounts.models import AuditEntry
+from kschedweb.clusters.models import Cluster, Source
+from kschedweb.errors import ApplicationError, Conflict, Unprocessable
+from kschedweb.policies.models import Policy
+from kschedweb.policies.services import policy_create, policy_delete, revision_save
+from kschedweb.scheduling import selectors, services
+from kschedweb.scheduling.models import LiveScheduler, Mode
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+TWO_PROFILES = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+  - schedulerName: calm
+  - schedulerName: busy
+    percentageOfNodesToScore: 40
+"""
+
+
+def verbs(live: LiveScheduler) -> list[str]:
+    rows = AuditEntry.objects.filter(object_id=str(live.pk)).order_by("pk")
+    return [row.verb for row in rows]
+
+
+def test_a_name_is_taken_once_a_cluster(live: LiveScheduler, admin: User) -> None:
+    with pytest.raises(Conflict) as refused:
+        services.live_create(user=admin, cluster=live.cluster, scheduler_name="kschedweb", policy=live.policy)
+    assert refused.value.errors[0]["path"] == "scheduler_name"
+    assert LiveScheduler.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("scheduler_name", {"scheduler_name": "Not A Name"}),
+        ("mode", {"mode": "sideways"}),
+        ("keep_days", {"keep_days": 0}),
+        ("burst", {"qps": 50, "burst": 0}),
+        ("lease_namespace", {"lease_namespace": ""}),
+        ("lease_name", {"lease_name": "No/Name"}),
+    ],
+)
+def test_what_cannot_work_is_refused_beside_its_field(
+    connected: Cluster, default_policy: Policy, admin: User, field: str, values: dict[str, Any]
+) -> None:
+    asked: dict[str, Any] = {"scheduler_name": "kschedweb", **values}
+    with pytest.raises(ApplicationError) as refused:
+        services.live_create(user=admin, cluster=connected, policy=default_policy, **asked)
+    assert [problem["path"] for problem in refused.value.errors] == [field]
+    assert not LiveScheduler.objects.exists()
+    assert not AuditEntry.objects.filter(verb="live.created").exists()
+
+
+def test_an_imported_cluster_can_have_one_that_is_off_only(admin: User, default_policy: Policy) -> None:
+    imported = Cluster.objects.create(name="files", source=Source.IMPORT)
+    live = services.live_create(user=admin, cluster=imported, scheduler_name="kschedweb", policy=default_policy)
+    with pytest.raises(Unprocessable) as refused:
+        services.live_set_mode(user=admin, live=live, mode=Mode.SCHEDULING)
+    assert refused.value.errors[0]["path"] == "cluster"
+    live.refresh_from_db()
+    assert live.mode == Mode.OFF
+
+
+def test_pause_step_and_resume_are_columns_of_the_row(live: LiveScheduler, admin: User) -> None:
+    with pytest.raises(Conflict, match="does not schedule"):
+        services.live_pause(user=admin, live=live)
+    services.live_set_mode(user=admin, live=live, mode=Mode.SCHEDULING)
+    with pytest.raises(Conflict, match="not paused"):
+        services.live_step(user=admin, live=live)
+    services.live_pause(user=admin, live=live)
+    services.live_step(user=admin, live=live, pods=2)
+    services.live_step(user=admin, live=live)
+    live.refresh_from_db()
+    assert (live.paused, live.steps) == (True, 3)
+    services.live_resume(user=admin, live=live)
+    live.refresh_from_db()
+    assert (live.paused, live.steps) == (False, 0)
+    assert verbs(live) == [
+        "live.created", "live.mode-changed", "live.paused", "live.stepped", "live.stepped", "live.resumed",
+    ]  # fmt: skip
+
+
+def test_switching_the_mode_ends_a_pause(live: LiveScheduler, admin: User) -> None:
+    services.live_set_mode(user=admin, live=live, mode=Mode.SCHEDULING)
+    services.live_pause(user=admin, live=live)
+    services.live_set_mode(user=admin, live=live, mode=Mode.SHADOW)
+    live.refresh_from_db()
+    assert not live.paused
+
+
+def test_only_one_that_is_off_is_deleted(live: LiveScheduler, admin: User) -> None:
+    services.live_set_mode(user=admin, live=live, mode=Mode.SHADOW)
+    with pytest.raises(Conflict, match="switch it off"):
+        services.live_delete(user=admin, live=live)
+    services.live_set_mode(user=admin, live=live, mode=Mode.OFF)
+    services.live_delete(user=admin, live=live)
+    assert not LiveScheduler.objects.exists()
+
+
+def test_a_policy_at_work_cannot_be_deleted(connected: Cluster, admin: User) -> None:
+    policy = policy_create(name="packing", document=TWO_PROFILES, author=admin)
+    services.live_create(user=admin, cluster=connected, scheduler_name="busy", policy=policy)
+    with pytest.raises(Conflict, match="live scheduler uses"):
+        policy_delete(policy=policy, author=admin)
+    assert Policy.objects.filter(name="packing").exists()
+
+
+def test_the_profile_is_the_one_of_its_name_or_the_only_one(live: LiveScheduler, admin: User) -> None:
+    only = selectors.live_configuration("kschedweb", selectors.revision_in_force(live))
+    assert [profile.scheduler_name for profile in only.profiles] == ["kschedweb"]
+    policy = policy_create(name="two", document=TWO_PROFILES, author=admin)
+    busy = services.live_create(user=admin, cluster=live.cluster, scheduler_name="busy", policy=policy)
+    found = selectors.live_configuration("busy", selectors.revision_in_force(busy))
+    assert [(one.scheduler_name, one.percentage_of_nodes_to_score) for one in found.profiles] == [("busy", 40)]
+    with pytest.raises(Unprocessable, match="calm, busy"):
+        services.live_create(user=admin, cluster=live.cluster, scheduler_name="other", policy=policy)
+
+
+def test_without_a_pinned_revision_the_newest_is_in_force(connected: Cluster, admin: User) -> None:
+    policy = policy_create(name="two", document=TWO_PROFILES, author=admin)
+    first = policy.revisions.get()
+    live = services.live_create(user=admin, cluster=connected, scheduler_name="busy", policy=policy)
+    second = revision_save(policy=policy, document=TWO_PROFILES + "\n# later\n", author=admin, expected=1)
+    assert selectors.revision_in_force(live) == second
+    services.live_change(user=admin, live=live, revision=first)
+    live.refresh_from_db()
+    assert selectors.revision_in_force(live) == first
+    services.live_set_mode(user=admin, live=live, mode=Mode.SHADOW)
+    assert [row.newest for row in selectors.running()] == [second.pk]
