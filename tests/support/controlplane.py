@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 import urllib3
 
+from tests.support.history import AUDIT_POLICY
 from tests.support.needs import missing
-from tests.support.processes import free_port, running, wait_until
+from tests.support.processes import Server, free_port, wait_until
 
 Json = dict[str, Any]
 
@@ -29,9 +30,12 @@ READ_EVERYTHING = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "li
 class ControlPlane:
     """One running API server: ``url``, ``ca`` (PEM text), ``tokens`` by user name, and calls as any user."""
 
-    def __init__(self, assets: Path, folder: Path) -> None:
+    def __init__(self, assets: Path, folder: Path, *, audited: bool = False) -> None:
+        """``audited``: what decides where pods may be is recorded in ``audit_log`` (tests/support/history.py)."""
         self.assets = assets
         self.folder = folder
+        self.audited = audited
+        self.audit_log = folder / "audit.log"
         self.port = free_port()
         self.url = f"https://127.0.0.1:{self.port}"
         self.tokens = TOKENS
@@ -67,15 +71,32 @@ class ControlPlane:
             "--service-account-issuer", "https://kubernetes.default.svc",
             "--token-auth-file", str(self.folder / "tokens.csv"), "--authorization-mode", "RBAC",
             "--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount",
-            "--allow-privileged",
+            "--allow-privileged", *(self._audit() if self.audited else []),
         ]  # fmt: skip
         self.command = apiserver
-        # Left in reverse order: the API server must end before etcd, or it lingers on its port.
-        with running(etcd, self.folder / "etcd.log"), running(apiserver, self.folder / "apiserver.log") as server:
-            wait_until(lambda: server.poll() is not None or self._ready(), 90, "kube-apiserver ready", 0.3)
-            if server.poll() is not None:
-                raise RuntimeError((self.folder / "apiserver.log").read_text()[-2000:])
+        self.etcd = Server(etcd, self.folder / "etcd.log")
+        self.apiserver = Server(apiserver, self.folder / "apiserver.log")
+        self.etcd.start()
+        try:
+            self.start_apiserver()
             yield self
+        finally:
+            # The API server must end before etcd, or it lingers on its port.
+            self.apiserver.stop()
+            self.etcd.stop()
+
+    def start_apiserver(self) -> None:
+        """Start the API server, for the first time or again, and wait until it answers."""
+        server = self.apiserver
+        server.start()
+        wait_until(lambda: not server.alive or self._ready(), 90, "kube-apiserver ready", 0.1)
+        if not server.alive:
+            raise RuntimeError(server.log.read_text()[-2000:])
+
+    def _audit(self) -> list[str]:
+        policy = self.folder / "audit-policy.json"
+        policy.write_text(json.dumps(AUDIT_POLICY))
+        return ["--audit-policy-file", str(policy), "--audit-log-path", str(self.audit_log)]
 
     def _ready(self) -> bool:
         try:

@@ -28,6 +28,57 @@ def wait_until(true: Callable[[], bool], seconds: float, what: str, step: float 
         time.sleep(step)
 
 
+class Server:
+    """A child process that can be killed, paused and started again; its output goes to ``log``."""
+
+    def __init__(
+        self, command: Sequence[str], log: Path, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> None:
+        self.command, self.log, self.env, self.cwd = list(command), log, env, cwd
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def start(self) -> None:
+        with self.log.open("ab") as output:
+            self.process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=self.env,
+                cwd=self.cwd,
+            )
+
+    def signal(self, number: int) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(number)
+
+    def kill(self) -> None:
+        """SIGKILL, and wait until it is gone."""
+        self.signal(signal.SIGKILL)
+        if self.process is not None:
+            self.process.wait(10)
+
+    def stop(self, patience: float = 10) -> None:
+        """SIGTERM, and SIGKILL after ``patience`` seconds; whether paused or not."""
+        if self.process is None:
+            return
+        self.signal(signal.SIGTERM)
+        self.signal(signal.SIGCONT)
+        try:
+            self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+
 @contextlib.contextmanager
 def running(
     command: Sequence[str],
@@ -37,17 +88,10 @@ def running(
     patience: float = 10,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run ``command`` with its output in ``log``; at the end SIGTERM, and SIGKILL after ``patience`` seconds."""
-    with log.open("ab") as output:
-        process = subprocess.Popen(
-            list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=env, cwd=cwd
-        )
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-                try:
-                    process.wait(patience)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait(patience)
+    server = Server(command, log, env, cwd)
+    server.start()
+    assert server.process is not None
+    try:
+        yield server.process
+    finally:
+        server.stop(patience)

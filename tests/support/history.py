@@ -1,0 +1,375 @@
+"""What happened in a cluster, as its API server recorded it, and whether a scheduler kept its promises in it.
+
+The history is the API server's audit log (``AUDIT_POLICY``), so it knows nothing of what the scheduler believed; the
+rows of approvals come from the scheduler's side and are held against it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+Amounts = dict[str, Fraction]
+
+# Everything that decides where a pod may be, with what was sent and answered; nothing else, so that it stays small.
+AUDIT_POLICY: Json = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitManagedFields": True,
+    "omitStages": ["RequestReceived", "ResponseStarted"],
+    "rules": [
+        {
+            "level": "RequestResponse",
+            "verbs": ["create", "update", "patch", "delete", "deletecollection"],
+            "resources": [
+                {"group": "", "resources": ["pods", "pods/binding", "nodes", "nodes/status"]},
+                {"group": "coordination.k8s.io", "resources": ["leases"]},
+            ],
+        },
+        {"level": "None"},
+    ],
+}
+NEVER = math.inf
+DECIMAL = {"m": -1, "": 0, "k": 1, "M": 2, "G": 3, "T": 4}  # powers of 1,000
+BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4}  # of 1,024
+
+
+@dataclass(frozen=True)
+class Bind:
+    """One call to bind a pod; times are seconds of the epoch on the API server's clock."""
+
+    uid: str  # that the caller named, "" where it named none
+    pod: str
+    node: str
+    identity: str  # of the process, from its user agent ``name/version (identity)``
+    audit_id: str
+    received: float
+    done: float
+    code: int
+    message: str
+
+    @property
+    def made(self) -> bool:
+        return self.code == 201
+
+
+@dataclass(frozen=True)
+class LeaseWrite:
+    """One write of a lease that succeeded."""
+
+    lease: str
+    holder: str
+    epoch: int
+    seconds: float
+    received: float
+    done: float
+
+
+@dataclass
+class PodFacts:
+    """What is known of one pod: when it was made, was free of gates, began to go and was gone."""
+
+    uid: str
+    key: str
+    scheduler: str
+    requests: Amounts
+    made: float
+    node: str = ""  # where it was made with one
+    ungated: float = 0.0
+    deleting: float = NEVER
+    gone: float = NEVER
+    raw: Json = field(default_factory=dict, repr=False)
+
+
+@dataclass
+class History:
+    binds: list[Bind] = field(default_factory=list)
+    leases: list[LeaseWrite] = field(default_factory=list)
+    pods: dict[str, PodFacts] = field(default_factory=dict)  # by uid
+    rooms: dict[str, list[tuple[float, Amounts]]] = field(default_factory=lambda: defaultdict(list))  # by node
+
+    @classmethod
+    def read(cls, log: Path, offset: int = 0) -> History:
+        """The history in an audit log from byte ``offset`` on."""
+        with log.open("rb") as file:
+            file.seek(offset)
+            return cls.of(json.loads(line) for line in file if line.endswith(b"\n"))
+
+    @classmethod
+    def of(cls, events: Iterable[Json]) -> History:
+        """The history that audit ``events`` tell, in the order of their ends."""
+        made = cls()
+        for event in sorted(events, key=lambda event: _seconds(event["stageTimestamp"])):
+            made._add(event)
+        return made
+
+    def _add(self, event: Json) -> None:
+        place, code = event["objectRef"], event["responseStatus"].get("code", 0)
+        what = place["resource"] + ("/" + place["subresource"] if place.get("subresource") else "")
+        if what == "pods/binding":
+            self.binds.append(_bind(event))
+        elif code >= 300:
+            return
+        elif what == "leases" and event["verb"] in ("create", "update", "patch"):
+            self.leases.append(_lease(event))
+        elif what == "pods":
+            self._pod(event)
+        elif what in ("nodes", "nodes/status") and event["verb"] != "deletecollection":
+            self._node(event)
+
+    def _pod(self, event: Json) -> None:
+        answer = event.get("responseObject") or {}
+        items = answer.get("items", []) if event["verb"] == "deletecollection" else [answer]
+        received = _seconds(event["requestReceivedTimestamp"])
+        if event["verb"].startswith("delete") and answer.get("kind") == "Status":
+            self.pods[answer["details"]["uid"]].gone = received
+            return
+        for item in items:
+            uid, spec = item["metadata"]["uid"], item["spec"]
+            pod = self.pods.get(uid)
+            if pod is None:
+                pod = self.pods[uid] = _pod_facts(item, _seconds(event["stageTimestamp"]))
+            if spec.get("schedulingGates"):
+                pod.ungated = NEVER
+            elif pod.ungated == NEVER:
+                pod.ungated = received
+            if event["verb"].startswith("delete"):
+                pod.deleting = min(pod.deleting, received)
+                if not item["metadata"].get("deletionGracePeriodSeconds"):
+                    pod.gone = min(pod.gone, received)
+
+    def _node(self, event: Json) -> None:
+        answer = event.get("responseObject") or {}
+        if answer.get("kind") == "Node" and event["verb"] != "delete":
+            room = {name: amount(value) for name, value in answer.get("status", {}).get("allocatable", {}).items()}
+            self.rooms[answer["metadata"]["name"]].append((_seconds(event["stageTimestamp"]), room))
+
+    def made_binds(self) -> list[Bind]:
+        return [bind for bind in self.binds if bind.made]
+
+    def pod_of(self, bind: Bind) -> PodFacts | None:
+        """The pod that was bound: of that uid, or of that name at the time."""
+        if bind.uid:
+            return self.pods.get(bind.uid)
+        alive = [pod for pod in self.pods.values() if pod.key == bind.pod and pod.made <= bind.done < pod.gone]
+        return alive[-1] if alive else None
+
+
+@dataclass(frozen=True)
+class Request:
+    """One stored request for approval; ``granted`` is when the last approval it needs was given (or its time-out
+    allowed it), ``None`` where that never happened."""
+
+    uid: str
+    pod: str
+    node: str
+    state: str
+    reason: str
+    granted: float | None
+
+
+ENDED = frozenset({"bound", "denied", "expired", "superseded", "failed"})
+
+
+def violations(
+    history: History,
+    *,
+    scheduler: str,
+    lease: str = "",
+    requests: Iterable[Request] = (),
+    asks: Callable[[PodFacts], bool] = lambda pod: False,
+    sent: Mapping[str, float] | None = None,
+    ours: Callable[[Bind], bool] = lambda bind: True,
+) -> list[str]:
+    """Every promise that was broken, one sentence each; [] where all were kept.
+
+    ``scheduler`` is our schedulerName, ``lease`` ``namespace/name`` of the lease that allows to bind ("" for none),
+    ``asks`` whether the policy wants an approval for a pod, ``sent`` by audit id when a call left its sender, where a
+    proxy held it back, and ``ours`` which binds are the scheduler's that is judged.
+    """
+    rows = list(requests)
+    judged = [bind for bind in history.made_binds() if ours(bind)]
+    return [
+        *_bound_twice(history),
+        *_not_to_be_bound(history, judged, scheduler),
+        *(_without_lease(history, judged, lease, sent or {}) if lease else []),
+        *_without_approval(history, judged, rows, asks),
+        *_unended(history, rows),
+        *_too_full(history),
+    ]
+
+
+def _bound_twice(history: History) -> list[str]:
+    found: dict[str, list[Bind]] = defaultdict(list)
+    for bind in history.made_binds():
+        pod = history.pod_of(bind)
+        found[pod.uid if pod else bind.uid or bind.pod].append(bind)
+    return [
+        f"{binds[0].pod} ({uid}) was bound {len(binds)} times: to {', '.join(bind.node for bind in binds)}."
+        for uid, binds in found.items()
+        if len(binds) > 1
+    ]
+
+
+def _not_to_be_bound(history: History, judged: list[Bind], scheduler: str) -> list[str]:
+    found = []
+    for bind in judged:
+        pod = history.pod_of(bind)
+        if not bind.uid:
+            found.append(f"{bind.pod} was bound by its name alone, without a uid.")
+        if pod is None:
+            found.append(f"{bind.pod} was bound, and the history knows no such pod.")
+            continue
+        if pod.scheduler != scheduler:
+            found.append(f"{bind.pod} was bound, which is {pod.scheduler}'s and not {scheduler}'s.")
+        if bind.done < pod.ungated:
+            found.append(f"{bind.pod} was bound while it had scheduling gates.")
+        if bind.received > pod.deleting:
+            found.append(f"{bind.pod} was bound while it was being deleted.")
+        if pod.node:
+            found.append(f"{bind.pod} was bound to {bind.node}, and was made on {pod.node}.")
+    return found
+
+
+def _without_lease(history: History, judged: list[Bind], lease: str, sent: Mapping[str, float]) -> list[str]:
+    writes = [write for write in history.leases if write.lease == lease]
+    found = []
+    for bind in judged:
+        at = sent.get(bind.audit_id, bind.received)
+        under_way = any(write.holder == bind.identity and write.received <= at <= write.done for write in writes)
+        before = [write for write in writes if write.done <= at]
+        last = before[-1] if before else None
+        if under_way:
+            continue
+        if last is None or last.holder != bind.identity:
+            holder = last.holder if last and last.holder else "nobody"
+            found.append(f"{bind.pod} was bound by {bind.identity or 'somebody'} while {holder} held the lease.")
+        elif at > last.done + last.seconds:
+            found.append(f"{bind.pod} was bound by {bind.identity} {at - last.done:.1f} s after it renewed the lease.")
+    return found
+
+
+def _without_approval(
+    history: History, judged: list[Bind], rows: list[Request], asks: Callable[[PodFacts], bool]
+) -> list[str]:
+    found = []
+    for bind in judged:
+        pod = history.pod_of(bind)
+        if pod is None or not asks(pod):
+            continue
+        granted = [row for row in rows if row.uid == pod.uid and row.granted is not None]
+        if not granted:
+            found.append(f"{bind.pod} was bound without an approval.")
+        elif not any(row.granted is not None and row.granted <= bind.done for row in granted):
+            found.append(f"{bind.pod} was bound before it was approved.")
+        elif not any(row.node == bind.node for row in granted):
+            found.append(f"{bind.pod} was bound to {bind.node}, and approved for {granted[-1].node}.")
+    return found
+
+
+def _unended(history: History, rows: list[Request]) -> list[str]:
+    bound = {pod.uid: bind.node for bind in history.made_binds() if (pod := history.pod_of(bind))}
+    found = []
+    for row in rows:
+        if row.state not in ENDED:
+            found.append(f"The request for {row.pod} did not end: it is {row.state}.")
+        elif row.state == "bound" and bound.get(row.uid) != row.node:
+            found.append(f"The request for {row.pod} says bound to {row.node}; it is on {bound.get(row.uid)}.")
+        elif row.state != "bound" and not row.reason:
+            found.append(f"The request for {row.pod} ended {row.state} without a reason.")
+    for uid, node in bound.items():
+        mine = [row for row in rows if row.uid == uid]
+        if mine and not any(row.state == "bound" for row in mine):
+            found.append(f"{mine[-1].pod} is on {node}, and no request of it says bound.")
+    return found
+
+
+def _too_full(history: History) -> list[str]:
+    """Nodes given more than they have; a pod leaves as soon as its deletion is asked for, so that none is accused."""
+    arrivals = [(bind.done, bind.node, pod) for bind in history.made_binds() if (pod := history.pod_of(bind))]
+    arrivals += [(pod.made, pod.node, pod) for pod in history.pods.values() if pod.node]
+    on: dict[str, list[PodFacts]] = defaultdict(list)
+    found = []
+    for at, node, pod in sorted(arrivals, key=lambda arrival: arrival[0]):
+        on[node] = [other for other in on[node] if other.gone > at] + [pod]
+        rooms = [room for since, room in history.rooms.get(node, []) if since <= at and room]
+        if not rooms:
+            found.append(f"{pod.key} came to {node}, and the history knows no such node.")
+            continue
+        for name, room in rooms[-1].items():
+            used = sum((other.requests.get(name, Fraction(0)) for other in on[node]), Fraction(0))
+            if used > room:
+                found.append(f"{node} was given {float(used):g} of {name} with {pod.key}, and has {float(room):g}.")
+    return found
+
+
+def amount(text: str) -> Fraction:
+    """A quantity as a number: cores, bytes, pieces."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([A-Za-z]*)", str(text))
+    if found and found[2] in DECIMAL:
+        return Fraction(found[1]) * Fraction(1000) ** DECIMAL[found[2]]
+    if found and found[2] in BINARY:
+        return Fraction(found[1]) * Fraction(1024) ** BINARY[found[2]]
+    raise ValueError(f"{text!r} is no quantity that the checker reads.")
+
+
+def _pod_facts(raw: Json, made: float) -> PodFacts:
+    metadata, spec = raw["metadata"], raw["spec"]
+    key = f"{metadata['namespace']}/{metadata['name']}"
+    return PodFacts(
+        metadata["uid"], key, spec.get("schedulerName", ""), _requests(spec), made, spec.get("nodeName", ""), raw=raw
+    )
+
+
+def _requests(spec: Json) -> Amounts:
+    """What a pod takes up: its containers together, or one of its first containers where that asks for more."""
+    total: Amounts = defaultdict(Fraction, pods=Fraction(1))
+    for container in spec["containers"]:
+        for name, value in container.get("resources", {}).get("requests", {}).items():
+            total[name] += amount(value)
+    for container in spec.get("initContainers", []):
+        for name, value in container.get("resources", {}).get("requests", {}).items():
+            total[name] = max(total[name], amount(value))
+    return dict(total)
+
+
+def _bind(event: Json) -> Bind:
+    place, body = event["objectRef"], event.get("requestObject") or {}
+    identity = re.search(r"\(([^()]+)\)", event.get("userAgent", ""))
+    return Bind(
+        uid=body.get("metadata", {}).get("uid", ""),
+        pod=f"{place['namespace']}/{place['name']}",
+        node=body.get("target", {}).get("name", ""),
+        identity=identity[1] if identity else "",
+        audit_id=event["auditID"],
+        received=_seconds(event["requestReceivedTimestamp"]),
+        done=_seconds(event["stageTimestamp"]),
+        code=event["responseStatus"].get("code", 0),
+        message=event["responseStatus"].get("message", ""),
+    )
+
+
+def _lease(event: Json) -> LeaseWrite:
+    answer = event["responseObject"]
+    spec, metadata = answer.get("spec", {}), answer["metadata"]
+    return LeaseWrite(
+        lease=f"{metadata['namespace']}/{metadata['name']}",
+        holder=spec.get("holderIdentity") or "",
+        epoch=spec.get("leaseTransitions", 0),
+        seconds=spec.get("leaseDurationSeconds", 0),
+        received=_seconds(event["requestReceivedTimestamp"]),
+        done=_seconds(event["stageTimestamp"]),
+    )
+
+
+def _seconds(stamp: str) -> float:
+    return datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
