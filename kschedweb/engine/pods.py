@@ -97,6 +97,10 @@ class PodTable:
         self._columns[:, slot] = node, group, terms
         self._remember(Move(group, terms, node, 1))
 
+    def refresh(self, pod: Pod) -> None:
+        """``pod`` is the newer object of a pod that is here, and alike."""
+        self.pods[self.slots[pod.key]] = pod
+
     def remove(self, key: str) -> tuple[Pod, int]:
         """Take the pod out; returns it and its node's position. Raises KeyError where it is not there."""
         slot = self.slots.pop(key)

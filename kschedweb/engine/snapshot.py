@@ -59,6 +59,8 @@ class Snapshot:
         self._recent: dict[Hashable, RecentPods] = {}
         self._derived: dict[Hashable, Any] = {}
         self._memo: dict[Hashable, Any] = {}
+        self._related: dict[Hashable, Any] = {}
+        self._related_to = self.objects.version
         self._fill_columns()
 
     def _fill_columns(self) -> None:
@@ -151,6 +153,7 @@ class Snapshot:
         other = object.__new__(Snapshot)
         other.__dict__.update(self.__dict__)
         other.nodes, other._memo, other._derived, other._recent = list(self.nodes), {}, {}, {}
+        other._related = {}
         other.allocatable, other.pod_limit = self.allocatable.copy(), self.pod_limit.copy()
         other.unschedulable = self.unschedulable.copy()
         for node in changed:
@@ -162,6 +165,15 @@ class Snapshot:
         if any(node.images != self.nodes[self.index[node.name]].images for node in changed):
             other.images = _image_states(other.nodes, self.index)
         return other
+
+    def follow(self, last: Snapshot) -> None:
+        """This snapshot goes on from ``last``: it knows when pods were placed that are still here."""
+        self._placed = {key: time for key, time in last._placed.items() if key in self.pods.slots}
+        self.now = last.now
+
+    def refresh_node(self, node: Node) -> None:
+        """``node`` is the newer object of a node, of which nothing is kept that changed."""
+        self.nodes[self.index[node.name]] = node
 
     def _fill_node(self, position: int, node: Node) -> None:
         rows = {name: self._row(name) for name in node.allocatable}
@@ -289,6 +301,7 @@ class Snapshot:
         rows = list(nodes)
         other.nodes = [nodes.get(position, node) for position, node in enumerate(self.nodes)]
         other._memo, other._derived, other.images, other.bare, other._recent = {}, {}, {}, True, {}
+        other._related = {}
         other.allocatable, other.requested = self.allocatable.copy(), self.requested.copy()
         other.nonzero, other.pod_count = self.nonzero.copy(), self.pod_count.copy()
         other.requested[:, rows] = other.nonzero[:, rows] = other.pod_count[rows] = 0
@@ -298,8 +311,14 @@ class Snapshot:
         return other
 
     def memo(self, key: Hashable, compute: Callable[[], Result]) -> Result:
-        """``compute()``, kept under ``key``; only for what depends on nodes and other objects, never on pods."""
+        """``compute()``, kept under ``key``; only for what depends on nodes alone."""
         return _kept(self._memo, key, compute)
+
+    def related(self, key: Hashable, compute: Callable[[], Result]) -> Result:
+        """``compute()``, kept under ``key``; for what depends on nodes, storage and budgets, never on pods."""
+        if self._related_to != self.objects.version:
+            self._related, self._related_to = {}, self.objects.version
+        return _kept(self._related, key, compute)
 
     def label(self, key: str) -> LabelColumn:
         """The nodes' values of label ``key``."""

@@ -28,6 +28,14 @@ class Devices:
             self.classes[device_class.name] = device_class
             self.__dict__.pop("extended_resources", None)
 
+    def remove(self, kind: str, namespace: str, name: str) -> None:
+        """The object is gone, if it was about devices."""
+        if kind == "ResourceClaim":
+            self.claims.pop((namespace, name), None)
+        elif kind == "DeviceClass":
+            self.classes.pop(name, None)
+            self.__dict__.pop("extended_resources", None)
+
     def get(self, namespace: str, name: str) -> ResourceClaim | None:
         return self.claims.get((namespace, name))
 
@@ -91,6 +99,10 @@ class ClaimUse:
     def change(self, claim: ResourceClaim) -> None:
         """``claim`` takes the place of the one of its name."""
         self._changed[claim.namespace, claim.name] = claim
+
+    def follow(self, namespace: str, name: str) -> None:
+        """The claim of that name changed in the cluster: what was made of it here since is void."""
+        self._changed.pop((namespace, name), None)
 
     def delete(self, claim: ResourceClaim) -> None:
         """``claim`` is gone."""

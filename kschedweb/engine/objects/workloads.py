@@ -12,6 +12,8 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import read_list
 from kschedweb.engine.objects.taints import read_tolerations
 
+SELECTING = frozenset({"Service", "ReplicationController", "ReplicaSet", "StatefulSet"})
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -50,6 +52,13 @@ def selected_labels(raw: Json) -> dict[str, str] | None:
 def selector_of(raw: Json) -> Selector:
     """The selector of a controller of apps/v1; raises SelectorError where Kubernetes cannot parse it."""
     return label_selector(mapping(raw, "spec").get("selector"), "spec.selector.")
+
+
+def selection(kind: str, raw: Json) -> object:
+    """What of ``raw`` says which pods belong together: equal for objects that say the same; ``None`` for nothing."""
+    if kind == "Namespace":
+        return mapping(raw, "metadata").get("labels") or {}
+    return mapping(raw, "spec").get("selector") if kind in SELECTING else None
 
 
 def check(kind: str, raw: Json) -> None:

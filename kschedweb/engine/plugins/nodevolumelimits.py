@@ -107,7 +107,7 @@ def _count(snapshot: Snapshot, handles: set[Handle], codes: Codes, statuses: lis
 
 def _has_csi_node(snapshot: Snapshot) -> Mask:
     known = snapshot.objects.storage.csi_nodes
-    return snapshot.memo("has CSINode", lambda: np.array([name in known for name in snapshot.names], dtype=np.bool_))
+    return snapshot.related("has CSINode", lambda: np.array([name in known for name in snapshot.names], dtype=np.bool_))
 
 
 def _limited(snapshot: Snapshot) -> Mask:
@@ -117,7 +117,7 @@ def _limited(snapshot: Snapshot) -> Mask:
     def compute() -> Mask:
         return np.array([name in known and bool(known[name].limits) for name in snapshot.names], dtype=np.bool_)
 
-    return snapshot.memo("has volume limits", compute)
+    return snapshot.related("has volume limits", compute)
 
 
 def _limits(snapshot: Snapshot, driver: str) -> Ints:
@@ -130,7 +130,7 @@ def _limits(snapshot: Snapshot, driver: str) -> Ints:
                 limits[row] = node.limits[driver]
         return limits
 
-    return snapshot.memo(("volume limits", driver), compute)
+    return snapshot.related(("volume limits", driver), compute)
 
 
 def _after_csi_node(pod: Pod, change: Change) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kschedweb.engine.cluster import BUDGET
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.workloads import Budget
 from kschedweb.engine.snapshot import Snapshot
@@ -9,7 +10,7 @@ from kschedweb.engine.snapshot import Snapshot
 
 def budgets(snapshot: Snapshot) -> list[Budget]:
     """All budgets of the cluster."""
-    return snapshot.memo("budgets", lambda: [Budget.read(raw) for raw in snapshot.objects.all("PodDisruptionBudget")])
+    return snapshot.related("budgets", lambda: [Budget.read(raw) for raw in snapshot.objects.all(BUDGET)])
 
 
 def split(pods: list[Pod], known: list[Budget]) -> tuple[list[Pod], list[Pod]]:

@@ -15,7 +15,7 @@ from kschedweb.engine.queue import SchedulingQueue
 from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.result import Bound, Evicted, Result
 from kschedweb.engine.simulation.use import Use
-from kschedweb.engine.simulation.world import World
+from kschedweb.engine.world import World
 
 PERSONAL = frozenset({"uid", "deletionTimestamp", "generateName"})  # metadata that no other pod has
 GRACE_PERIOD = 30  # seconds, unless the pod says otherwise

@@ -24,8 +24,8 @@ from kschedweb.engine.simulation.pods import Life, Pods
 from kschedweb.engine.simulation.result import Pending, Result, Sample
 from kschedweb.engine.simulation.scheduling import SchedulingLoop
 from kschedweb.engine.simulation.use import Use
-from kschedweb.engine.simulation.world import World
 from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.world import World
 
 MEASURED = ClusterEvent(NODE, Action.NODE_ANNOTATION)
 

@@ -15,7 +15,7 @@ from kschedweb.engine.snapshot import Snapshot
 
 def reaches(snapshot: Snapshot, volume: PersistentVolume) -> Mask:
     """The nodes that the volume's node affinity allows."""
-    return snapshot.memo(("volume reaches", volume.name), lambda: _reaches(snapshot, volume.affinity))
+    return snapshot.related(("volume reaches", volume.name), lambda: _reaches(snapshot, volume.affinity))
 
 
 def reaches_bound(snapshot: Snapshot, volume: PersistentVolume) -> Mask:
@@ -27,7 +27,7 @@ def reaches_bound(snapshot: Snapshot, volume: PersistentVolume) -> Mask:
     def compute() -> Mask:
         return np.where(migrated(snapshot, in_tree), _reaches(snapshot, in_tree.affinity), reach)
 
-    return snapshot.memo(("bound volume reaches", volume.name), compute)
+    return snapshot.related(("bound volume reaches", volume.name), compute)
 
 
 def migrated(snapshot: Snapshot, in_tree: InTreeVolume) -> Mask:
@@ -37,7 +37,7 @@ def migrated(snapshot: Snapshot, in_tree: InTreeVolume) -> Mask:
     def compute() -> Mask:
         return np.array([name in known and plugin in known[name].migrated for name in snapshot.names], dtype=np.bool_)
 
-    return snapshot.memo(("migrated", plugin), compute)
+    return snapshot.related(("migrated", plugin), compute)
 
 
 def allows(snapshot: Snapshot, storage_class: StorageClass) -> Mask:

@@ -76,7 +76,7 @@ def _has_space(snapshot: Snapshot, claim: Claim, storage_class: StorageClass) ->
         return np.ones(len(snapshot), dtype=np.bool_)
     size = whole(STORAGE, claim.request)
     mask = np.zeros(len(snapshot), dtype=np.bool_)
-    for capacity in storage.capacities:
+    for capacity in storage.capacities.values():
         largest = None if capacity.storage_class != storage_class.name else capacity.largest
         if largest is not None and whole(STORAGE, largest) >= size:
             mask |= selected(snapshot, capacity.nodes)
@@ -103,7 +103,7 @@ def _candidates(snapshot: Snapshot, storage_class: str) -> _Candidates:
             reach[row] = reaches(snapshot, volume)
         return _Candidates([volume.name for volume in volumes], reach)
 
-    return snapshot.memo(("volumes of class", storage_class), compute)
+    return snapshot.related(("volumes of class", storage_class), compute)
 
 
 def chosen(snapshot: Snapshot, claims: list[Claim], node: int) -> list[tuple[Claim, PersistentVolume | None]]:

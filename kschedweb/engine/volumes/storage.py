@@ -26,6 +26,11 @@ _READERS: dict[str, Callable[[Json], Any]] = {
 } | {"PersistentVolumeClaim": Claim.read}
 
 
+def _same(known: Any, read: Any) -> bool:
+    """Whether two typed objects say the same."""
+    return known is not None and all(getattr(known, name) == getattr(read, name) for name in read.__slots__)
+
+
 class VolumeError(ValueError):
     """A pod's volume that cannot be resolved; the text is the scheduler's."""
 
@@ -35,7 +40,10 @@ class MissingClaim(VolumeError):
 
 
 class Storage:
-    """Typed storage objects by name, claims by (namespace, name)."""
+    """Typed storage objects by name, claims and capacities by (namespace, name).
+
+    ``version`` counts the changes that came from outside, as ``add`` and ``remove`` bring them.
+    """
 
     def __init__(self) -> None:
         self.claims: dict[tuple[str, str], Claim] = {}
@@ -43,8 +51,9 @@ class Storage:
         self.classes: dict[str, StorageClass] = {}
         self.csi_nodes: dict[str, CSINode] = {}
         self.drivers: dict[str, CSIDriver] = {}
-        self.capacities: list[CSIStorageCapacity] = []
-        self.attachments: list[VolumeAttachment] = []
+        self.capacities: dict[tuple[str, str], CSIStorageCapacity] = {}
+        self.attachments: dict[str, VolumeAttachment] = {}
+        self.version = 0
         self._shared = False  # whether a copy has the same claims and volumes
 
     def copy(self) -> Storage:
@@ -56,30 +65,52 @@ class Storage:
 
     def put(self, changed: Claim | PersistentVolume) -> None:
         """``changed`` takes the place of the one of its name, if there is one."""
-        if self._shared:
-            self.claims, self.volumes, self._shared = self.claims.copy(), self.volumes.copy(), False
+        self._own()
         if isinstance(changed, Claim):
             self.claims[changed.key] = changed
         else:
             self.volumes[changed.name] = changed
 
-    def add(self, kind: str, raw: Json) -> None:
-        """Keep ``raw`` if it is of a storage kind; raises ObjectError where it cannot be understood."""
-        match _READERS[kind](raw) if kind in _READERS else None:
-            case Claim() as claim:
-                self.claims[claim.key] = claim
-            case PersistentVolume() as volume:
-                self.volumes[volume.name] = volume
-            case StorageClass() as storage_class:
-                self.classes[storage_class.name] = storage_class
-            case CSINode() as node:
-                self.csi_nodes[node.name] = node
-            case CSIDriver() as driver:
-                self.drivers[driver.name] = driver
-            case CSIStorageCapacity() as capacity:
-                self.capacities.append(capacity)
-            case VolumeAttachment() as attachment:
-                self.attachments.append(attachment)
+    def add(self, kind: str, namespace: str, name: str, raw: Json) -> bool:
+        """Keep ``raw`` if it is of a storage kind; whether that changes anything.
+
+        Raises ObjectError where it cannot be understood.
+        """
+        if kind not in _READERS:
+            return False
+        read = _READERS[kind](raw)
+        known, key = self._of(kind, namespace, name)
+        changed = not _same(known.get(key), read)
+        if changed:
+            self.version += 1
+            known[key] = read
+        return changed
+
+    def remove(self, kind: str, namespace: str, name: str) -> bool:
+        """The object is gone, if it is of a storage kind; whether that changes anything."""
+        if kind not in _READERS:
+            return False
+        known, key = self._of(kind, namespace, name)
+        self.version += 1
+        return known.pop(key, None) is not None
+
+    def _of(self, kind: str, namespace: str, name: str) -> tuple[dict[Any, Any], Any]:
+        """Where objects of a storage kind are kept, to be written to, and the key there."""
+        self._own()
+        known: dict[str, tuple[dict[Any, Any], Any]] = {
+            "PersistentVolumeClaim": (self.claims, (namespace, name)),
+            "PersistentVolume": (self.volumes, name),
+            "StorageClass": (self.classes, name),
+            "CSINode": (self.csi_nodes, name),
+            "CSIDriver": (self.drivers, name),
+            "CSIStorageCapacity": (self.capacities, (namespace, name)),
+            "VolumeAttachment": (self.attachments, name),
+        }
+        return known[kind]
+
+    def _own(self) -> None:
+        if self._shared:
+            self.claims, self.volumes, self._shared = self.claims.copy(), self.volumes.copy(), False
 
     def claim(self, namespace: str, name: str) -> Claim:
         """The claim; raises MissingClaim with the API server's words where there is none."""

@@ -1,4 +1,4 @@
-"""The cluster that a simulation changes: nodes, the pods on them, and the snapshot that the scheduler sees."""
+"""The cluster as it changes: nodes, the pods on them, and the snapshot that the scheduler sees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ MEASURED = ("cpu", "memory")
 
 
 class World:
-    """``snapshot`` follows the pods and ``watermarks`` at once, and the nodes when it is next asked for."""
+    """``snapshot`` follows the pods and ``watermarks`` at once, and the nodes when it is next asked for.
+
+    Pods may be on nodes that are not known: they count once those are.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.cluster: ClusterObjects = snapshot.objects
@@ -26,6 +29,7 @@ class World:
         self._zones: dict[str, dict[str, Node]] = {}
         self._pods: dict[str, dict[str, Pod]] = {}  # node -> key -> pod
         self._current: Snapshot | None = None
+        self._last = snapshot  # the current one, or the one before it
         self._watermarks = snapshot.watermarks
         self._changed: dict[str, Node] = {}  # nodes of which the snapshot does not know yet
         for node in snapshot.nodes:
@@ -37,22 +41,26 @@ class World:
 
     @property
     def snapshot(self) -> Snapshot:
-        if self._current is not None and self._changed:
-            self._current = self._current.with_nodes(self._changed.values())
-        self._changed = {}
         if self._current is None:
-            # Zone by zone, as the scheduler's node tree has them: a zone keeps its place while it has nodes.
-            made = Snapshot((node for zone in self._zones.values() for node in zone.values()), self.cluster)
-            made.resource_claims = self._claims
-            for name, pods in self._pods.items():
-                position = made.index[name]
-                for pod in pods.values():
-                    made.add_pod(pod, position)
-            made.watermarks = self._watermarks
-            self._current = made
+            self._current = self._made()
+        elif self._changed:
+            self._current = self._current.with_nodes(self._changed.values())
+        self._last, self._changed = self._current, {}
         return self._current
 
-    def measured(self, watermarks: Watermarks) -> None:
+    def _made(self) -> Snapshot:
+        # Zone by zone, as the scheduler's node tree has them: a zone keeps its place while it has nodes.
+        made = Snapshot((node for zone in self._zones.values() for node in zone.values()), self.cluster)
+        made.resource_claims = self._claims
+        for name, pods in self._pods.items():
+            if (position := made.index.get(name)) is not None:
+                for pod in pods.values():
+                    made.add_pod(pod, position)
+        made.follow(self._last)
+        made.watermarks = self._watermarks
+        return made
+
+    def measured(self, watermarks: Watermarks | None) -> None:
         """What nodes and workloads use was measured anew."""
         self._watermarks = self.snapshot.watermarks = watermarks
 
@@ -67,11 +75,24 @@ class World:
         self._zones.setdefault(node.zone, {})[node.name] = node
         self._pods.setdefault(node.name, {})
 
+    def refresh_node(self, node: Node) -> None:
+        """The node's object changed in nothing that decisions depend on."""
+        self.nodes[node.name] = self._zones[node.zone][node.name] = node
+        if node.name in self._changed:
+            self._changed[node.name] = node
+        elif self._current is not None:
+            self._current.refresh_node(node)
+
     def remove_node(self, name: str) -> list[Pod]:
-        """The node is gone; returns the pods that were on it."""
-        self._leave_zone(self.nodes.pop(name))
-        self._current = None
+        """The node is gone; returns the pods that were on it, which are gone with it."""
+        self.lose_node(name)
         return list(self._pods.pop(name).values())
+
+    def lose_node(self, name: str) -> None:
+        """The node is gone; its pods are still known."""
+        self._leave_zone(self.nodes.pop(name))
+        self._changed.pop(name, None)
+        self._current = None
 
     def _leave_zone(self, node: Node) -> None:
         members = self._zones[node.zone]
@@ -92,17 +113,29 @@ class World:
 
     def forgotten(self, pod: Pod) -> None:
         """The snapshot has ``pod`` on its node no longer."""
-        del self._pods[pod.node_name][pod.key]
+        self._take(pod)
 
     def add(self, pod: Pod) -> None:
-        self._pods[pod.node_name][pod.key] = pod
-        if self._current is not None:
+        self._pods.setdefault(pod.node_name, {})[pod.key] = pod
+        if self._current is not None and pod.node_name in self._current.index:
             self._current.add_pod(pod, self._current.index[pod.node_name])
 
     def remove(self, pod: Pod) -> None:
-        del self._pods[pod.node_name][pod.key]
-        if self._current is not None:
+        self._take(pod)
+        if self._current is not None and pod.node_name in self._current.index:
             self._current.remove_pod(pod.key)
+
+    def refresh(self, pod: Pod) -> None:
+        """The object of a pod on its node changed in nothing that decisions depend on."""
+        self._pods[pod.node_name][pod.key] = pod
+        if self._current is not None and pod.node_name in self._current.index:
+            self._current.pods.refresh(pod)
+
+    def _take(self, pod: Pod) -> None:
+        pods = self._pods[pod.node_name]
+        del pods[pod.key]
+        if not pods and pod.node_name not in self.nodes:
+            del self._pods[pod.node_name]
 
     def release(self, pod: Pod) -> list[tuple[ResourceClaim, ResourceClaim]]:
         """The pod uses its resource claims no more: (before, after) of each that this changes."""
