@@ -72,9 +72,12 @@ class Binding:
         """The pod must give way while it waits: it comes back as after an error."""
         return self._refused(Refusal(PREEMPTED))
 
-    def time_out(self) -> Refusal:
-        """The plugin whose time is up first rejects the pod."""
+    def time_out(self) -> Refusal | None:
+        """The plugin whose time is up first rejects the pod; ``None`` where it lets it go on instead."""
         plugin, (_, seconds) = min(self.waits.items(), key=lambda item: item[1][0])
+        if self.cycle.asks.get(plugin, {}).get("onTimeout") == "Allow":
+            self.allow(plugin)
+            return None
         return self.reject(plugin, f"rejected due to timeout after waiting {duration(seconds)} at plugin {plugin}")
 
     def finish(self) -> Refusal | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kschedweb.engine.binding import Binding
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.extenders.extender import ExtenderError, Extenders, Passed
+from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.framework.diagnosis import EXTENDER, Diagnosis
 from kschedweb.engine.framework.explanation import Explanation, ScoreColumn
 from kschedweb.engine.framework.handle import CycleHandle
@@ -23,7 +24,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.placement import Placement, Unplaced
 from kschedweb.engine.plan import Once, Plan, Plans
 from kschedweb.engine.plugins import registry as in_tree
-from kschedweb.engine.search import Filtered, heap_root, search
+from kschedweb.engine.search import Filtered, heap_root, lead, search
 from kschedweb.engine.snapshot import Snapshot
 
 NONE = np.zeros(0, dtype=np.intp)
@@ -159,6 +160,10 @@ class Scheduler:
         explanation.total = sum((column.weighted for column in explanation.scores), np.zeros(len(rows), dtype=np.int64))
         explanation.best = rows[explanation.total == explanation.total.max()].tolist()
         explanation.chosen = explanation.best[0]
+        chosen, margin = explanation.nodes[explanation.chosen], lead(explanation.total) if len(rows) > 1 else None
+        placement = Placement(explanation.pod, chosen, len(explanation.nodes), len(rows), margin=margin)
+        scored.decision = placement.decision(scored.pod, scored.snapshot.now)
+        explanation.asks = framework.asks(scored, chosen)
 
     def bind(self, pod: Pod, node: str) -> None:
         """Put ``pod`` on ``node`` in the snapshot."""
@@ -214,17 +219,19 @@ class Scheduler:
 
     def _settle(self, pod: Pod, placement: Placement) -> Placement:
         """Bind the pod at once, or say who refused; nobody is here to allow what Permit lets wait."""
-        binding = self.binding(pod, placement.node)
+        binding = self.binding(pod, placement.node, placement.decision(pod, self.snapshot.now))
         refusal = binding.begin()
+        while refusal is None and binding.waits:
+            refusal = binding.time_out()
         if refusal is None:
-            refusal = binding.time_out() if binding.waits else binding.finish()
+            refusal = binding.finish()
         if refusal is None:
             return placement
         return Placement(pod.key, message=refusal.message, rejected_by=refusal.rejected_by)
 
-    def binding(self, pod: Pod, node: str) -> Binding:
-        """The way of ``pod`` to ``node``, to be gone step by step."""
-        return Binding(self.framework(pod), Cycle(self.snapshot, pod), node, self.extenders.bind)
+    def binding(self, pod: Pod, node: str, decision: Decision | None = None) -> Binding:
+        """The way of ``pod`` to ``node``, to be gone step by step; Permit plugins may read the ``decision``."""
+        return Binding(self.framework(pod), Cycle(self.snapshot, pod, decision=decision), node, self.extenders.bind)
 
     def _place(self, pod: Pod) -> Placement | Unplaced:
         framework, snapshot = self.framework(pod), self.snapshot
@@ -270,10 +277,12 @@ class Scheduler:
         if not found.feasible.size:
             diagnosis = filtered.diagnosis(snapshot, absent, extra=tried.statuses)
             return Unplaced(cycle, diagnosis, handle, narrowed_by)
-        chosen = int(found.feasible[0])
+        chosen, margin = int(found.feasible[0]), None
         if len(found.feasible) > 1:
-            chosen = int(found.feasible[heap_root(plan.totals(cycle, found.feasible))])
-        return Placement(pod.key, snapshot.names[chosen], found.evaluated, len(found.feasible))
+            totals = plan.totals(cycle, found.feasible)
+            chosen = int(found.feasible[heap_root(totals)])
+            margin = lead(totals) if framework.weighs_margin else None
+        return Placement(pod.key, snapshot.names[chosen], found.evaluated, len(found.feasible), margin=margin)
 
     def _extend(
         self, plan: Plan | Once, cycle: Cycle, feasible: NDArray[np.intp], otherwise: Unplaced

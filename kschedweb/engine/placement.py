@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle, PostFilterResult
+from kschedweb.engine.objects.pod import Pod
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,7 @@ class Placement:
     Where PostFilter was asked, ``post_filter`` is its part of the message, ``nominated`` the node where room can be
     made ("": an earlier nomination is void, ``None``: it stays), and ``victims`` the pods that have to go from there.
     ``rejected_by`` names the plugins that made the pod unschedulable, none where the cycle ended in an error.
+    ``margin`` is the node's total less the next best, ``None`` where there was no other, or where no plugin asks.
     """
 
     pod: str
@@ -28,6 +31,20 @@ class Placement:
     post_filter: str = ""
     nominated: str | None = None
     rejected_by: frozenset[str] = frozenset()
+    margin: int | None = None
+
+    def decision(self, pod: Pod, now: float) -> Decision:
+        """The same for Permit plugins to read; ``now`` is seconds of the epoch."""
+        return Decision(
+            self.pod,
+            pod.uid,
+            now,
+            pod.scheduler_name,
+            node=self.node,
+            evaluated=self.evaluated,
+            feasible=self.feasible,
+            margin=self.margin,
+        )
 
     @property
     def error(self) -> bool:

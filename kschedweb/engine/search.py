@@ -163,6 +163,12 @@ def heap_root(totals: Ints) -> int:
     return int(best[np.argmin(_walk_of_tree(len(totals).bit_length())[best])]) if len(best) > 1 else int(best[0])
 
 
+def lead(totals: Ints) -> int:
+    """By how much the best of at least two totals is above the next best; 0 where several are best."""
+    next_best, best = np.partition(totals, -2)[-2:]
+    return int(best - next_best)
+
+
 @cache
 def _walk_of_tree(depth: int) -> Ints:
     """Keys that sort the positions of a binary tree of ``depth`` levels as a walk down from its root meets them."""

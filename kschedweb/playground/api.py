@@ -73,6 +73,9 @@ class DecisionSerializer(serializers.Serializer[Any]):
     chosen = serializers.CharField(required=False)
     message = serializers.CharField(required=False, help_text="Without PostFilter's part.")
     postFilter = serializers.CharField(required=False, help_text="PostFilter's part of the message.")
+    asks = serializers.DictField(
+        child=serializers.DictField(), required=False, help_text="What Permit plugins would ask of people, by plugin."
+    )
     preemption = PreemptionSerializer(required=False)
     extendersNotAsked = serializers.ListField(child=serializers.CharField(), required=False)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kschedweb.dashboard.units import amount
 from kschedweb.engine.framework.explanation import FEASIBLE
 from kschedweb.engine.framework.status import OUTSIDE
+from kschedweb.engine.plugins.humanapproval import words as waiting
 from kschedweb.playground import words
 from kschedweb.playground.matrix import Matrix
 from kschedweb.playground.parts import Answer, Miss
@@ -126,6 +127,7 @@ class Decision(Matrix):
                 f"It is bound to {self.case.bound_to}; this explains it as if it were not bound yet, "
                 f"in the cluster as it is now, and the choice would be {where}."
             )
+        details += [held(asked) for asked in found.asks.values()]
         if len(found.feasible) == 1:
             return Answer(f"{name} goes to {node}, the only node that can run it", "blue", details)
         if len(found.best) > 1:
@@ -144,6 +146,14 @@ class Decision(Matrix):
             "blue",
             details,
         )
+
+
+def held(asked: dict[str, Any]) -> str:
+    """That the pod would wait for people, and why, in a few sentences."""
+    because = f", because {'; '.join(asked['why'])}" if asked["why"] else ""
+    after = "bound all the same" if asked["onTimeout"] == "Allow" else "rejected"
+    text = f"Before it is bound it would be {waiting(asked)}{because}. Without an answer it is then {after}."
+    return f"{text} {asked['reason']}" if asked["reason"] else text
 
 
 def histogram(explanation: Explanation) -> list[tuple[str, int]]:

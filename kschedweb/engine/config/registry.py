@@ -246,15 +246,15 @@ PLUGIN_HELP: dict[str, str] = {name: spec.help for name, spec in IN_TREE_REGISTR
 
 @cache
 def installed() -> Registry:
-    """Return the in-tree plugins, the load-aware ones, and those of installed packages.
+    """Return the in-tree plugins, the load-aware ones, HumanApproval, and those of installed packages.
 
     The latter come from entry points that load to a ``PluginSpec``.
 
     Raises ``PluginError`` naming the entry point that cannot be used.
     """
-    from kschedweb.engine.config.load_aware import LOAD_AWARE_SPECS  # which is written in terms of this module
+    from kschedweb.engine.config import approval, load_aware  # which are written in terms of this module
 
-    registry = IN_TREE_REGISTRY.extended(*LOAD_AWARE_SPECS)
+    registry = IN_TREE_REGISTRY.extended(*load_aware.LOAD_AWARE_SPECS, approval.SPEC)
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
         try:
             spec = entry.load()

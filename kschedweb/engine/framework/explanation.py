@@ -85,6 +85,7 @@ class Explanation:
     message: str = ""
     post_filter: str = ""
     unasked: list[str] = field(default_factory=list)  # the addresses of extenders that would have had a say
+    asks: dict[str, dict[str, Any]] = field(default_factory=dict)  # what Permit plugins would ask of people, by plugin
     preemption: Any = None  # what PostFilter found, where it was asked for and could help; it has a ``to_dict``
 
     @property
@@ -143,6 +144,8 @@ class Explanation:
             result["extendersNotAsked"] = self.unasked
         if self.message:
             result["message"] = self.message
+        if self.asks:
+            result["asks"] = self.asks
         if self.preemption is not None:
             result["preemption"] = self.preemption.to_dict()
         return result

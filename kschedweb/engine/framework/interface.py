@@ -279,6 +279,19 @@ class PermitPlugin(Protocol):
 
 
 @runtime_checkable
+class AskingPlugin(Protocol):
+    """A Permit plugin whose waits others end, be it days later: what it asks of them, as plain JSON.
+
+    ``ask`` changes nothing, so that an explanation can tell; ``None``: the pod may go on. ``permit`` leaves the same in
+    the cycle's ``asks``, and waits for its ``seconds``. Where its ``onTimeout`` is Allow the pod then goes on.
+    """
+
+    name: str
+
+    def ask(self, cycle: Cycle, node: str) -> Json | None: ...
+
+
+@runtime_checkable
 class PreBindPlugin(Protocol):
     """Do what must be done before the pod is bound."""
 

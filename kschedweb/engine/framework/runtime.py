@@ -15,6 +15,7 @@ from kschedweb.engine.framework.diagnosis import NO_REASON, Diagnosis
 from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
 from kschedweb.engine.framework.interface import (
     POINTS,
+    AskingPlugin,
     Cycle,
     Handle,
     NormalizeScorePlugin,
@@ -67,6 +68,8 @@ class Framework:
                     self._points[point].append(plugin)
         # Asking whether something follows a protocol takes longer than most of what is asked in a cycle.
         self.normalizing = {name for name, one in self._instances.items() if isinstance(one, NormalizeScorePlugin)}
+        self._asking = {one.name: one for one in self._points["permit"] if isinstance(one, AskingPlugin)}
+        self.weighs_margin = any(getattr(one, "weighs_margin", False) for one in self._asking.values())
         self._extended = [plugin for plugin in self._points["preFilter"] if isinstance(plugin, PreFilterExtensions)]
 
     def _instance(self, name: str, registry: Mapping[str, Factory]) -> Any:
@@ -230,10 +233,16 @@ class Framework:
         for plugin in self._points["permit"]:
             status, timeout = plugin.permit(cycle, node)
             if status.code is Code.WAIT:
-                waits[plugin.name] = min(timeout, MAX_PERMIT_WAIT)
+                # Who is asked outside may take days: such a wait is kept outside, too.
+                waits[plugin.name] = timeout if plugin.name in self._asking else min(timeout, MAX_PERMIT_WAIT)
             elif not status.ok:
                 return _rejection("Permit", plugin.name, status), {}
         return (Status(Code.WAIT, (WAITING,)), waits) if waits else (SUCCESS, {})
+
+    def asks(self, cycle: Cycle, node: str) -> dict[str, dict[str, Any]]:
+        """What Permit plugins would ask of others before the pod is bound to ``node``, by plugin; changes nothing."""
+        asked = {name: plugin.ask(cycle, node) for name, plugin in self._asking.items()}
+        return {name: what for name, what in asked.items() if what is not None}
 
     def bind(self, cycle: Cycle, node: str, elsewhere: Binder | None = None) -> None:
         """Run PreBind, Bind (the first plugin that does not skip binds) and PostBind. Raises CycleError.

@@ -12,6 +12,7 @@ from kschedweb.engine.plugins.defaultpreemption import DefaultPreemption
 from kschedweb.engine.plugins.dynamic import Dynamic
 from kschedweb.engine.plugins.dynamicresources import DynamicResources
 from kschedweb.engine.plugins.hhewaterlevelbalance import HheWaterLevelBalance
+from kschedweb.engine.plugins.humanapproval import HumanApproval
 from kschedweb.engine.plugins.imagelocality import ImageLocality
 from kschedweb.engine.plugins.interpodaffinity import InterPodAffinity
 from kschedweb.engine.plugins.loadawarescheduling import LoadAwareScheduling
@@ -43,6 +44,7 @@ IN_TREE: tuple[Callable[[dict[str, Any]], Any], ...] = (
     DynamicResources,
     HheWaterLevelBalance,
     HkePodTopologySpread,
+    HumanApproval,
     ImageLocality,
     InterPodAffinity,
     LoadAwareScheduling,

@@ -65,16 +65,17 @@ class SchedulingLoop:
             message = f'node "{placement.node}" not found'
             self._put_back(queued, Placement(queued.key, message=message, nominated=""), now)
         elif placement.node:
-            self._assume(queued, life, placement.node, now)
+            self._assume(queued, life, placement, now)
         else:
             self._put_back(queued, placement, now)
 
     # A node was found.
 
-    def _assume(self, queued: QueuedPod, life: Life, node: str, now: float) -> None:
+    def _assume(self, queued: QueuedPod, life: Life, placement: Placement, now: float) -> None:
         snapshot = self._look(now)
         self.pods.queue.nominator.remove(queued.key)
-        binding = self.scheduler.binding(started(life.pod, now), node)
+        pod = started(life.pod, now)
+        binding = self.scheduler.binding(pod, placement.node, placement.decision(pod, now))
         refusal = binding.begin(now)
         if refusal is not None:
             self._put_back(queued, _refused(queued, refusal), now)
@@ -130,7 +131,14 @@ class SchedulingLoop:
             self.pods.agenda.add(expected.deadline, lambda time: self._time_out(key, expected, time))
             return
         queued, binding = self._take_waiting(key)
-        self._forget(queued, binding, binding.time_out(), now)
+        refusal = binding.time_out()
+        if refusal is not None:
+            self._forget(queued, binding, refusal, now)
+        elif binding.deadline is None:
+            self._bind(queued, binding, now)
+        else:
+            self._waiting[key] = queued, binding
+            self.pods.agenda.add(binding.deadline, lambda time: self._time_out(key, binding, time))
 
     def _take_waiting(self, key: str) -> tuple[QueuedPod, Binding]:
         queued, binding = self._waiting.pop(key)

@@ -1,0 +1,240 @@
+"""HumanApproval lets the pods that its rules select wait, on the node found for them, until people approve or deny.
+
+It only says that a pod has to wait, for whom and why; who answers, and how that is kept, is the site's affair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.config.golang import seconds
+from kschedweb.engine.framework.events import POD, Action, Change, ClusterEvent, EventHint
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.status import SUCCESS, Code, Status
+from kschedweb.engine.objects.access import Json, mapping
+from kschedweb.engine.objects.labels import Selector, label_selector
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import CPU, MEMORY
+
+CREATED_BY = "approvals.kschedweb.dev/created-by"
+WINDOW, TIMEOUT, ROLE = "15m", "1h", "approver"
+WORDS = {CPU: "CPU", MEMORY: "memory"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of the arguments, its selectors parsed."""
+
+    name: str
+    namespaces: frozenset[str]
+    pods: Selector | None
+    least: int | None
+    most: int | None
+    names: frozenset[str]
+    nodes: Selector | None
+    margin: int | None
+    usage: Json | None
+    approvals: dict[str, int]  # role -> people
+    seconds: float
+    allows: bool  # when nobody decides in time
+    own: bool  # may people decide about their own pods?
+    reason: str
+
+    @classmethod
+    def read(cls, raw: Json, number: int) -> Rule:
+        """A rule as the configuration has it, defaults set; the ``number`` names one without a name."""
+        selectors = [raw.get(key) for key in ("podSelector", "nodeSelector")]
+        pods, nodes = (None if one is None else label_selector(one) for one in selectors)
+        return cls(
+            name=raw.get("name") or f"rule {number}",
+            namespaces=frozenset(raw.get("namespaces") or ()),
+            pods=pods,
+            least=raw.get("minPriority"),
+            most=raw.get("maxPriority"),
+            names=frozenset(raw.get("nodes") or ()),
+            nodes=nodes,
+            margin=raw.get("marginBelow"),
+            usage=raw.get("usage"),
+            approvals={one["role"]: one.get("count") or 1 for one in raw.get("approvals") or [{"role": ROLE}]},
+            seconds=seconds(raw.get("timeout") or TIMEOUT),
+            allows=raw.get("onTimeout") == "Allow",
+            own=raw.get("ownPods") != "Forbid",
+            reason=raw.get("reason") or "",
+        )
+
+    def why(self, cycle: Cycle, node: str) -> list[str] | None:
+        """The conditions that the pod on ``node`` meets, each in words; ``None`` where it does not meet all."""
+        found: list[str] = []
+        for given, said in (
+            (bool(self.namespaces) or self.pods is not None, self._pod(cycle.pod)),
+            (self.least is not None or self.most is not None, self._priority(cycle.pod)),
+            (bool(self.names) or self.nodes is not None, self._node(cycle, node)),
+            (self.margin is not None, self._margin(margin_of(cycle))),
+            (self.usage is not None, self._usage(cycle, node)),
+        ):
+            if given and not said:
+                return None
+            found += [said] if given else []
+        return found
+
+    def _pod(self, pod: Pod) -> str:
+        if self.namespaces and pod.namespace not in self.namespaces:
+            return ""
+        if self.pods is None:
+            return f"it is in namespace {pod.namespace}"
+        if not self.pods.matches(pod.labels):
+            return ""
+        labels = _named(self.pods, pod.labels)
+        said = f"its labels match ({labels})" if labels else "its labels match"
+        return f"it is in namespace {pod.namespace} and {said}" if self.namespaces else said
+
+    def _priority(self, pod: Pod) -> str:
+        if self.least is not None and pod.priority < self.least:
+            return ""
+        if self.most is not None and pod.priority > self.most:
+            return ""
+        limits = [f"{self.least} or more" if self.least is not None else ""]
+        limits += [f"{self.most} or less" if self.most is not None else ""]
+        return f"its priority is {pod.priority} ({' and '.join(filter(None, limits))})"
+
+    def _node(self, cycle: Cycle, node: str) -> str:
+        if self.names and node not in self.names:
+            return ""
+        if self.nodes is None:
+            return f"its node is {node}"
+        labels = cycle.snapshot.nodes[cycle.snapshot.index[node]].labels
+        if not self.nodes.matches(labels):
+            return ""
+        named = _named(self.nodes, labels)
+        return f"the labels of node {node} match ({named})" if named else f"the labels of node {node} match"
+
+    def _margin(self, margin: int | None) -> str:
+        if self.margin is None or margin is None or margin >= self.margin:
+            return ""
+        return f"its node is only {margin} {'point' if margin == 1 else 'points'} ahead, fewer than {self.margin}"
+
+    def _usage(self, cycle: Cycle, node: str) -> str:
+        if self.usage is None:
+            return ""
+        found = []
+        window = self.usage.get("window") or WINDOW
+        for resource, key in ((CPU, "cpuAbove"), (MEMORY, "memoryAbove")):
+            limit, used = self.usage.get(key), usage(cycle, node, resource, window)
+            if limit is not None and used is not None and used > limit:
+                found.append(
+                    f"{used:.1f} % of the {WORDS[resource]} of {node} is in use over {window} (limit {limit:g} %)"
+                )
+        return " and ".join(found)
+
+
+class HumanApproval:
+    name = "HumanApproval"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        self.rules = [Rule.read(raw, number) for number, raw in enumerate(args.get("rules") or (), start=1)]
+        self.all = args.get("matching") == "All"
+
+    @property
+    def weighs_margin(self) -> bool:
+        """Whether a rule asks how close the choice was."""
+        return any(rule.margin is not None for rule in self.rules)
+
+    def permit(self, cycle: Cycle, node: str) -> tuple[Status, float]:
+        """Wait, where a rule asks for people."""
+        asked = self.ask(cycle, node)
+        if asked is None:
+            return SUCCESS, 0.0
+        cycle.asks[self.name] = asked
+        return Status(Code.WAIT, (words(asked),)), asked["seconds"]
+
+    def ask(self, cycle: Cycle, node: str) -> Json | None:
+        """What is asked of people before the pod is bound to ``node``, ``None`` where nothing is.
+
+        Of several rules the strictest counts: by role the most people, the shortest time, Deny before Allow.
+        """
+        met = [(rule, why) for rule in self.rules if (why := rule.why(cycle, node)) is not None]
+        met = met if self.all else met[:1]
+        if not met:
+            return None
+        rules = [rule for rule, _ in met]
+        approvals: dict[str, int] = {}
+        for rule in rules:
+            for role, count in rule.approvals.items():
+                approvals[role] = max(count, approvals.get(role, 0))
+        windows = {rule.usage.get("window") or WINDOW for rule in rules if rule.usage is not None}
+        return {
+            "rules": [rule.name for rule in rules],
+            "approvals": [{"role": role, "count": count} for role, count in approvals.items()],
+            "seconds": min(rule.seconds for rule in rules),
+            "onTimeout": "Allow" if all(rule.allows for rule in rules) else "Deny",
+            "ownPods": "Allow" if all(rule.own for rule in rules) else "Forbid",
+            "createdBy": creator(cycle.pod),
+            "reason": " ".join(dict.fromkeys(rule.reason for rule in rules if rule.reason)),
+            "why": list(dict.fromkeys(said for _, why in met for said in why)),
+            "margin": margin_of(cycle),
+            "priority": cycle.pod.priority,
+            "usage": {
+                window: {name: usage(cycle, node, name, window) for name in (CPU, MEMORY)}
+                for window in sorted(windows or {WINDOW})
+            },
+        }
+
+    def events(self) -> list[EventHint]:
+        """A pod that was denied is asked about again once its labels change, or the queue tries it anew by itself."""
+        return [EventHint(ClusterEvent(POD, Action.POD_LABEL), _after_own_update)]
+
+
+def margin_of(cycle: Cycle) -> int | None:
+    """By how much the chosen node is ahead, ``None`` where there was no other, or nobody says."""
+    return None if cycle.decision is None else cycle.decision.margin
+
+
+def words(asked: Json) -> str:
+    """Who has to agree, and for how long the pod waits, in one sentence."""
+    people = " and ".join(_people(one["role"], one["count"]) for one in asked["approvals"])
+    return f"waiting for approval by {people} for {lasting(asked['seconds'])}"
+
+
+def lasting(seconds: float) -> str:
+    """3600 -> "1 h", 5400 -> "1 h 30 min", 45 -> "45 s"."""
+    left, parts = int(seconds), []
+    for unit, size in (("days", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
+        count, left = divmod(left, size)
+        if count:
+            parts.append(f"{count} {'day' if unit == 'days' and count == 1 else unit}")
+    return " ".join(parts[:2]) or f"{seconds:g} s"
+
+
+def usage(cycle: Cycle, node: str, resource: str, window: str) -> float | None:
+    """Percent of the node's allocatable in use, ``None`` where that is not known."""
+    known = cycle.snapshot.watermarks
+    if known is None:
+        return None
+    value = float(known.column(resource, window)[cycle.snapshot.index[node]])
+    return None if np.isnan(value) else value
+
+
+def creator(pod: Pod) -> str:
+    """Who created the pod, as its annotation says; "" where it does not.
+
+    Kubernetes does not keep who created an object: the annotation is as true as the admission policy that guards it.
+    """
+    value = mapping(mapping(pod.raw, "metadata"), "annotations", "metadata.").get(CREATED_BY)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _people(role: str, count: int) -> str:
+    return f"one {role}" if count == 1 else f"{count} {role}s"
+
+
+def _named(selector: Selector, labels: dict[str, str]) -> str:
+    """Those of the labels that the selector looks at."""
+    keys = dict.fromkeys(one.key for one in selector.requirements)
+    return ", ".join(f"{key}={labels[key]}" for key in keys if key in labels)
+
+
+def _after_own_update(pod: Pod, change: Change) -> bool:
+    return bool(change.new is not None and change.new.uid == pod.uid)
