@@ -9,9 +9,10 @@ import json
 import random
 import ssl
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -25,6 +26,8 @@ from urllib3.util.retry import Retry
 from kschedweb import __version__
 from kschedweb.clusters.addresses import Endpoint, endpoint_check
 from kschedweb.clusters.credentials import Secret
+from kschedweb.clusters.failures import SLOW, ClusterError, Stopped, line_error, refusal, unanswered
+from kschedweb.clusters.wire import KEEP_ALIVE, Answer, Wire, WireError
 from kschedweb.errors import ApplicationError
 
 CONNECT_SECONDS = 5.0
@@ -33,31 +36,10 @@ ANSWER_SECONDS = 120.0  # for one whole answer, however slowly its bytes trickle
 PAGE = 500
 ATTEMPTS = 4
 LARGEST_BODY = 256 * 1024 * 1024
-RETRIED = frozenset({429, 500, 502, 503, 504})
 CONNECTIONS = 16
 JSON = "application/json"
 MERGE = "application/merge-patch+json"
-SLOW = "The cluster did not answer in time."
-
-
-class ClusterError(ApplicationError):
-    """The cluster did not answer as it should; ``code`` is the HTTP status, 0 where there was none."""
-
-    status = 502
-
-    def __init__(self, message: str, *, code: int = 0, passing: bool = False, wait: float = 0.0) -> None:
-        super().__init__(message)
-        self.code = code
-        self.passing = passing  # worth another try
-        self.wait = wait  # seconds that the server asked for
-
-
-class Gone(ClusterError):
-    """The place to go on from is no longer known to the server (410): read the list anew."""
-
-
-class Stopped(Exception):
-    """The reading was called off."""
+STRATEGIC = "application/strategic-merge-patch+json"  # lists of conditions are merged by their type
 
 
 @dataclass(frozen=True)
@@ -87,6 +69,11 @@ class Client:
             basic = urllib3.make_headers(basic_auth=f"{secret.username}:{secret.password}")
             self._headers["Authorization"] = basic["authorization"]
         self.stop = Event()
+        self._streams: set[urllib3.BaseHTTPResponse] = set()
+        self._lock = threading.Lock()
+        tls = endpoint.scheme == "https"
+        name = secret.tls_server_name or endpoint.host
+        self._wire = Wire(endpoint, tls_context(secret) if tls else None, name, self._headers)
         self._until = None if patience is None else time.monotonic() + patience
 
     @classmethod
@@ -99,6 +86,15 @@ class Client:
 
     def close(self) -> None:
         self._api.rest_client.pool_manager.clear()
+        self._wire.close()
+
+    def interrupt(self) -> None:
+        """End all reading at once, from any thread: what waits for the server raises ``Stopped``."""
+        self.stop.set()
+        with self._lock:
+            for response in self._streams:
+                with suppress(OSError, ValueError):
+                    response.shutdown()
 
     def __enter__(self) -> Client:
         return self
@@ -124,6 +120,27 @@ class Client:
         with self._request("PATCH", path, {}, body) as response:
             _body(response, self._left(ANSWER_SECONDS))
 
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        *,
+        content: str = JSON,
+        seconds: float = READ_SECONDS,
+    ) -> Answer:
+        """One short call, tried once; the answer whatever its status, within ``seconds``.
+
+        Raises ClusterError where there is no answer; its ``reached`` says whether the server may have done it.
+        """
+        data = b"" if body is None else json.dumps(body, separators=(",", ":")).encode()
+        try:
+            return self._wire.call(
+                method, path, data, content, connect=self._left(CONNECT_SECONDS), seconds=self._left(seconds)
+            )
+        except WireError as error:
+            raise unanswered(error) from error
+
     def pages(self, path: str, *, limit: int = PAGE, accept: str = JSON, **more: object) -> Iterator[Page]:
         """The list at ``path`` page by page, all as of one resource version. ``Gone`` where paging took too long.
 
@@ -144,23 +161,49 @@ class Client:
             if not token:
                 return
 
-    def watch(self, path: str, resource_version: str, *, seconds: int) -> Iterator[dict[str, Any]]:
-        """The events at ``path`` after ``resource_version``, for at most ``seconds``; bookmarks included."""
+    def watch(
+        self, path: str, resource_version: str, *, seconds: int, idle: float | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """The events at ``path`` after ``resource_version``, for at most ``seconds``; bookmarks included.
+
+        ``idle`` is how many seconds may pass without one before the line counts as broken.
+        """
         query = {
             "watch": "1",
             "resourceVersion": resource_version,
             "allowWatchBookmarks": "true",
             "timeoutSeconds": seconds,
         }
-        with self._request("GET", path, query, read_seconds=seconds + READ_SECONDS) as response:
+        with (
+            self._request("GET", path, query, read_seconds=idle or seconds + READ_SECONDS) as response,
+            self._interruptible(response),
+        ):
             for line in _lines(response):
                 if self.stop.is_set():
                     raise Stopped
                 event = _parse(line, path)
                 if event.get("type") == "ERROR":
                     status = event.get("object") or {}
-                    raise _refusal(int(status.get("code") or 500), path)
+                    raise refusal(int(status.get("code") or 500), path)
                 yield event
+            if self.stop.is_set():
+                raise Stopped
+
+    @contextmanager
+    def _interruptible(self, response: urllib3.BaseHTTPResponse) -> Iterator[None]:
+        with self._lock:
+            self._streams.add(response)
+        try:
+            if self.stop.is_set():
+                raise Stopped
+            yield
+        except (urllib3.exceptions.HTTPError, OSError):
+            if self.stop.is_set():
+                raise Stopped from None
+            raise
+        finally:
+            with self._lock:
+                self._streams.discard(response)
 
     def _json(
         self, method: str, path: str, query: dict[str, Any], body: dict[str, Any] | None = None, accept: str = JSON
@@ -211,7 +254,7 @@ class Client:
             response = answer.response
             try:
                 if response.status >= 300:
-                    raise _refusal(response.status, path, response.headers.get("Retry-After", ""), method)
+                    raise refusal(response.status, path, response.headers.get("Retry-After", ""), method)
                 yield response
                 response.release_conn()
             except BaseException:
@@ -219,7 +262,7 @@ class Client:
                 response.close()
                 raise
         except urllib3.exceptions.HTTPError as error:
-            raise _line_error(error) from error
+            raise line_error(error) from error
 
 
 def _pool(endpoint: Endpoint, secret: Secret) -> urllib3.PoolManager:
@@ -230,6 +273,7 @@ def _pool(endpoint: Endpoint, secret: Secret) -> urllib3.PoolManager:
     return urllib3.PoolManager(
         num_pools=1,
         maxsize=CONNECTIONS,
+        socket_options=list(KEEP_ALIVE),
         retries=Retry(total=0, redirect=0, raise_on_redirect=False, raise_on_status=False),
         **keywords,
     )
@@ -290,39 +334,3 @@ def _parse(data: bytes, path: str) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError):
         raise ClusterError(f"The server's answer for {path} is not JSON.") from None
-
-
-def _refusal(code: int, path: str, retry_after: str = "", method: str = "GET") -> ClusterError:
-    """The error of an HTTP status. The server's own text stays out: it may come from anywhere and hold anything."""
-    if code == 410:
-        return Gone(f"The server no longer knows where reading {path} stopped.", code=code)
-    wait = min(float(retry_after), 10.0) if retry_after.isdigit() else 0.0
-    words = {
-        401: "The cluster does not accept the credentials (401): they are wrong or have expired.",
-        403: f"The credentials may not {'change' if method == 'PATCH' else 'read'} {path} (403).",
-        404: f"The server does not serve {path} (404).",
-        429: "The cluster is too busy to answer (429).",
-    }
-    text = words.get(code) or (
-        f"The server sends the request elsewhere ({code}), which is not followed: give its final address."
-        if 300 <= code < 400
-        else f"The cluster answered {path} with status {code}."
-    )
-    return ClusterError(text, code=code, passing=code in RETRIED, wait=wait)
-
-
-def _line_error(error: BaseException) -> ClusterError:
-    """What went wrong on the line, in words that say nothing of what is behind it."""
-    reason: BaseException = getattr(error, "reason", None) or error
-    if isinstance(reason, urllib3.exceptions.SSLError):
-        if "CERTIFICATE_VERIFY_FAILED" in str(reason):
-            return ClusterError(
-                "The server's certificate is not signed by the given certificate authority, "
-                "or does not name this address."
-            )
-        return ClusterError("The server does not speak TLS as expected.")
-    if isinstance(reason, urllib3.exceptions.NewConnectionError):
-        return ClusterError("The cluster cannot be reached at its address.", passing=True)
-    if isinstance(reason, urllib3.exceptions.TimeoutError):
-        return ClusterError(SLOW, passing=True)
-    return ClusterError("The connection to the cluster broke off.", passing=True)

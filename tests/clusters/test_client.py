@@ -9,8 +9,9 @@ import pytest
 
 from kschedweb.clusters import client as client_module
 from kschedweb.clusters.access import permissions_review
-from kschedweb.clusters.client import Client, ClusterError, Gone, Stopped
+from kschedweb.clusters.client import Client, ClusterError, Stopped
 from kschedweb.clusters.credentials import Secret
+from kschedweb.clusters.failures import Gone
 from kschedweb.clusters.kinds import BY_NAME
 from kschedweb.clusters.reader import kind_list, kind_read
 from tests.clusters.conftest import OddServer, Request, node

@@ -14,8 +14,9 @@ import yaml
 from pytest_django import Settings
 
 from kschedweb.clusters import reader, selectors, services, sources, tasks
-from kschedweb.clusters.client import Client, ClusterError, Gone
+from kschedweb.clusters.client import Client, ClusterError
 from kschedweb.clusters.credentials import Secret, credential_open
+from kschedweb.clusters.failures import Gone
 from kschedweb.clusters.kinds import BY_NAME, KINDS
 from kschedweb.clusters.models import Cluster, Credential, NodeRow, PodRow, Snapshot
 from kschedweb.errors import ApplicationError
