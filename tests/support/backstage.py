@@ -1,0 +1,137 @@
+"""What people do on a site's pages, done by its own services in a process with the site's settings.
+
+``python -m tests.support.backstage`` reads one JSON object a line, ``{"call": name, "with": {…}}``, and answers each
+with one line, ``{"answer": …}`` or ``{"error": text}``. ``Backstage`` is the other side of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+Json = dict[str, Any]
+
+
+class Backstage:
+    """A process that acts in a site whose environment is ``env``; safe to use from several threads."""
+
+    def __init__(self, env: Mapping[str, str], log: Path) -> None:
+        self._lock = threading.Lock()
+        with log.open("ab") as errors:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.support.backstage"],
+                cwd=ROOT,
+                env=env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+
+    def __call__(self, call: str, **arguments: Any) -> Any:
+        """The answer of one of the functions below; ``RuntimeError`` with its words where it failed."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with self._lock:
+            self._process.stdin.write(json.dumps({"call": call, "with": arguments}).encode() + b"\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        answer = json.loads(line or b'{"error": "the process backstage is gone"}')
+        if "error" in answer:
+            raise RuntimeError(f"{call}: {answer['error']}")
+        return answer["answer"]
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(10)
+
+
+def connect(name: str, server: str, ca: str, token: str) -> str:
+    """Connect a cluster, and have a person of each role; the cluster's name."""
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.services import cluster_connect
+
+    for role in ("viewer", "editor", "approver", "admin"):
+        if not User.objects.filter(username=role).exists():
+            User.objects.create_user(username=role, role=role)
+    cluster, _ = cluster_connect(user=None, name=name, source="token", server=server, ca=ca, token=token)
+    return str(cluster.name)
+
+
+def live(cluster: str, scheduler: str, document: str, **limits: Any) -> str:
+    """A scheduling live scheduler under a policy of its own; its id."""
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.policies.services import policy_create
+    from kschedweb.scheduling.services import live_create
+
+    policy = policy_create(name=f"policy-{scheduler}", document=document, author=None)
+    place = Cluster.objects.get(name=cluster)
+    made = live_create(user=None, cluster=place, scheduler_name=scheduler, policy=policy, mode="scheduling", **limits)
+    return str(made.pk)
+
+
+def mode(live: str, mode: str) -> None:
+    from kschedweb.scheduling.models import LiveScheduler
+    from kschedweb.scheduling.services import live_set_mode
+
+    live_set_mode(user=None, live=LiveScheduler.objects.get(pk=live), mode=mode)
+
+
+def candidates(live: str) -> list[Json]:
+    """What every process said of itself last, the one that took part last first."""
+    from django.utils import timezone
+
+    from kschedweb.scheduling.models import Candidate
+
+    fields = ("identity", "leading", "synced", "epoch", "bound", "rate", "depths", "latency", "error")
+    rows = Candidate.objects.filter(scheduler=live).order_by("-started_at")
+    now = timezone.now()
+    return [
+        {name: getattr(row, name) for name in fields} | {"silent": (now - row.heartbeat).total_seconds()}
+        for row in rows
+    ]
+
+
+def decisions(live: str) -> list[Json]:
+    """Every decision that is kept, oldest first."""
+    from kschedweb.scheduling.models import LiveDecision
+
+    fields = ("uid", "namespace", "name", "result", "node", "message", "attempt", "epoch")
+    return list(LiveDecision.objects.filter(scheduler=live).order_by("at").values(*fields))
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function for function in (connect, live, mode, candidates, decisions)
+}
+
+
+def main() -> None:
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
+    django.setup()
+    from django.db import close_old_connections, connection
+
+    for line in sys.stdin:
+        asked = json.loads(line)
+        close_old_connections()
+        try:
+            said = {"answer": FUNCTIONS[asked["call"]](**asked["with"])}
+        except Exception as error:
+            traceback.print_exc()
+            connection.close()
+            said = {"error": f"{type(error).__name__}: {error}"}
+        sys.stdout.write(json.dumps(said, default=str) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

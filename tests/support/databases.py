@@ -1,0 +1,93 @@
+"""PostgreSQL and Redis of a test's own, which it may kill and start again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psycopg
+import redis
+
+from tests.support.needs import missing
+from tests.support.processes import Server, free_port, wait_until
+
+
+class Redis(Server):
+    """An empty Redis that keeps nothing on disk: after ``kill`` and ``start`` it is empty again."""
+
+    def __init__(self, folder: Path) -> None:
+        if not shutil.which("redis-server"):
+            missing("install redis-server")
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        command = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(folder)]
+        super().__init__([*command, "--save", "", "--appendonly", "no"], folder / "redis.log")
+
+    def start(self) -> None:
+        super().start()
+        wait_until(self._answers, 20, "redis answers", 0.05)
+
+    def _answers(self) -> bool:
+        with suppress(redis.ConnectionError), redis.Redis.from_url(self.url) as client:
+            return bool(client.ping())
+        return False
+
+
+class PostgreSQL(Server):
+    """A PostgreSQL server with an empty database; what was committed outlives ``kill`` (of the process alone)."""
+
+    def __init__(self, folder: Path) -> None:
+        found = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+        if not found:
+            missing("install postgresql")
+        self.port = free_port()
+        self.url = f"postgres://kschedweb@127.0.0.1:{self.port}/postgres"
+        self._data = folder / "data"
+        # PostgreSQL refuses to run as root.
+        plain = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
+        if plain:
+            shutil.chown(folder, "postgres", "postgres")
+        initdb = [str(found[-1] / "initdb"), "-D", str(self._data), "-U", "kschedweb", "--auth=trust", "--no-sync"]
+        subprocess.run([*plain, *initdb, "-E", "UTF8"], check=True, capture_output=True, cwd="/")
+        command = [*plain, str(found[-1] / "postgres"), "-D", str(self._data), "-h", "127.0.0.1", "-p", str(self.port)]
+        options = ["-k", str(folder), "-c", "fsync=off", "-c", "max_connections=100"]
+        super().__init__([*command, *options], folder / "postgres.log", cwd=Path("/"))
+
+    def start(self) -> None:
+        super().start()
+        wait_until(self._answers, 30, "PostgreSQL answers", 0.05)
+
+    def _answers(self) -> bool:
+        with suppress(psycopg.OperationalError), psycopg.connect(self.url, connect_timeout=2):
+            return True
+        return False
+
+    def kill(self) -> None:
+        """Gone at once as after a crash: connections break and the next start recovers from the log."""
+        # SIGKILL would leave its children to hold the data for a while; this way it takes them with it.
+        self.signal(signal.SIGQUIT)
+        if self.process is not None:
+            self.process.wait(10)
+
+
+@contextmanager
+def databases() -> Iterator[tuple[PostgreSQL, Redis]]:
+    """Both, started, in a folder that the user ``postgres`` can reach."""
+    with tempfile.TemporaryDirectory(prefix="kschedweb-databases-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "postgres").mkdir(mode=0o700)
+        servers = PostgreSQL(folder / "postgres"), Redis(folder)
+        try:
+            for server in servers:
+                server.start()
+            yield servers
+        finally:
+            for server in servers:
+                server.stop()

@@ -1,0 +1,235 @@
+"""A site with live schedulers beside a recorded cluster: databases, workers and a fault proxy that a test may break."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.support import seed
+from tests.support.backstage import Backstage
+from tests.support.controlplane import ControlPlane
+from tests.support.databases import PostgreSQL, Redis, databases
+from tests.support.faultproxy import FaultProxy
+from tests.support.history import History, PodFacts, Request, violations
+from tests.support.processes import Server, wait_until
+from tests.support.site import ROOT, clean_environment
+
+Json = dict[str, Any]
+NAMESPACE = "default"
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+HELD = {"approval": "asked"}  # labels of pods that wait for people
+DOCUMENT = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {permit: {enabled: [{name: HumanApproval}]}}
+  pluginConfig:
+  - name: HumanApproval
+    args:
+      rules:
+      - {name: asked, podSelector: {matchLabels: {approval: asked}}, timeout: 10m}
+      - {name: hurried, podSelector: {matchLabels: {approval: hurried}}, timeout: 2s}
+"""
+
+
+class Deployment:
+    """The processes of one site on given databases; nothing is started by itself."""
+
+    def __init__(self, folder: Path, database_url: str, redis_url: str) -> None:
+        self.folder = folder
+        self._env = clean_environment(
+            DATABASE_URL=database_url,
+            REDIS_URL=redis_url,
+            KSCHEDWEB_SECRET_KEY=secrets.token_urlsafe(48),
+            KSCHEDWEB_ENCRYPTION_KEYS=secrets.token_urlsafe(32),
+            KSCHEDWEB_CLUSTER_ALLOWLIST="127.0.0.0/8",
+            KSCHEDWEB_DATA_DIR=str(folder),
+        )
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {**self._env, **more}
+
+    def migrate(self) -> None:
+        command = [sys.executable, "manage.py", "migrate", "--noinput", "--verbosity", "0"]
+        done = subprocess.run(command, cwd=ROOT, env=self._env, capture_output=True, text=True, timeout=120)
+        if done.returncode:
+            raise RuntimeError(done.stderr[-2000:])
+
+    def scheduler(self, name: str, **more: str) -> Server:
+        """A scheduler worker as docker-compose.yml has it, not started yet."""
+        command = [
+            "celery", "-A", "kschedweb", "worker", "--queues", "scheduler", "--pool", "threads", "--concurrency", "2",
+            "--hostname", f"{name}@%h", "--loglevel", "INFO",
+        ]  # fmt: skip
+        return Server(command, self.folder / f"{name}.log", self.environment(**more), ROOT)
+
+    def backstage(self) -> Backstage:
+        return Backstage(self._env, self.folder / "backstage.log")
+
+
+class LiveSite:
+    """One live scheduler on a recorded cluster that its workers reach through ``proxy`` only."""
+
+    def __init__(
+        self, plane: ControlPlane, proxy: FaultProxy, deployment: Deployment, postgres: PostgreSQL, broker: Redis
+    ) -> None:
+        self.plane, self.proxy, self.deployment = plane, proxy, deployment
+        self.postgres, self.redis = postgres, broker
+        self.backstage = deployment.backstage()
+        self.workers: list[Server] = []
+        self.name = ""  # of the scheduler, as pods name it
+        self.live = ""
+        self._begin = 0
+
+    # Setting up.
+
+    def connect(self) -> None:
+        self.backstage(
+            "connect", name="real", server=self.proxy.url, ca=self.proxy.ca, token=self.plane.tokens["admin"]
+        )
+
+    def begin(self, name: str, workers: int, document: str = DOCUMENT, **more: str) -> None:
+        """A new live scheduler ``name`` with no client limits, and as many workers that host it, one leading."""
+        self._begin = self.plane.audit_log.stat().st_size if self.plane.audit_log.exists() else 0
+        self.name = name
+        self.live = self.backstage("live", cluster="real", scheduler=name, document=document, qps=0, burst=0)
+        while len(self.workers) < workers:
+            self.start_worker(**more)
+        wait_until(lambda: self.leader() is not None, 60, f"somebody leads {name}", 0.2)
+
+    def start_worker(self, **more: str) -> Server:
+        worker = self.deployment.scheduler(f"scheduler-{len(self.workers)}", **more)
+        self.workers.append(worker)
+        worker.start()
+        return worker
+
+    def end(self) -> None:
+        """The scheduler off, its pods and nodes gone."""
+        self.backstage("mode", live=self.live, mode="off")
+        self.plane.wipe()
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.signal(signal.SIGTERM)
+        for worker in self.workers:
+            worker.stop()
+        self.backstage.close()
+
+    # The cluster.
+
+    def nodes(self, count: int, **more: str) -> None:
+        self.plane.create_nodes(seed.node(f"node-{number:03d}", **more) for number in range(count))
+
+    def pods(self, names: Iterable[str], cpu: str = "100m", **more: Any) -> None:
+        self.plane.create_all(PODS, [self.pod(name, cpu, **more) for name in names])
+
+    def pod(self, name: str, cpu: str = "100m", labels: Json | None = None, **spec: Any) -> Json:
+        requests = {"requests": {"cpu": cpu, "memory": "64Mi"}}
+        container = {"name": "main", "image": "pause", "resources": requests}
+        whole = {"schedulerName": self.name, "terminationGracePeriodSeconds": 0, "containers": [container]}
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels or {}},
+            "spec": whole | spec,
+        }
+
+    def listed(self) -> dict[str, Json]:
+        """The pods as they are now, by name."""
+        return {item["metadata"]["name"]: item for item in self.plane.call("GET", PODS)["items"]}
+
+    def bound(self) -> dict[str, str]:
+        """The node of each pod that has one."""
+        found = {name: item["spec"].get("nodeName", "") for name, item in self.listed().items()}
+        return {name: node for name, node in found.items() if node}
+
+    def wait_bound(self, count: int, seconds: float = 60) -> None:
+        """Until at least ``count`` pods are bound."""
+        try:
+            wait_until(lambda: len(self.bound()) >= count, seconds, f"{count} pods are bound", 0.2)
+        except TimeoutError as late:
+            raise TimeoutError(
+                f"{late}; {len(self.bound())} are: {self.backstage('candidates', live=self.live)}"
+            ) from None
+
+    # The scheduler.
+
+    def candidates(self) -> list[Json]:
+        found: list[Json] = self.backstage("candidates", live=self.live)
+        return found
+
+    def leader(self) -> Json | None:
+        """What the leader says of itself, once it knows the cluster."""
+        leading = [one for one in self.candidates() if one["leading"] and one["synced"] and one["silent"] < 5]
+        return max(leading, key=lambda one: one["epoch"]) if leading else None
+
+    def leading_worker(self) -> Server:
+        """The process of the one that leads, by its own word in the lease: ``host_pid_…``."""
+        leader = self.leader()
+        assert leader is not None
+        found = [worker for worker in self.workers if worker.alive and f"_{worker.pid}_" in leader["identity"]]
+        assert len(found) == 1, leader
+        return found[0]
+
+    def replace_worker(self, old: Server, **more: str) -> Server:
+        """Another process in the place of one that is dead."""
+        self.workers.remove(old)
+        return self.start_worker(**more)
+
+    # The verdict.
+
+    def history(self) -> History:
+        return History.read(self.plane.audit_log, self._begin)
+
+    def check(self, requests: Iterable[Request] = (), asks: Callable[[PodFacts], bool] = lambda pod: False) -> History:
+        """The history since ``begin``; fails with every promise that was broken in it."""
+        history = self.history()
+        sent = {call.audit_id: call.at for call in self.proxy.calls}
+        lease = f"kube-system/kschedweb-{self.name}"
+        found = violations(history, scheduler=self.name, lease=lease, requests=requests, asks=asks, sent=sent)
+        assert found == []
+        return history
+
+    def settle(self, seconds: float = 30) -> None:
+        """Wait until the leader's cache counts what a fresh list counts; fails with both where it never does."""
+
+        def same() -> bool:
+            leader, pods = self.leader(), self.listed().values()
+            if leader is None:
+                return False
+            depths = leader["depths"]
+            placed = [pod for pod in pods if pod["spec"].get("nodeName")]
+            return bool(depths["pods"] == len(placed) and depths["binding"] == 0)
+
+        wait_until(same, seconds, f"the cache is a fresh list: {self.leader()}", 0.3)
+
+
+@contextlib.contextmanager
+def live_site(assets: Path, folder: Path) -> Iterator[LiveSite]:
+    """A cluster, its proxy, databases and a migrated site; a scheduler and its workers begin with ``begin``."""
+    with (
+        ControlPlane(assets, folder, audited=True).started() as plane,
+        FaultProxy(plane, folder) as proxy,
+        databases() as (postgres, broker),
+    ):
+        deployment = Deployment(folder, postgres.url, broker.url)
+        deployment.migrate()
+        site = LiveSite(plane, proxy, deployment, postgres, broker)
+        try:
+            site.connect()
+            yield site
+        finally:
+            site.close()
+
+
+def seconds_of(do: Callable[[], object]) -> float:
+    begun = time.monotonic()
+    do()
+    return time.monotonic() - begun
