@@ -92,7 +92,7 @@ def candidates(live: str) -> list[Json]:
     from kschedweb.scheduling.models import Candidate
 
     fields = ("identity", "leading", "synced", "epoch", "bound", "rate", "depths", "latency", "error")
-    rows = Candidate.objects.filter(scheduler=live).order_by("-started_at")
+    rows = Candidate.objects.filter(scheduler__pk=live).order_by("-started_at")
     now = timezone.now()
     return [
         {name: getattr(row, name) for name in fields} | {"silent": (now - row.heartbeat).total_seconds()}
@@ -105,7 +105,7 @@ def decisions(live: str) -> list[Json]:
     from kschedweb.scheduling.models import LiveDecision
 
     fields = ("uid", "namespace", "name", "result", "node", "message", "attempt", "epoch")
-    return list(LiveDecision.objects.filter(scheduler=live).order_by("at").values(*fields))
+    return list(LiveDecision.objects.filter(scheduler__pk=live).order_by("at").values(*fields))
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
