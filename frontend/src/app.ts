@@ -3,6 +3,7 @@ import { startChoosers } from "./frame/choosers";
 import { startDialogs } from "./frame/palette";
 import { startLive } from "./frame/live";
 import { startSliders } from "./frame/sliders";
+import { startStreams } from "./frame/stream";
 import { startTheme } from "./frame/theme";
 
 startTheme();
@@ -10,3 +11,4 @@ startChoosers();
 startDialogs();
 startLive();
 startSliders();
+startStreams();

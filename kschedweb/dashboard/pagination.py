@@ -126,6 +126,43 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, float)
 
 
+@dataclass(frozen=True)
+class CursorPage:
+    """Some rows of a list; ``following`` and ``preceding`` are the cursors of the pages beside, ``None`` at an end."""
+
+    rows: list[Any]
+    following: str | None
+    preceding: str | None
+
+
+def cursor_page(queryset: QuerySet[Any], cursor: str, limit: int) -> CursorPage:
+    """At most ``limit`` rows from ``cursor`` ("": the beginning) on. Raises ``NotFound`` for another list's cursor."""
+    keys = keys_of(queryset)
+    backwards, place = decode(cursor, len(keys)) if cursor else (False, [])
+    rows = _rows(queryset, keys, limit, backwards, place)
+    if backwards and not rows:
+        backwards, place = False, []
+        rows = _rows(queryset, keys, limit, backwards, place)
+    more, rows = len(rows) > limit, rows[:limit]
+    if backwards:
+        rows.reverse()
+    following = encode(False, place_of(rows[-1], keys)) if rows and (more or backwards) else None
+    preceding = encode(True, place_of(rows[0], keys)) if rows and (more if backwards else bool(place)) else None
+    return CursorPage(rows, following, preceding)
+
+
+def _rows(queryset: QuerySet[Any], keys: list[Key], limit: int, backwards: bool, place: list[Any]) -> list[Any]:
+    order = [key.reversed() for key in keys] if backwards else keys
+    try:
+        if place:
+            queryset = queryset.filter(beyond(order, place))
+        return list(queryset.order_by(*(key.order() for key in order))[: limit + 1])
+    except (ValidationError, ValueError, TypeError, OverflowError):
+        if not place:
+            raise
+        raise NotFound(INVALID) from None
+
+
 class CursorPagination(BasePagination):
     """``limit`` (1 to 500) results from ``cursor`` on, in the order of the queryset."""
 
@@ -136,20 +173,10 @@ class CursorPagination(BasePagination):
         self, queryset: QuerySet[Any], request: Request, view: APIView | None = None
     ) -> list[Any]:
         self.address = request.build_absolute_uri()
-        limit = self._limit(request)
-        keys = keys_of(queryset)
-        cursor = request.query_params.get("cursor", "")
-        backwards, place = decode(cursor, len(keys)) if cursor else (False, [])
-        rows = self._rows(queryset, keys, limit, backwards, place)
-        if backwards and not rows:
-            backwards, place = False, []
-            rows = self._rows(queryset, keys, limit, backwards, place)
-        more, rows = len(rows) > limit, rows[:limit]
-        if backwards:
-            rows.reverse()
-        self.following = self._cursor(False, rows[-1], keys) if rows and (more or backwards) else None
-        self.preceding = self._cursor(True, rows[0], keys) if rows and (more if backwards else bool(place)) else None
-        return rows
+        page = cursor_page(queryset, request.query_params.get("cursor", ""), self._limit(request))
+        self.following = page.following and self._address(page.following)
+        self.preceding = page.preceding and self._address(page.preceding)
+        return page.rows
 
     def _limit(self, request: Request) -> int:
         asked = request.query_params.get("limit", "")
@@ -159,21 +186,8 @@ class CursorPagination(BasePagination):
             return int(asked)
         raise DRFValidationError({"limit": f"A page holds 1 to {self.max_page_size} results."})
 
-    def _rows(
-        self, queryset: QuerySet[Any], keys: list[Key], limit: int, backwards: bool, place: list[Any]
-    ) -> list[Any]:
-        order = [key.reversed() for key in keys] if backwards else keys
-        try:
-            if place:
-                queryset = queryset.filter(beyond(order, place))
-            return list(queryset.order_by(*(key.order() for key in order))[: limit + 1])
-        except (ValidationError, ValueError, TypeError, OverflowError):
-            if not place:
-                raise
-            raise NotFound(INVALID) from None
-
-    def _cursor(self, backwards: bool, row: Any, keys: list[Key]) -> str:
-        return replace_query_param(self.address, "cursor", encode(backwards, place_of(row, keys)))
+    def _address(self, cursor: str) -> str:
+        return replace_query_param(self.address, "cursor", cursor)
 
     def get_paginated_response(self, data: Any) -> Response:
         return Response({"next": self.following, "previous": self.preceding, "results": data})
@@ -212,7 +226,7 @@ class ListPagination(CursorPagination):
         return list(queryset[place:end])
 
     def _place(self, place: int) -> str:
-        return replace_query_param(self.address, "cursor", encode(False, [place]))
+        return self._address(encode(False, [place]))
 
 
 def _parameter(name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:
