@@ -210,6 +210,8 @@ SPECTACULAR_SETTINGS = {
         "Scope": "kschedweb.accounts.roles.Action",
         "JobState": "kschedweb.jobs.models.State",
         "TokenState": ["active", "expired", "revoked"],
+        "LiveMode": "kschedweb.scheduling.models.Mode",
+        "LiveResult": "kschedweb.scheduling.models.Result",
     },
 }
 

@@ -14,6 +14,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.policies.api")),
     path("", include("kschedweb.playground.api")),
     path("", include("kschedweb.experiments.api")),
+    path("", include("kschedweb.scheduling.api")),
     path("", include("kschedweb.usage.api")),
     path("", include("kschedweb.playground.load_api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
@@ -30,6 +31,7 @@ urlpatterns = [
     path("", include("kschedweb.policies.urls")),
     path("", include("kschedweb.playground.urls")),
     path("", include("kschedweb.experiments.urls")),
+    path("", include("kschedweb.scheduling.urls")),
     path("", include("kschedweb.usage.urls")),
     path("", include("kschedweb.dashboard.urls")),
 ]

@@ -53,6 +53,20 @@ MAIN = (
         "annotations",
     ),
     _entry("Experiments", "git-compare", "experiments", "experiment", "experiment-new"),
+    _entry(
+        "Live",
+        "radio",
+        "live",
+        "live-new",
+        "live-scheduler",
+        "live-change",
+        "live-mode",
+        "live-delete",
+        "live-setup",
+        "live-decision",
+        "live-pod",
+        "live-shadow",
+    ),
     _entry("Jobs", "list-checks", "jobs", "job"),
 )
 ACCOUNT = (

@@ -26,7 +26,7 @@ POINTS = {
 
 
 class Sample(NamedTuple):
-    """A live scheduler at ``at`` (seconds of the epoch): pods by queue, pods bound a second, median latency in seconds."""
+    """A live scheduler at ``at`` (seconds of the epoch): pods by queue, pods bound a second, median latency in s."""
 
     at: float
     active: int

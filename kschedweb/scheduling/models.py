@@ -161,6 +161,11 @@ class LiveDecision(models.Model):
         """``namespace/name``."""
         return f"{self.namespace}/{self.name}"
 
+    @property
+    def milliseconds(self) -> float | None:
+        """From the pod's creation to its binding."""
+        return None if self.latency is None else 1000 * self.latency
+
 
 class LiveColumns(models.Model):
     """Every verdict and score of a decision; a row of its own, so that lists need not read it."""

@@ -13,7 +13,9 @@ from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.experiments.models import Experiment
 from kschedweb.jobs.models import Job
+from kschedweb.scheduling.models import LiveDecision
 from tests.conftest import person
+from tests.support import seed_live
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Seed:
     snapshot: Snapshot
     job: Job
     experiment: Experiment
+    decision: LiveDecision
 
 
 def node(name: str, **spec: Any) -> dict[str, Any]:
@@ -61,4 +64,5 @@ def seed(db: None) -> Seed:
     cluster, snapshot, _ = clusters.cluster_import(user=admin, name="seed", files=[file], limit=2**20, replace=False)
     job = Job.objects.create(kind="tests.seed", title="Seed", created_by=admin)
     experiment = Experiment.objects.create(policies=["default"], seeds=[1], setup={}, job=job, created_by=admin)
-    return Seed(admin, key, token, cluster, snapshot, job, experiment)
+    decision = seed_live.explained(seed_live.scheduler(admin))
+    return Seed(admin, key, token, cluster, snapshot, job, experiment, decision)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support import addresses
+from tests.support import addresses, seed_live
 from tests.support.seed import experimented
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
     job = Job.objects.create(
         kind="seeded", title="Refresh demo", state=State.RUNNING, done=3, total=10, step="Reading pods"
     )
+    live, decision = seed_live.everything(10, admin)
     return addresses.Places(
         cluster="demo",
         fitting=next(key for key in keys if found[key].node),
@@ -52,6 +53,8 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
         revision=second.number,
         job=str(job.pk),
         experiment=experimented(admin),
+        live=live,
+        live_decision=decision,
     )
 
 

@@ -16,6 +16,7 @@ NOT_PAGES = frozenset(
         "policy-effect", "policy-preview", "policy-restore", "policy-schema", "search", "sessions-end", "theme",
         "token-revoke", "watermark-source-change", "watermark-source-run",
         "watermark-policies-pods", "policy-curves",
+        "live-command", "live-delete", "live-figures", "live-now",
     }
 )  # fmt: skip
 # Routes of the REST API that are no GET, or that are not about rows of the database.
@@ -25,6 +26,7 @@ NOT_RESOURCES = frozenset(
         "annotations-write",
         "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema", "schema-page", "user-password",
         "revision-restore", "watermark-source-run", "watermark-source-test",
+        "live-mode", "live-pause", "live-reload", "live-resume", "live-step", "live-stream",
     }
 )  # fmt: skip
 
@@ -42,6 +44,8 @@ class Places:
     experiment: str = ""
     snapshot: str = ""
     token: str = ""
+    live: str = ""
+    live_decision: str = ""
     user: str = "admin"
 
 
@@ -74,6 +78,9 @@ def pages(at: Places) -> dict[str, str]:
         "watermark-policies": f"/watermarks/policies/?cluster={c}&policy={p}",
         "experiments": "/experiments/",
         "experiment-new": "/experiments/new/",
+        "live": "/live/",
+        "live-new": "/live/new/",
+        "live-pod": "/live/pod/watched/default/web-0/",
         "jobs": "/jobs/",
         "tokens": "/tokens/",
         "people": "/people/",
@@ -83,6 +90,15 @@ def pages(at: Places) -> dict[str, str]:
         "login": "/login/",
     }
     found |= {"experiment": f"/experiments/{at.experiment}/"} if at.experiment else {}
+    if at.live:
+        live = f"/live/{at.live}"
+        found |= {
+            "live-scheduler": f"{live}/",
+            "live-change": f"{live}/change/",
+            "live-mode": f"{live}/mode/",
+            "live-mode:off": f"{live}/mode/?mode=off",
+            "live-decision": f"{live}/decisions/{at.live_decision}/",
+        }
     return found | ({"job": f"/jobs/{at.job}/"} if at.job else {})
 
 
@@ -114,6 +130,7 @@ def resources(at: Places) -> dict[str, str]:
         "watermark-nodes": f"{cluster}/watermarks/nodes/",
         "watermark-workloads": f"{cluster}/watermarks/workloads/",
         "experiments": "/api/v1/experiments/",
+        "live": "/api/v1/live/",
         "jobs": "/api/v1/jobs/",
         "tokens": "/api/v1/tokens/",
         "users": "/api/v1/users/",
@@ -122,6 +139,13 @@ def resources(at: Places) -> dict[str, str]:
     }
     if at.experiment:
         found["experiment"] = f"/api/v1/experiments/{at.experiment}/"
+    if at.live:
+        live = f"/api/v1/live/{at.live}"
+        found |= {
+            "live-scheduler": f"{live}/",
+            "live-decisions": f"{live}/decisions/",
+            "live-decision": f"{live}/decisions/{at.live_decision}/",
+        }
     if at.job:
         found["job"] = f"/api/v1/jobs/{at.job}/"
     if at.snapshot:

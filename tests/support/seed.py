@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from tests.support import seed_live
 from tests.support.addresses import Places
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ def everything(rows: int, admin: User) -> Places:
         Job.objects.create(kind="seeded", title=f"Job {number}", state=State.SUCCEEDED, created_by=author)
         token, _ = accounts.token_create(user=admin, name=f"token {number}", scope="view", days=1)
     compared = [experimented(admin) for _ in range(rows)]
+    live, live_decision = seed_live.everything(rows, admin)
     policy = policies.policy_create(name="seeded", document=POLICY.format(1), author=admin)
     for number in range(1, rows):
         author = User.objects.get(username=f"person-{number}")
@@ -160,5 +162,7 @@ def everything(rows: int, admin: User) -> Places:
         experiment=compared[0],
         snapshot=snapshot,
         token=str(token.pk),
+        live=live,
+        live_decision=live_decision,
         user=admin.username,
     )

@@ -1,0 +1,355 @@
+"""REST: live schedulers, how they are, what they decided, and commands to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics, serializers
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters.models import Cluster
+from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.errors import ApplicationError
+from kschedweb.policies.models import Policy, Revision
+from kschedweb.scheduling import selectors, services
+from kschedweb.scheduling.filters import DecisionFilter
+from kschedweb.scheduling.models import LiveDecision, LiveScheduler, Mode
+from kschedweb.scheduling.services import MOST_STEPS
+from kschedweb.scheduling.status import status_of
+from kschedweb.scheduling.stream import stream
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+    from django.http import StreamingHttpResponse
+    from rest_framework.request import Request
+
+    from kschedweb.accounts.typing import ApiRequest
+
+LIMITS = ("keep_decisions", "keep_days", "keep_columns", "qps", "burst", "lease_namespace", "lease_name")
+
+
+class LiveSerializer(serializers.ModelSerializer[LiveScheduler]):
+    """A live scheduler; ``revision`` is the pinned one, null where it follows the policy's newest."""
+
+    cluster = serializers.CharField(source="cluster.name", read_only=True)
+    policy = serializers.CharField(source="policy.name", read_only=True)
+    revision = serializers.IntegerField(source="revision.number", default=None, allow_null=True, read_only=True)
+
+    class Meta:
+        model = LiveScheduler
+        fields: tuple[str, ...] = (
+            "id", "cluster", "scheduler_name", "mode", "policy", "revision", "paused", "steps", *LIMITS, "created_at",
+            "changed_at",
+        )  # fmt: skip
+        read_only_fields = fields
+
+
+class CandidateSerializer(serializers.Serializer[Any]):
+    """A process that leads or stands by. ``bound`` are pods since it started."""
+
+    identity = serializers.CharField()
+    leading = serializers.BooleanField()
+    synced = serializers.BooleanField(help_text="Every kind of object was listed.")
+    epoch = serializers.IntegerField(help_text="Transitions of the Lease while it leads.")
+    started_at = serializers.DateTimeField()
+    heartbeat = serializers.DateTimeField()
+    ticked_at = serializers.DateTimeField(allow_null=True)
+    bound = serializers.IntegerField()
+    error = serializers.CharField(allow_blank=True)
+
+
+class StatusSerializer(serializers.Serializer[Any]):
+    """How a live scheduler is now; without a leader there are no numbers."""
+
+    state = serializers.CharField(help_text="In a word, such as `Scheduling`, `Paused`, `Not hosted`.")
+    advice = serializers.CharField(allow_blank=True)
+    paused = serializers.BooleanField()
+    steps = serializers.IntegerField(help_text="Pods still to be tried while it is paused.")
+    depths = serializers.DictField(child=serializers.IntegerField(), help_text="Pods by where they are, and nodes.")
+    rate = serializers.FloatField(help_text="Pods bound a second, over the last 10 seconds.")
+    median_ms = serializers.FloatField(allow_null=True, help_text="From a pod's creation to its binding.")
+    p99_ms = serializers.FloatField(allow_null=True)
+    error = serializers.CharField(allow_blank=True)
+    error_at = serializers.DateTimeField(allow_null=True)
+    candidates = CandidateSerializer(many=True)
+
+
+class LiveDetailSerializer(LiveSerializer):
+    status = serializers.SerializerMethodField()
+
+    class Meta(LiveSerializer.Meta):
+        fields = (*LiveSerializer.Meta.fields, "status")
+        read_only_fields = fields
+
+    @extend_schema(responses=StatusSerializer)
+    def get_status(self, live: LiveScheduler) -> dict[str, Any]:
+        return dict(StatusSerializer(status_of(live).to_dict()).data)
+
+
+class ChangeSerializer(serializers.ModelSerializer[LiveScheduler]):
+    """What may be changed; what is left out stays as it is. ``revision`` null follows the policy's newest."""
+
+    policy = serializers.SlugRelatedField(slug_field="name", queryset=Policy.objects.all(), required=False)
+    revision = serializers.IntegerField(min_value=1, max_value=2**31 - 1, required=False, allow_null=True)
+
+    class Meta:
+        model = LiveScheduler
+        fields: tuple[str, ...] = ("policy", "revision", *LIMITS)
+        extra_kwargs = {name: {"required": False} for name in LIMITS}
+
+    def settings(self, live: LiveScheduler | None = None) -> dict[str, Any]:
+        """What the services take."""
+        asked = {name: value for name, value in self.validated_data.items() if name in ("policy", *LIMITS)}
+        policy: Policy = asked.get("policy") or live.policy  # type: ignore[union-attr]
+        if "revision" in self.validated_data:
+            asked["revision"] = _revision(policy, self.validated_data["revision"])
+        elif live is not None and live.revision is not None and live.policy_id != policy.pk:
+            asked["revision"] = None
+        return asked
+
+
+class CreateSerializer(ChangeSerializer):
+    """A new live scheduler in a connected cluster."""
+
+    cluster = serializers.SlugRelatedField(slug_field="name", queryset=Cluster.objects.all())
+    scheduler_name = serializers.CharField(max_length=63, help_text=services.NAME_HELP)
+    mode = serializers.ChoiceField(choices=Mode.choices, default=Mode.OFF)
+    policy = serializers.SlugRelatedField(slug_field="name", queryset=Policy.objects.all())
+
+    class Meta(ChangeSerializer.Meta):
+        fields = ("cluster", "scheduler_name", "mode", *ChangeSerializer.Meta.fields)
+        # The services say it when a name is taken, with the name.
+        validators: list[Any] = []
+
+
+class ModeSerializer(serializers.Serializer[Any]):
+    mode = serializers.ChoiceField(choices=Mode.choices)
+
+
+class StepSerializer(serializers.Serializer[Any]):
+    pods = serializers.IntegerField(min_value=1, max_value=MOST_STEPS, default=1)
+
+
+class RankedSerializer(serializers.Serializer[Any]):
+    node = serializers.CharField()
+    total = serializers.IntegerField()
+    scores = serializers.DictField(child=serializers.IntegerField(), help_text="Weighted, by plugin.")
+
+
+class LiveDecisionSerializer(serializers.ModelSerializer[LiveDecision]):
+    """One try to place a pod, and what came of it; durations and latency in seconds."""
+
+    top = RankedSerializer(many=True, read_only=True, help_text="Up to five nodes, the chosen one first.")
+    durations = serializers.DictField(child=serializers.FloatField(), read_only=True)
+    rejected_by = serializers.ListField(child=serializers.CharField(), read_only=True)
+    revision = serializers.IntegerField(source="revision.number", default=None, allow_null=True, read_only=True)
+
+    class Meta:
+        model = LiveDecision
+        fields: tuple[str, ...] = (
+            "id", "at", "namespace", "name", "uid", "attempt", "result", "ended_at", "node", "nominated", "evaluated",
+            "feasible", "margin", "top", "durations", "latency", "rejected_by", "message", "epoch", "revision",
+            "has_columns",
+        )  # fmt: skip
+        read_only_fields = fields
+
+
+class LiveDecisionDetailSerializer(LiveDecisionSerializer):
+    explanation = serializers.SerializerMethodField()
+
+    class Meta(LiveDecisionSerializer.Meta):
+        fields = (*LiveDecisionSerializer.Meta.fields, "explanation")
+        read_only_fields = fields
+
+    @extend_schema(responses={"type": "object", "nullable": True, "additionalProperties": True})
+    def get_explanation(self, decision: LiveDecision) -> dict[str, Any] | None:
+        """Every verdict and score, as `python -m kschedweb.engine explain` writes it; null where it is not kept."""
+        found = selectors.explanation(decision) if decision.has_columns else None
+        return found.to_dict() if found else None
+
+
+class LiveList(IdempotencyMixin, generics.ListAPIView[LiveScheduler]):
+    action_required = {"GET": Action.VIEW, "POST": Action.ADMINISTER}
+    serializer_class = LiveSerializer
+    queryset = LiveScheduler.objects.none()
+
+    def get_queryset(self) -> QuerySet[LiveScheduler]:
+        return selectors.live_list()
+
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """The live schedulers of all clusters."""
+        return super().get(request, *args, **kwargs)
+
+    @extend_schema(request=CreateSerializer, responses={201: LiveSerializer})
+    def post(self, request: ApiRequest) -> Response:
+        """Make a live scheduler; the cluster must be connected unless it is off."""
+        asked = CreateSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        values = asked.validated_data
+        made = services.live_create(
+            user=request.user,
+            cluster=values["cluster"],
+            scheduler_name=values["scheduler_name"],
+            mode=values["mode"],
+            **asked.settings(),
+        )
+        location = reverse("api:live-scheduler", args=[made.pk], request=request)
+        return Response(LiveSerializer(made).data, status=201, headers={"Location": location})
+
+
+class LiveDetail(APIView):
+    action_required = {"GET": Action.VIEW, "PATCH": Action.ADMINISTER, "DELETE": Action.ADMINISTER}
+
+    @extend_schema(responses=LiveDetailSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """One live scheduler and how it is now."""
+        return Response(LiveDetailSerializer(selectors.live_get(id)).data)
+
+    @extend_schema(request=ChangeSerializer, responses=LiveSerializer)
+    def patch(self, request: ApiRequest, id: UUID) -> Response:
+        """Change its policy, limits, Lease, or what is kept; taken over within a second."""
+        live = selectors.live_get(id)
+        asked = ChangeSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        changed = services.live_change(user=request.user, live=live, **asked.settings(live))
+        return Response(LiveSerializer(changed).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: ApiRequest, id: UUID) -> Response:
+        """Delete it with its decisions; 409 unless it is off."""
+        services.live_delete(user=request.user, live=selectors.live_get(id))
+        return Response(status=204)
+
+
+class LiveMode(IdempotencyMixin, APIView):
+    action_required = Action.ADMINISTER
+
+    @extend_schema(request=ModeSerializer, responses=LiveSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Switch to off, shadow, extender or scheduling; the old mode ends in an orderly way first."""
+        asked = ModeSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        live = services.live_set_mode(user=request.user, live=selectors.live_get(id), mode=asked.validated_data["mode"])
+        return Response(LiveSerializer(live).data)
+
+
+class LivePause(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=None, responses=LiveSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Try no further pod; what was decided before is still bound."""
+        return Response(LiveSerializer(services.live_pause(user=request.user, live=selectors.live_get(id))).data)
+
+
+class LiveResume(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=None, responses=LiveSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Go on after a pause."""
+        return Response(LiveSerializer(services.live_resume(user=request.user, live=selectors.live_get(id))).data)
+
+
+class LiveStep(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=StepSerializer, responses=LiveSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Have the next pods tried while it is paused."""
+        asked = StepSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        pods = asked.validated_data["pods"]
+        live = services.live_step(user=request.user, live=selectors.live_get(id), pods=pods)
+        return Response(LiveSerializer(live).data)
+
+
+class LiveReload(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=None, responses=LiveSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Have the cluster listed anew."""
+        return Response(LiveSerializer(services.live_reload(user=request.user, live=selectors.live_get(id))).data)
+
+
+class LiveDecisionList(generics.ListAPIView[LiveDecision]):
+    """What a live scheduler decided, newest first."""
+
+    action_required = Action.VIEW
+    serializer_class = LiveDecisionSerializer
+    filterset_class = DecisionFilter
+    queryset = LiveDecision.objects.none()
+
+    def get_queryset(self) -> QuerySet[LiveDecision]:
+        return selectors.decision_list(selectors.live_get(self.kwargs["id"]))
+
+
+class LiveDecisionDetail(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses=LiveDecisionDetailSerializer)
+    def get(self, request: ApiRequest, id: UUID, decision: UUID) -> Response:
+        """One decision, with every verdict and score where they are kept."""
+        found = selectors.decision_get(selectors.live_get(id), decision)
+        return Response(LiveDecisionDetailSerializer(found).data)
+
+
+class EventRenderer(BaseRenderer):
+    """Only lets a browser's EventSource ask; the stream writes itself."""
+
+    media_type = "text/event-stream"
+    format = "events"
+
+    def render(self, data: Any, *args: Any, **kwargs: Any) -> Any:
+        return data
+
+
+class LiveStream(APIView):
+    action_required = Action.VIEW
+    renderer_classes = [EventRenderer, JSONRenderer]
+
+    @extend_schema(
+        responses={(200, "text/event-stream"): OpenApiTypes.STR},
+        parameters=[
+            OpenApiParameter(
+                "Last-Event-ID", str, OpenApiParameter.HEADER, description="Go on after this event; a browser sends it."
+            )
+        ],
+    )
+    def get(self, request: ApiRequest, id: UUID) -> StreamingHttpResponse:
+        """Server-sent events: `status` when it changes, `decision` for each one; ends after a minute, ask again."""
+        return stream(request._request, selectors.live_get(id), request.headers.get("Last-Event-ID", ""))
+
+
+def _revision(policy: Policy, number: int | None) -> Revision | None:
+    if number is None:
+        return None
+    found = policy.revisions.filter(number=number).first()
+    if found is None:
+        message = f"Policy {policy.name} has no revision {number}."
+        raise ApplicationError(message, errors=[{"path": "revision", "message": message}])
+    return found
+
+
+urlpatterns = [
+    path("live/", LiveList.as_view(), name="live"),
+    path("live/<uuid:id>/", LiveDetail.as_view(), name="live-scheduler"),
+    path("live/<uuid:id>/mode/", LiveMode.as_view(), name="live-mode"),
+    path("live/<uuid:id>/pause/", LivePause.as_view(), name="live-pause"),
+    path("live/<uuid:id>/resume/", LiveResume.as_view(), name="live-resume"),
+    path("live/<uuid:id>/step/", LiveStep.as_view(), name="live-step"),
+    path("live/<uuid:id>/reload/", LiveReload.as_view(), name="live-reload"),
+    path("live/<uuid:id>/decisions/", LiveDecisionList.as_view(), name="live-decisions"),
+    path("live/<uuid:id>/decisions/<uuid:decision>/", LiveDecisionDetail.as_view(), name="live-decision"),
+    path("live/<uuid:id>/stream/", LiveStream.as_view(), name="live-stream"),
+]

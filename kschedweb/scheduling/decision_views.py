@@ -1,0 +1,86 @@
+"""The pages of live decisions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.core.paginator import Paginator
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters.selectors import cluster_get
+from kschedweb.playground import figures
+from kschedweb.playground.matrix import page_size
+from kschedweb.scheduling import charts, judged, selectors
+from kschedweb.scheduling.judged import Judged
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpRequest, HttpResponse
+
+OTHERS = 20  # other tries of the same pod that are listed
+MOST_NAMES = 1000  # of the nodes that the box suggests
+
+
+@require_safe
+@requires(Action.VIEW)
+def decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> HttpResponse:
+    """One try to place a pod, as it was judged then."""
+    live = selectors.live_get(live_id)
+    row = selectors.decision_get(live, decision_id)
+    others = selectors.decision_list(live).filter(uid=row.uid).exclude(pk=row.pk)[:OTHERS]
+    context: dict[str, Any] = {
+        "live": live,
+        "row": row,
+        "tone": judged.TONES[row.result],  # type: ignore[index]
+        "others": others,
+        "durations": charts.durations(row.durations),
+    }
+    explanation = selectors.explanation(row) if row.has_columns else None
+    if explanation is None:
+        plugins, best = judged.ranked(row)
+        context |= {"title": judged.title(row), "plugins": plugins, "best": best}
+    else:
+        found = Judged(row, explanation)
+        context |= {"title": judged.title(row, found.ceiling), **_columns(request, found)}
+    return render(request, "scheduling/decision.html", context)
+
+
+def _columns(request: HttpRequest, found: Judged) -> dict[str, Any]:
+    """Funnel, figure and matrix, and every verdict on the node of the address."""
+    stage = request.GET.get("stage", "")
+    positions = found.positions(stage)
+    page = Paginator(positions, page_size(len(positions))).get_page(request.GET.get("page"))
+    context: dict[str, Any] = {
+        "explanation": found.explanation,
+        "stages": found.stages(),
+        "stage": stage,
+        "quiet": found.quiet(),
+        "page": page,
+        "rows": found.rows(list(page.object_list)),
+        "chart": figures.scores(found),
+        "only_stored": True,
+        "names": found.explanation.nodes[:MOST_NAMES],
+    }
+    if name := request.GET.get("node", "").strip():
+        context["node"] = name
+        if name in found.explanation.nodes:
+            position = found.explanation.nodes.index(name)
+            context |= {"verdicts": found.verdicts(position), "node_row": found.rows([position])[0]}
+        else:
+            context["node_error"] = f"The cluster had no node {name} then."
+    return context
+
+
+@require_safe
+@requires(Action.VIEW)
+def pod(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
+    """What the live schedulers of a cluster decided about one pod."""
+    found = cluster_get(cluster)
+    rows = selectors.decisions_of_pod(found, namespace.replace("\0", ""), pod.replace("\0", ""))
+    page = Paginator(rows, 50).get_page(request.GET.get("page"))
+    context = {"cluster": found, "namespace_name": namespace, "pod_name": pod, "page": page}
+    return render(request, "scheduling/pod.html", context)

@@ -1,0 +1,23 @@
+"""Filters of live decisions, the same for page and REST."""
+
+from __future__ import annotations
+
+import django_filters as filters
+from django.db.models import Q, QuerySet
+
+from kschedweb.scheduling.models import LiveDecision, Result
+
+
+class DecisionFilter(filters.FilterSet):  # type: ignore[misc]
+    search = filters.CharFilter(method="find", label="Pod, node or message holds", max_length=253)
+    namespace = filters.CharFilter(label="Namespace", max_length=63)
+    result = filters.ChoiceFilter(choices=Result.choices, label="Result", empty_label="Any result")
+    node = filters.CharFilter(label="Node", max_length=253)
+
+    class Meta:
+        model = LiveDecision
+        fields: list[str] = []
+
+    def find(self, rows: QuerySet[LiveDecision], name: str, value: str) -> QuerySet[LiveDecision]:
+        holds = Q(name__icontains=value) | Q(node__icontains=value) | Q(message__icontains=value)
+        return rows.filter(holds)

@@ -1,0 +1,121 @@
+"""The forms of live schedulers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
+
+from kschedweb.clusters.models import Cluster
+from kschedweb.clusters.services import CONNECTED
+from kschedweb.policies.models import Policy
+from kschedweb.scheduling.models import LiveScheduler, Mode
+from kschedweb.scheduling.services import CHANGEABLE, MOST_STEPS, NAME_HELP
+
+MODE_WORDS = {
+    Mode.OFF: "Nothing is read and nothing is written.",
+    Mode.SHADOW: "What another scheduler decides is judged under the policy. Nothing is written to the cluster.",
+    Mode.EXTENDER: "A kube-scheduler asks this site about its pods and goes on deciding and binding itself.",
+    Mode.SCHEDULING: "Pods that name this scheduler are placed and bound from here.",
+}
+LIMITS = {
+    "qps": ("Requests a second", "To the API server; 50 is kube-scheduler's default, 0 is no limit."),
+    "burst": ("Requests at once", "How many may go out together; 100 is kube-scheduler's default."),
+    "keep_decisions": ("Decisions kept", "The newest ones."),
+    "keep_days": ("Days kept", "Older decisions are deleted."),
+    "keep_columns": (
+        "Decisions kept in full",
+        "With every verdict and score of every node; the newest ones. Of the others the five best nodes are kept.",
+    ),
+}
+
+
+class LiveForm(forms.Form):
+    """Everything of a live scheduler that a person chooses after it was made."""
+
+    policy = forms.ModelChoiceField(Policy.objects.order_by("name"), label="Policy", to_field_name="name")
+    revision = forms.CharField(
+        label="Revision",
+        required=False,
+        max_length=9,
+        help_text="Its number pins it. Empty: the newest one, taken over within a second of being saved.",
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+    )
+    lease_namespace = forms.CharField(
+        label="Namespace of the Lease",
+        max_length=63,
+        initial="kube-system",
+        help_text="Whoever holds this Lease leads; the others stand by.",
+    )
+    lease_name = forms.CharField(
+        label="Name of the Lease",
+        required=False,
+        max_length=63,
+        help_text="Empty: kschedweb-, then the scheduler name.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, (label, words) in LIMITS.items():
+            field = LiveScheduler._meta.get_field(name)
+            bounds = {type(one): one.limit_value for one in field.validators}  # type: ignore[union-attr]
+            self.fields[name] = forms.IntegerField(
+                label=label,
+                help_text=words,
+                initial=field.default,  # type: ignore[union-attr]
+                min_value=bounds[MinValueValidator],
+                max_value=bounds[MaxValueValidator],
+            )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        number, policy = cleaned.get("revision", "").strip(), cleaned.get("policy")
+        cleaned["revision"] = None
+        if number and policy is not None:
+            plain = number.isdecimal() and number.isascii()
+            found = policy.revisions.filter(number=int(number)).first() if plain else None
+            if found is None:
+                self.add_error("revision", f"Policy {policy.name} has no revision {number}.")
+            cleaned["revision"] = found
+        return cleaned
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the services take."""
+        return {name: self.cleaned_data[name] for name in CHANGEABLE}
+
+    @staticmethod
+    def values(live: LiveScheduler) -> dict[str, Any]:
+        """What ``live`` is like, as the form's initial values."""
+        plain = {name: getattr(live, name) for name in CHANGEABLE - {"policy", "revision"}}
+        return {**plain, "policy": live.policy.name, "revision": live.revision.number if live.revision else ""}
+
+
+class NewLiveForm(LiveForm):
+    """A new live scheduler."""
+
+    cluster = forms.ModelChoiceField(
+        Cluster.objects.filter(source__in=CONNECTED).order_by("name"), label="Cluster", to_field_name="name"
+    )
+    scheduler_name = forms.CharField(
+        label="Scheduler name",
+        max_length=63,
+        help_text=f"As pods say it in spec.schedulerName. {NAME_HELP}",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    mode = forms.ChoiceField(
+        label="Mode",
+        choices=[(mode.value, f"{mode.label}: {words}") for mode, words in MODE_WORDS.items()],
+        initial=Mode.OFF,
+        widget=forms.RadioSelect,
+    )
+    field_order = ("cluster", "scheduler_name", "mode", "policy", "revision", "lease_namespace", "lease_name")
+
+
+class ModeForm(forms.Form):
+    mode = forms.ChoiceField(choices=Mode.choices)
+
+
+class StepForm(forms.Form):
+    pods = forms.IntegerField(label="Pods", min_value=1, max_value=MOST_STEPS, initial=1)

@@ -1,0 +1,251 @@
+"""The pages of live schedulers; those of their decisions are in decision_views.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_POST, require_safe
+from rest_framework.exceptions import NotFound
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters.models import Cluster
+from kschedweb.clusters.services import CONNECTED
+from kschedweb.clusters.views import add_errors, rights
+from kschedweb.dashboard.exports import FORMATS, export
+from kschedweb.dashboard.pagination import cursor_page
+from kschedweb.errors import ApplicationError
+from kschedweb.scheduling import charts, selectors, services
+from kschedweb.scheduling.filters import DecisionFilter
+from kschedweb.scheduling.forms import MODE_WORDS, LiveForm, ModeForm, NewLiveForm, StepForm
+from kschedweb.scheduling.models import LiveScheduler, Mode
+from kschedweb.scheduling.status import status_of, statuses
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
+    from django.http import HttpRequest, HttpResponse
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+
+PAGE_SIZE = 50
+MOST_NEW = 1000  # counted one by one; beyond it "more than 1,000 new"
+MOST_EXPORTED = 100_000
+HEAD = (
+    "at", "namespace", "name", "uid", "attempt", "result", "node", "evaluated", "feasible", "margin", "latency",
+    "message", "ended_at",
+)  # fmt: skip
+
+
+@require_safe
+@requires(Action.VIEW)
+def live(request: PageRequest) -> HttpResponse:
+    """Every live scheduler of every cluster."""
+    found = statuses(selectors.live_list())
+    context = {
+        "statuses": found,
+        "working": sum(one.tone == "green" for one in found),
+        "connected": Cluster.objects.filter(source__in=CONNECTED).exists(),
+    }
+    template = "scheduling/table.html" if request.htmx else "scheduling/list.html"
+    return render(request, template, context | rights(request))
+
+
+@requires(Action.ADMINISTER)
+def new(request: PageRequest) -> HttpResponse:
+    form = NewLiveForm(request.POST or None, initial={"cluster": request.GET.get("cluster", ""), "policy": "default"})
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            asked = form.cleaned_data
+            try:
+                made = services.live_create(
+                    user=request.user,
+                    cluster=asked["cluster"],
+                    scheduler_name=asked["scheduler_name"],
+                    mode=asked["mode"],
+                    **form.settings,
+                )
+            except ApplicationError as error:
+                add_errors(form, error)
+                status = error.status
+            else:
+                messages.success(
+                    request, f"{made.scheduler_name} is made. This is what it needs in {made.cluster.name}."
+                )
+                return redirect("live-setup", made.pk)
+    return render(request, "scheduling/new.html", {"form": form}, status=status)
+
+
+@require_safe
+@requires(Action.VIEW)
+def scheduler(request: PageRequest, live_id: UUID) -> HttpResponseBase:
+    """How one live scheduler is, over the last minutes, and what it decided."""
+    found = selectors.live_get(live_id)
+    filtered = DecisionFilter(request.GET, queryset=selectors.decision_list(found))
+    if (form := request.GET.get("format")) in FORMATS:
+        rows = filtered.qs.values_list(*HEAD)[:MOST_EXPORTED]
+        return export(form, f"{found.cluster.name}-{found.scheduler_name}-decisions", HEAD, rows)
+    try:
+        page = cursor_page(filtered.qs, request.GET.get("cursor", ""), PAGE_SIZE)
+    except NotFound as error:
+        raise Http404(str(error.detail)) from None
+    context = {
+        "filter": filtered,
+        "page": page,
+        "filtered": any(request.GET.get(name) for name in filtered.filters),
+        "since": timezone.now(),
+        **_now(request, found, None),
+        **_figures(found),
+    }
+    return render(request, "scheduling/scheduler.html", context | rights(request))
+
+
+@require_safe
+@requires(Action.VIEW)
+def now(request: PageRequest, live_id: UUID) -> HttpResponse:
+    """The part that says how it is now, and how many decisions came since the page was opened."""
+    found = selectors.live_get(live_id)
+    since = _moment(request)
+    context = {"since": since, **_now(request, found, since)}
+    return render(request, "scheduling/now.html", context | rights(request))
+
+
+@require_safe
+@requires(Action.VIEW)
+def figures(request: PageRequest, live_id: UUID) -> HttpResponse:
+    """The part with the figures of the last minutes."""
+    found = selectors.live_get(live_id)
+    return render(request, "scheduling/figures.html", {"live": found, **_figures(found)})
+
+
+def _now(request: HttpRequest, found: LiveScheduler, since: datetime | None) -> dict[str, Any]:
+    new = 0
+    if since is not None:
+        filtered = DecisionFilter(request.GET, queryset=selectors.decision_list(found))
+        new = filtered.qs.filter(at__gt=since)[: MOST_NEW + 1].count()
+    status = status_of(found)
+    return {
+        "live": found,
+        "status": status,
+        "candidates": [*([status.leader] if status.leader else []), *status.standbys],
+        "queues": [(charts.WORDS.get(name, name), status.depths.get(name, 0)) for name in charts.QUEUES],
+        "new": min(new, MOST_NEW),
+        "many": new > MOST_NEW,
+        "kept": {name: value for name in DecisionFilter.base_filters if (value := request.GET.get(name))},
+    }
+
+
+def _figures(found: LiveScheduler) -> dict[str, Any]:
+    leader = selectors.leader(found)
+    history = charts.samples(leader.history) if leader else []
+    return {"depths": charts.depths(history), "speed": charts.speed(history)}
+
+
+def _moment(request: HttpRequest) -> datetime | None:
+    try:
+        found = parse_datetime(request.GET.get("since", ""))
+    except ValueError:
+        return None
+    return found if found is not None and found.tzinfo else None
+
+
+@requires(Action.ADMINISTER)
+def change(request: PageRequest, live_id: UUID) -> HttpResponse:
+    found = selectors.live_get(live_id)
+    form = LiveForm(request.POST or None, initial=LiveForm.values(found))
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                services.live_change(user=request.user, live=found, **form.settings)
+            except ApplicationError as error:
+                add_errors(form, error)
+                status = error.status
+            else:
+                messages.success(request, "Saved. It is taken over within a second.")
+                return redirect("live-scheduler", found.pk)
+    return render(request, "scheduling/change.html", {"live": found, "form": form}, status=status)
+
+
+@requires(Action.ADMINISTER)
+def mode(request: PageRequest, live_id: UUID) -> HttpResponse:
+    """Says what a mode does before it is switched to."""
+    found = selectors.live_get(live_id)
+    form = ModeForm(request.POST or request.GET or None)
+    if not form.is_valid():
+        choices = [(one.value, one.label, words) for one, words in MODE_WORDS.items()]
+        return render(request, "scheduling/modes.html", {"live": found, "choices": choices})
+    asked = Mode(form.cleaned_data["mode"])
+    if request.method == "POST":
+        try:
+            services.live_set_mode(user=request.user, live=found, mode=asked)
+        except ApplicationError as error:
+            messages.error(request, error.detail)
+        else:
+            messages.success(request, f"{found.scheduler_name} is switched to {asked.label.lower()}.")
+        return redirect("live-scheduler", found.pk)
+    context = {"live": found, "asked": asked, "words": MODE_WORDS[asked], "status": status_of(found)}
+    return render(request, "scheduling/mode.html", context)
+
+
+@require_POST
+@requires(Action.EDIT)
+def command(request: PageRequest, live_id: UUID, what: str) -> HttpResponse:
+    """Pause, resume, step or reload."""
+    found = selectors.live_get(live_id)
+    try:
+        messages.success(request, _do(request, found, what))
+    except ApplicationError as error:
+        messages.error(request, error.detail)
+    return redirect("live-scheduler", found.pk)
+
+
+def _do(request: PageRequest, found: LiveScheduler, what: str) -> str:
+    """Do ``what``; the sentence that tells it."""
+    if what == "pause":
+        services.live_pause(user=request.user, live=found)
+        return "Paused: no further pod is tried. What was decided before is still bound."
+    if what == "resume":
+        services.live_resume(user=request.user, live=found)
+        return "Resumed."
+    if what == "step":
+        form = StepForm(request.POST)
+        if not form.is_valid():
+            raise ApplicationError(f"Pods: {form.errors['pods'].get_json_data()[0]['message']}")
+        pods = form.cleaned_data["pods"]
+        services.live_step(user=request.user, live=found, pods=pods)
+        return "The next pod is tried." if pods == 1 else f"The next {pods} pods are tried."
+    if what == "reload":
+        services.live_reload(user=request.user, live=found)
+        return "The cluster is listed anew."
+    raise Http404("There is no such command.")
+
+
+@requires(Action.ADMINISTER)
+def delete(request: PageRequest, live_id: UUID) -> HttpResponse:
+    """Asks for the name first: its decisions do not come back."""
+    found = selectors.live_get(live_id)
+    wrong = ""
+    if request.method == "POST":
+        if request.POST.get("name", "").strip() != found.scheduler_name:
+            wrong = f"Type {found.scheduler_name} to delete it."
+        else:
+            try:
+                services.live_delete(user=request.user, live=found)
+            except ApplicationError as error:
+                wrong = error.detail
+            else:
+                messages.success(request, f"{found.scheduler_name} is deleted, with its decisions.")
+                return redirect("live")
+    context = {"live": found, "wrong": wrong}
+    return render(request, "scheduling/delete.html", context, status=400 if wrong else 200)

@@ -1,0 +1,119 @@
+"""Live schedulers with a leader, a standby and decisions, as the process that hosts them writes them."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.utils import timezone
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.scheduling.models import LiveDecision, LiveScheduler
+
+DURATIONS = {"PreFilter": 0.0002, "Filter": 0.0011, "PreScore": 0.0001, "Score": 0.0006, "Reserve": 0.00005}
+DEPTHS = {
+    "active": 2, "backoff": 1, "unschedulable": 3, "gated": 1, "waiting": 1, "held": 1, "binding": 0, "nodes": 30,
+    "pods": 40,
+}  # fmt: skip
+
+
+def scheduler(user: User, name: str = "kschedweb", *, cluster: str = "watched", mode: str = "scheduling") -> Any:
+    """A live scheduler in a cluster whose address nobody answers at."""
+    from kschedweb.clusters.models import Cluster, Source
+    from kschedweb.policies.models import Policy
+    from kschedweb.scheduling import services
+
+    found, _ = Cluster.objects.get_or_create(
+        name=cluster, defaults={"source": Source.TOKEN, "server": "https://192.0.2.1:6443"}
+    )
+    policy = Policy.objects.get(name="default")
+    return services.live_create(user=user, cluster=found, scheduler_name=name, policy=policy, mode=mode)
+
+
+def hosted(live: LiveScheduler, now: datetime | None = None) -> None:
+    """A leader with a quarter of an hour of history, and a standby."""
+    from kschedweb.scheduling.models import Candidate
+
+    now = now or timezone.now()
+    end = int(now.timestamp())
+    history = [[end - 5 * back, 20 - back % 7, back % 3, 3, 1, 1, 12.5 + back % 5, 0.04] for back in range(180, -1, -1)]
+    common = {"scheduler": live, "mode": live.mode, "started_at": now - timedelta(hours=2), "heartbeat": now}
+    Candidate.objects.create(
+        identity="host-1_4711", leading=True, synced=True, epoch=3, ticked_at=now, depths=DEPTHS, bound=1234, rate=12.5,
+        latency={"p50": 0.041, "p99": 0.32}, history=history, revision=live.policy.revisions.first(), **common,
+    )  # fmt: skip
+    Candidate.objects.create(identity="host-2_4712", synced=True, **common)
+
+
+def decision(live: LiveScheduler, name: str = "web-0", result: str = "bound", **more: Any) -> LiveDecision:
+    from kschedweb.scheduling.models import LiveDecision
+
+    at = more.pop("at", None) or timezone.now()
+    placed = result not in ("unschedulable", "error")
+    top = [
+        {"node": "node-00001", "total": 463, "scores": {"NodeResourcesFit": 90, "TaintToleration": 300, "Other": 73}},
+        {"node": "node-00002", "total": 449, "scores": {"NodeResourcesFit": 76, "TaintToleration": 300, "Other": 73}},
+    ]
+    values: dict[str, Any] = {
+        "id": uuid.uuid4(),
+        "at": at,
+        "namespace": "default",
+        "name": name,
+        "uid": f"uid-{name}",
+        "result": result,
+        "node": "node-00001" if placed else "",
+        "evaluated": 30,
+        "feasible": 28 if placed else 0,
+        "margin": 14 if placed else None,
+        "top": top if placed else [],
+        "durations": DURATIONS,
+        "latency": 0.041 if result == "bound" else None,
+        "ended_at": None if result in ("held", "waiting") else at,
+        "message": "" if placed else "0/30 nodes are available: 30 Insufficient cpu.",
+        "rejected_by": [] if placed else ["NodeResourcesFit"],
+        "epoch": 3,
+        "revision": live.policy.revisions.first(),
+    }
+    return LiveDecision.objects.create(scheduler=live, **{**values, **more})
+
+
+def explained(live: LiveScheduler, name: str = "pending-00000") -> LiveDecision:
+    """A decision whose every verdict and score is kept."""
+    from kschedweb.engine import Scheduler, Snapshot
+    from kschedweb.policies.selectors import configuration, revision_get
+    from kschedweb.scheduling.columns import pack
+    from kschedweb.scheduling.models import LiveColumns
+    from tests.support.seed import cluster, node
+
+    snapshot = Snapshot.from_objects([*cluster(30, 60), node("small", cpu="50m")])
+    found = Scheduler(snapshot, configuration(revision_get(live.policy))).explain(snapshot.pod(f"default/{name}"))
+    best = [found.nodes[int(at)] for at in found.feasible[:2]]
+    totals = found.total.tolist()
+    top = [
+        {
+            "node": name,
+            "total": totals[place],
+            "scores": {column.plugin: int(column.weighted[place]) for column in found.scores},
+        }
+        for place, name in enumerate(best)
+    ]
+    row = decision(
+        live, name, "bound" if best else "unschedulable", node=best[0] if best else "", top=top, has_columns=True,
+        margin=totals[0] - totals[1] if best else None, evaluated=len(found.nodes), feasible=len(found.feasible),
+    )  # fmt: skip
+    LiveColumns.objects.create(decision=row, content=pack(found))
+    return row
+
+
+def everything(rows: int, user: User) -> tuple[str, str]:
+    """A live scheduler with ``rows`` decisions, and others beside it; its id and that of a decision kept in full."""
+    live = scheduler(user)
+    hosted(live)
+    for number in range(rows // 5):
+        hosted(scheduler(user, f"other-{number}", mode="shadow"))
+    results = ("bound", "held", "unschedulable", "denied")
+    for number in range(rows):
+        decision(live, f"web-{number}", results[number % 4], at=timezone.now() - timedelta(seconds=number + 1))
+    return str(live.pk), str(explained(live).pk)
