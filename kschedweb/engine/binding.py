@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kschedweb.engine.framework.decision import Stopwatch
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.runtime import Binder, Framework
 from kschedweb.engine.framework.status import CycleError, Status, fit_error, unschedulable
@@ -36,6 +37,7 @@ class Binding:
     cycle: Cycle
     node: str
     elsewhere: Binder | None = None  # extenders, which may bind in place of plugins
+    watch: Stopwatch = field(default_factory=Stopwatch)
     waits: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def begin(self, now: float = 0.0) -> Refusal | None:
@@ -44,9 +46,11 @@ class Binding:
         snapshot.place_pod(self.cycle.pod, self.node)
         try:
             status = self.framework.reserve(self.cycle, self.node)
+            self.watch.lap("Reserve")
             seconds: dict[str, float] = {}
             if status.ok:
                 status, seconds = self.framework.permit(self.cycle, self.node)
+                self.watch.lap("Permit")
         except CycleError as error:
             return self._refused(Refusal(str(error)))
         if seconds:
@@ -80,6 +84,19 @@ class Binding:
             return None
         return self.reject(plugin, f"rejected due to timeout after waiting {duration(seconds)} at plugin {plugin}")
 
+    def restore(self) -> Refusal | None:
+        """Assume the pod on its node and reserve again what it needs there: it was permitted to wait before."""
+        self.cycle.snapshot.place_pod(self.cycle.pod, self.node)
+        try:
+            status = self.framework.reserve(self.cycle, self.node)
+        except CycleError as error:
+            return self._refused(Refusal(str(error)))
+        return None if status.ok else self._refused(Refusal.by(status))
+
+    def give_up(self, reason: str) -> Refusal:
+        """Something failed that was done elsewhere for the pod."""
+        return self._refused(Refusal(reason))
+
     def finish(self) -> Refusal | None:
         """PreBind, Bind and PostBind; what fails here is an error and no rejection."""
         try:
@@ -91,7 +108,8 @@ class Binding:
     def _refused(self, refusal: Refusal) -> Refusal:
         self.waits = {}
         self.framework.unreserve(self.cycle, self.node)
-        self.cycle.snapshot.remove_pod(self.cycle.pod.key)
+        if self.cycle.pod.key in self.cycle.snapshot.pods.slots:  # else its node is gone
+            self.cycle.snapshot.remove_pod(self.cycle.pod.key)
         return refusal
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.binding import Binding
+from kschedweb.engine.columns import Ints
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.extenders.extender import ExtenderError, Extenders, Passed
-from kschedweb.engine.framework.decision import Decision
-from kschedweb.engine.framework.diagnosis import EXTENDER, Diagnosis
+from kschedweb.engine.framework.decision import Decision, Stopwatch
+from kschedweb.engine.framework.diagnosis import EXTENDER, NO_REASON, Diagnosis
 from kschedweb.engine.framework.explanation import Explanation, ScoreColumn
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle
@@ -22,8 +23,9 @@ from kschedweb.engine.framework.status import Code, CycleError, OutsideError
 from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.placement import Placement, Unplaced
-from kschedweb.engine.plan import Once, Plan, Plans
+from kschedweb.engine.plan import Once, Plan, Plans, Scored
 from kschedweb.engine.plugins import registry as in_tree
+from kschedweb.engine.ranking import UNRANKED, Standing, standing
 from kschedweb.engine.search import Filtered, heap_root, lead, search
 from kschedweb.engine.snapshot import Snapshot
 
@@ -52,6 +54,8 @@ class Scheduler:
         waiting = (pod for pod in snapshot.pending if pod.scheduler_name in self._frameworks)
         self.nominator = Nominator.of(waiting) if nominator is None else nominator
         self.extenders = Extenders(configuration.extenders) if extenders is None else extenders
+        self.ranks = 0  # how many of the best nodes are told of
+        self.watch = Stopwatch()
         self._plans = Plans(snapshot)
         self._start = 0  # where the search for feasible nodes begins; shared by all profiles
 
@@ -187,10 +191,12 @@ class Scheduler:
 
     def find(self, pod: Pod, *, preempt: bool = False, post_filter: bool = False) -> Placement:
         """As ``schedule_one``, but the pod is not put on the node found: ``binding`` does that."""
+        self.watch.start()
         try:
             found = self._place(pod)
             if isinstance(found, Unplaced):
                 found = self._make_room(found, preempt, post_filter)
+                self.watch.lap("PostFilter")
         except OutsideError as unknown:
             # Nobody knows whether it fits: it waits for what its plugin waits for.
             return Placement(pod.key, message=str(unknown), rejected_by=frozenset({unknown.plugin}))
@@ -231,7 +237,29 @@ class Scheduler:
 
     def binding(self, pod: Pod, node: str, decision: Decision | None = None) -> Binding:
         """The way of ``pod`` to ``node``, to be gone step by step; Permit plugins may read the ``decision``."""
-        return Binding(self.framework(pod), Cycle(self.snapshot, pod, decision=decision), node, self.extenders.bind)
+        cycle = Cycle(self.snapshot, pod, decision=decision)
+        return Binding(self.framework(pod), cycle, node, self.extenders.bind, watch=self.watch)
+
+    def misfit(self, pod: Pod, node: str) -> str:
+        """Why ``pod``, which is on no node, cannot go to ``node`` as things are now; "" where it can."""
+        position = self.snapshot.index.get(node)
+        if position is None:
+            return f'node "{node}" not found'
+        try:
+            framework = self.framework(pod)
+            cycle = Cycle(self.snapshot, pod)
+            outcome = framework.pre_filter(cycle)
+            if not outcome.status.ok:
+                return outcome.status.message
+            if outcome.nodes is not None and node not in outcome.nodes:
+                return outcome.absent().message
+            status = self._handle(framework, outcome).fits(cycle, position)
+            if not status.ok:
+                return status.message
+            passed = self.extenders.filter(cycle, np.array([position], dtype=np.intp))
+        except CycleError as error:
+            return str(error)
+        return "" if passed.rows.size else passed.statuses.get(node, NO_REASON).message or EXTENDER
 
     def _place(self, pod: Pod) -> Placement | Unplaced:
         framework, snapshot = self.framework(pod), self.snapshot
@@ -241,6 +269,7 @@ class Scheduler:
         plan = self._plans.get(framework, pod)
         cycle = plan.cycle(pod)
         outcome = plan.pre_filter(cycle)
+        self.watch.lap("PreFilter")
         handle = self._handle(framework, outcome)
         if outcome.status.code is Code.ERROR:
             return Placement(pod.key, message=outcome.status.message)
@@ -267,6 +296,7 @@ class Scheduler:
         start = self._start
         rejected = nominated if tried.statuses else -1
         found = search(filtered, start, self._wanted(framework, filtered.looked_at), rejected)
+        self.watch.lap("Filter")
         self._start = (start + found.evaluated) % len(snapshot)
         if found.failure is not None:
             raise found.failure.failure
@@ -277,12 +307,24 @@ class Scheduler:
         if not found.feasible.size:
             diagnosis = filtered.diagnosis(snapshot, absent, extra=tried.statuses)
             return Unplaced(cycle, diagnosis, handle, narrowed_by)
-        chosen, margin = int(found.feasible[0]), None
+        best, told = 0, UNRANKED
         if len(found.feasible) > 1:
-            totals = plan.totals(cycle, found.feasible)
-            chosen = int(found.feasible[heap_root(totals)])
-            margin = lead(totals) if framework.weighs_margin else None
-        return Placement(pod.key, snapshot.names[chosen], found.evaluated, len(found.feasible), margin=margin)
+            scored = plan.totals(cycle, found.feasible)
+            best = heap_root(scored.totals)
+            self.watch.lap("Score")
+            told = self._standing(plan, scored, found.feasible, best)
+        chosen = snapshot.names[int(found.feasible[best])]
+        return Placement(pod.key, chosen, found.evaluated, len(found.feasible), **told._asdict())
+
+    def _standing(
+        self, plan: Plan | Once, scored: Scored, rows: NDArray[np.intp], best: int, added: Ints | None = None
+    ) -> Standing:
+        """What is to be told of the choice of the node at the place ``best`` of ``rows``."""
+        if self.ranks:
+            return standing(plan, scored, rows, self.snapshot.names, best, self.ranks, added)
+        if not plan.framework.weighs_margin:
+            return UNRANKED
+        return Standing(margin=lead(scored.totals if added is None else scored.totals + added))
 
     def _extend(
         self, plan: Plan | Once, cycle: Cycle, feasible: NDArray[np.intp], otherwise: Unplaced
@@ -294,9 +336,11 @@ class Scheduler:
             blamed = (EXTENDER,) if feasible.size else ()
             return replace(otherwise, narrowed_by=otherwise.narrowed_by + blamed)
         evaluated = len(passed.rows) + otherwise.diagnosis.explicit
-        return Placement(
-            cycle.pod.key, cycle.snapshot.names[self._best(plan, cycle, passed)], evaluated, len(passed.rows)
-        )
+        self.watch.lap(EXTENDER)
+        best, told = self._best(plan, cycle, passed)
+        self.watch.lap("Score")
+        name = cycle.snapshot.names[best]
+        return Placement(cycle.pod.key, name, evaluated, len(passed.rows), **told._asdict())
 
     def _try_nominated(self, cycle: Cycle, filtered: Filtered, nominated: int) -> Passed:
         """The node ``nominated`` (-1: none) where it passes, before any other is looked at; extenders may fail here."""
@@ -311,19 +355,22 @@ class Scheduler:
         except ExtenderError:
             return Passed(NONE)
 
-    def _best(self, plan: Plan | Once, cycle: Cycle, passed: Passed) -> int:
-        """The best of the nodes that extenders let pass."""
+    def _best(self, plan: Plan | Once, cycle: Cycle, passed: Passed) -> tuple[int, Standing]:
+        """The best of the nodes that extenders let pass, and where it stands among them."""
         if len(passed.rows) == 1:
-            return int(passed.rows[0])
+            return int(passed.rows[0]), UNRANKED
         rows, places = np.unique(passed.rows, return_inverse=True)
         scored = passed.scored_on(cycle)
         if scored is not cycle:
             plan = Once(self.framework(cycle.pod), scored.snapshot)
-        totals = plan.totals(scored, rows)
+        found = plan.totals(scored, rows)
         added, spoken = self.extenders.prioritize(cycle, passed)
-        ranks = np.unique(totals[places] + added, return_inverse=True)[1]
+        ranks = np.unique(found.totals[places] + added, return_inverse=True)[1]
         # Among equals those come first that an extender spoke about; of these kube-scheduler takes any.
-        return int(passed.rows[heap_root(2 * ranks.astype(np.int64) + spoken)])
+        best = heap_root(2 * ranks.astype(np.int64) + spoken)
+        by_row = np.zeros(len(rows), dtype=np.int64)
+        by_row[places] = added
+        return int(passed.rows[best]), self._standing(plan, found, rows, int(places[best]), by_row)
 
     def _handle(self, framework: Framework, outcome: PreFilterOutcome, **how: bool) -> CycleHandle:
         return CycleHandle(framework, outcome.skipped, self.nominator, self.extenders, **how)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.framework.decision import Decision
+from kschedweb.engine.framework.decision import Decision, Ranked
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle, PostFilterResult
 from kschedweb.engine.objects.pod import Pod
+
+UNKNOWN: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,7 @@ class Placement:
     made ("": an earlier nomination is void, ``None``: it stays), and ``victims`` the pods that have to go from there.
     ``rejected_by`` names the plugins that made the pod unschedulable, none where the cycle ended in an error.
     ``margin`` is the node's total less the next best, ``None`` where there was no other, or where no plugin asks.
+    ``top`` are the best nodes, the chosen one first, where the scheduler is to tell of them.
     """
 
     pod: str
@@ -32,18 +36,26 @@ class Placement:
     nominated: str | None = None
     rejected_by: frozenset[str] = frozenset()
     margin: int | None = None
+    top: tuple[Ranked, ...] = ()
 
-    def decision(self, pod: Pod, now: float) -> Decision:
-        """The same for Permit plugins to read; ``now`` is seconds of the epoch."""
+    def decision(self, pod: Pod, now: float, attempt: int = 1, durations: Mapping[str, float] = UNKNOWN) -> Decision:
+        """The same for Permit plugins, and others, to read; ``now`` is seconds of the epoch."""
         return Decision(
-            self.pod,
-            pod.uid,
-            now,
-            pod.scheduler_name,
+            pod=self.pod,
+            uid=pod.uid,
+            time=now,
+            profile=pod.scheduler_name,
+            attempt=attempt,
             node=self.node,
             evaluated=self.evaluated,
             feasible=self.feasible,
+            top=self.top,
             margin=self.margin,
+            message=self.condition,
+            rejected_by=tuple(sorted(self.rejected_by)),
+            durations=durations,
+            post_filter=self.post_filter,
+            nominated=self.nominated,
         )
 
     @property

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.columns import ALL, Codes, Ints, Rows
-from kschedweb.engine.framework.explanation import FilterColumn
+from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, scope_of
 from kschedweb.engine.framework.runtime import Framework, PreFilterOutcome, out_of_range
 from kschedweb.engine.framework.status import Code, CycleError, Status
@@ -33,7 +33,7 @@ class Plans:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._plans: dict[Hashable, Plan] = {}
+        self._plans: dict[Hashable, tuple[Plan, Hashable]] = {}
         self._seen: set[Hashable] = set()
 
     def on(self, snapshot: Snapshot) -> Plans:
@@ -44,9 +44,9 @@ class Plans:
 
     def get(self, framework: Framework, pod: Pod) -> Plan | Once:
         """How to ask the plugins about ``pod``."""
-        kind = pod.alike
-        plan = self._plans.pop(kind, None)
-        if plan is None:
+        kind, selections = pod.alike, self._snapshot.objects.selections(pod)
+        plan, made_for = self._plans.pop(kind, (None, None))
+        if plan is None or made_for != selections:
             if kind not in self._seen:
                 if len(self._seen) >= MANY:
                     self._seen.clear()
@@ -55,7 +55,7 @@ class Plans:
             if len(self._plans) * len(self._snapshot) >= MAX_PLANNED:
                 del self._plans[next(iter(self._plans))]
             plan = Plan(framework, self._snapshot, pod)
-        self._plans[kind] = plan
+        self._plans[kind] = plan, selections
         return plan
 
 
@@ -63,24 +63,35 @@ class Once:
     """Asks every plugin, for a pod that may be the only one of its kind."""
 
     def __init__(self, framework: Framework, snapshot: Snapshot) -> None:
-        self._framework, self._snapshot = framework, snapshot
+        self.framework, self._snapshot = framework, snapshot
 
     def cycle(self, pod: Pod) -> Cycle:
         """A new cycle for ``pod``."""
         return Cycle(self._snapshot, pod)
 
     def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
-        return self._framework.pre_filter(cycle)
+        return self.framework.pre_filter(cycle)
 
     def filter(self, cycle: Cycle, outcome: PreFilterOutcome) -> Filtered:
         """Every filter's verdict on every node."""
-        return Filtered.of(self._framework.filter(cycle, outcome.skipped), len(self._snapshot))
+        return Filtered.of(self.framework.filter(cycle, outcome.skipped), len(self._snapshot))
 
-    def totals(self, cycle: Cycle, rows: NDArray[np.intp]) -> Ints:
+    def totals(self, cycle: Cycle, rows: NDArray[np.intp]) -> Scored:
         """Total scores of the feasible nodes ``rows``. Raises CycleError."""
         where = _slice(rows, len(self._snapshot))
-        columns = self._framework.score(cycle, where, self._framework.pre_score(cycle, where))
-        return sum((column.weighted for column in columns), np.zeros(len(rows), dtype=np.int64))
+        columns = self.framework.score(cycle, where, self.framework.pre_score(cycle, where))
+        return Scored(sum((column.weighted for column in columns), np.zeros(len(rows), dtype=np.int64)), columns)
+
+    def parts(self, scored: Scored, rows: NDArray[np.intp], places: list[int]) -> list[dict[str, int]]:
+        """What each plugin adds to the totals of the nodes at ``places`` of ``rows``."""
+        return [{column.plugin: int(column.weighted[place]) for column in scored.columns} for place in places]
+
+
+class Scored(NamedTuple):
+    """The totals of some nodes, and the scores that were asked for that."""
+
+    totals: Ints
+    columns: list[ScoreColumn]
 
 
 class Answer(NamedTuple):
@@ -89,6 +100,7 @@ class Answer(NamedTuple):
     codes: tuple[int, ...]  # of their filters, in order
     first: int
     score: int
+    parts: tuple[int, ...]  # of the score
 
 
 class Preference(NamedTuple):
@@ -103,7 +115,7 @@ class Plan:
     """For pods like ``pod`` on ``snapshot``."""
 
     def __init__(self, framework: Framework, snapshot: Snapshot, pod: Pod) -> None:
-        self._framework, self._snapshot, self._pod = framework, snapshot, pod
+        self.framework, self._snapshot, self._pod = framework, snapshot, pod
         self._kept: dict[str, Any] = {}
         self._scopes = {plugin.name: scope_of(plugin, pod) for plugin in framework.instances}
         self._pre_filters: dict[str, tuple[PreFilterResult, dict[str, Any]]] = {}
@@ -124,7 +136,7 @@ class Plan:
         return Cycle(self._snapshot, pod, {}, self._kept)
 
     def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
-        return self._framework.pre_filter(cycle, self._pre_filters)
+        return self.framework.pre_filter(cycle, self._pre_filters)
 
     def filter(self, cycle: Cycle, outcome: PreFilterOutcome) -> Filtered:
         """Every filter's verdict on every node; the columns change with the next call."""
@@ -136,23 +148,43 @@ class Plan:
             return Filtered(self._columns, self._first, self._feasible)
         columns, first = list(self._columns), self._first
         for position, plugin in asked:
-            columns[position] = self._framework.ask_filter(plugin, cycle, ALL)
+            columns[position] = self.framework.ask_filter(plugin, cycle, ALL)
             first = earlier(first, columns[position], position)
         feasible = self._feasible if first is self._first else np.flatnonzero(first == NOWHERE)
         return Filtered(columns, first, feasible)
 
-    def totals(self, cycle: Cycle, rows: NDArray[np.intp]) -> Ints:
+    def totals(self, cycle: Cycle, rows: NDArray[np.intp]) -> Scored:
         """Total scores of the feasible nodes ``rows``, but for what is the same for all of them. Raises CycleError."""
         where = _slice(rows, len(self._snapshot))
-        skipped = self._framework.pre_score(cycle, where, self._pre_scores)
-        total = self._score[where] + 0
+        skipped = self.framework.pre_score(cycle, where, self._pre_scores)
+        total, columns = self._score[where] + 0, []
         for preference in self._preferences:
             if preference.plugin.name not in skipped:
-                total += self._framework.normalized(preference.plugin, cycle, where, preference.raw[where]).weighted
+                raw = preference.raw[where]
+                columns.append(self.framework.normalized(preference.plugin, cycle, where, raw))
         for plugin in self._far_scores:
             if plugin.name not in skipped:
-                total += self._framework.ask_score(plugin, cycle, where).weighted
-        return total
+                columns.append(self.framework.ask_score(plugin, cycle, where))
+        for column in columns:
+            total += column.weighted
+        return Scored(total, columns)
+
+    def parts(self, scored: Scored, rows: NDArray[np.intp], places: list[int]) -> list[dict[str, int]]:
+        """What each plugin adds to the totals of the nodes at ``places`` of ``rows``, with what all nodes get."""
+        asked = {column.plugin: column.weighted for column in scored.columns}
+        aging = {plugin.name: row for row, plugin in enumerate(self._aging_scores)}
+        known = [name for name in self.framework.weights if name in asked or name in aging or name in self._fixed]
+        result = []
+        for place in places:
+            node = int(rows[place])
+            parts = {}
+            for name in known:
+                if name in asked:
+                    parts[name] = int(asked[name][place])
+                else:
+                    parts[name] = int(self._parts[aging[name], node] if name in aging else self._fixed[name][node])
+            result.append(parts)
+        return result
 
     def _refresh(self) -> None:
         """Bring what is known of each node up to date."""
@@ -184,12 +216,12 @@ class Plan:
         size = len(self._snapshot)
         self._fixed_first: Codes = np.full(size, NOWHERE, dtype=np.int32)
         self._first: Codes = self._fixed_first
-        for position, plugin in enumerate(self._framework.plugins("filter")):
+        for position, plugin in enumerate(self.framework.plugins("filter")):
             column = FilterColumn.passing(plugin.name, size)
             if not self._near(plugin):
                 self._far_filters.append((position, plugin))
             elif plugin.name not in skipped:
-                column = self._framework.ask_filter(plugin, cycle, ALL)
+                column = self.framework.ask_filter(plugin, cycle, ALL)
                 self._first = earlier(self._first, column, position)
                 if self._scopes[plugin.name] is Scope.NODE:
                     self._fixed_first = earlier(self._fixed_first, column, position)
@@ -201,25 +233,28 @@ class Plan:
 
     def _build_scores(self, cycle: Cycle) -> None:
         self._pre_scores: dict[str, tuple[Status, dict[str, Any]]] = {}
-        for plugin in self._framework.plugins("preScore"):
+        for plugin in self.framework.plugins("preScore"):
             if self._near(plugin):
                 probe = Cycle(self._snapshot, self._pod, dict(cycle.state), self._kept)
                 self._pre_scores[plugin.name] = plugin.pre_score(probe, ALL), probe.state
         for _, state in self._pre_scores.values():
             cycle.state.update(state)
         self._aging_scores: list[Any] = []
+        self._fixed: dict[str, Ints] = {}  # what plugins that look at node objects only add
+        parts: list[Ints] = []
         self._far_scores: list[Any] = []
         self._preferences: list[Preference] = []
         self._fixed_score: Ints = np.zeros(len(self._snapshot), dtype=np.int64)
         self._score: Ints = self._fixed_score.copy()
-        for plugin in self._framework.plugins("score"):
+        for plugin in self.framework.plugins("score"):
             status = self._pre_scores.get(plugin.name)
             if status is None or status[0].code is not Code.SKIP:
-                self._build_score(plugin, cycle)
+                self._build_score(plugin, cycle, parts)
+        self._parts: Ints = np.array(parts, dtype=np.int64).reshape(len(parts), len(self._snapshot))
 
-    def _build_score(self, plugin: Any, cycle: Cycle) -> None:
-        scope, weight = self._scopes[plugin.name], self._framework.weights[plugin.name]
-        normalizes = plugin.name in self._framework.normalizing
+    def _build_score(self, plugin: Any, cycle: Cycle, parts: list[Ints]) -> None:
+        scope, weight = self._scopes[plugin.name], self.framework.weights[plugin.name]
+        normalizes = plugin.name in self.framework.normalizing
         raw: Ints | None = None
         if scope is Scope.NODE or (scope < Scope.CLUSTER and not normalizes):
             with suppress(CycleError):  # it is raised again in each cycle that comes so far
@@ -227,14 +262,19 @@ class Plan:
         if raw is None or (out_of_range(raw) and not normalizes):
             self._far_scores.append(plugin)
         elif normalizes:
-            if raw.size and raw.min() != raw.max():  # else it is the same for all nodes
+            if raw.size and raw.min() != raw.max():
                 self._preferences.append(Preference(plugin, weight, raw))
-        elif raw.any() or scope is not Scope.NODE:
+            elif raw.size:  # it is the same for all nodes
+                with suppress(CycleError):
+                    self._fixed[plugin.name] = self.framework.normalized(plugin, cycle, ALL, raw).weighted
+        else:
             self._score += weight * raw
             if scope is Scope.NODE:
                 self._fixed_score += weight * raw
+                self._fixed[plugin.name] = weight * raw
             else:
                 self._aging_scores.append(plugin)
+                parts.append(weight * raw)
 
     def _update(self, nodes: Iterable[int]) -> None:
         unknown = []
@@ -262,19 +302,21 @@ class Plan:
         cycle = Cycle(self._snapshot, self._pod, dict(self._state), self._kept)
         codes, first = [], np.full(len(rows), NOWHERE, dtype=np.int32)
         for position, plugin in reversed(self._aging_filters):
-            column = self._framework.ask_filter(plugin, cycle, rows)
+            column = self.framework.ask_filter(plugin, cycle, rows)
             known = self._columns[position].verdicts
             known.extend(verdict for verdict in column.verdicts if verdict not in known)
             codes.append([known.index(column.verdicts[code]) for code in column.codes.tolist()])
             first[column.codes != 0] = position
-        score = np.zeros(len(rows), dtype=np.int64)
-        for plugin in self._aging_scores:
+        parts = np.zeros((len(self._aging_scores), len(rows)), dtype=np.int64)
+        for row, plugin in enumerate(self._aging_scores):
             raw = plugin.score(cycle, rows)
             if out_of_range(raw):
                 return None
-            score += self._framework.weights[plugin.name] * raw
+            parts[row] = self.framework.weights[plugin.name] * raw
         by_row = list(zip(*reversed(codes), strict=True)) or [()] * len(rows)
-        return [Answer(*answer) for answer in zip(by_row, first.tolist(), score.tolist(), strict=True)]
+        score, columns = parts.sum(axis=0).tolist(), parts.T.tolist()
+        answers = zip(by_row, first.tolist(), score, columns, strict=True)
+        return [Answer(code, one, total, tuple(part)) for code, one, total, part in answers]
 
     def _put(self, node: int, answer: Answer) -> None:
         for (position, _), code in zip(self._aging_filters, answer.codes, strict=True):
@@ -284,6 +326,7 @@ class Plan:
             self._feasible = None
         self._first[node] = first
         self._score[node] = self._fixed_score[node] + answer.score
+        self._parts[:, node] = answer.parts
 
 
 def _slice(rows: NDArray[np.intp], size: int) -> Rows:

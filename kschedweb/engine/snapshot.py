@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -214,6 +215,18 @@ class Snapshot:
         self._placed.pop(key, None)
         self._account(pod, node, -1)
         return pod
+
+    @contextmanager
+    def lifted(self, key: str) -> Iterator[None]:
+        """Meanwhile the pod ``namespace/name`` is off its node."""
+        node, placed = int(self.pods.node[self.pods.slots[key]]), self._placed.get(key)
+        pod = self.remove_pod(key)
+        try:
+            yield
+        finally:
+            self.add_pod(pod, node)
+            if placed is not None:
+                self._placed[key] = placed
 
     @property
     def watermarks(self) -> Watermarks | None:

@@ -24,7 +24,7 @@ class World:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.cluster: ClusterObjects = snapshot.objects
-        self._claims = snapshot.resource_claims.copy()
+        self.claims = snapshot.resource_claims.copy()
         self.nodes: dict[str, Node] = {}
         self._zones: dict[str, dict[str, Node]] = {}
         self._pods: dict[str, dict[str, Pod]] = {}  # node -> key -> pod
@@ -51,7 +51,7 @@ class World:
     def _made(self) -> Snapshot:
         # Zone by zone, as the scheduler's node tree has them: a zone keeps its place while it has nodes.
         made = Snapshot((node for zone in self._zones.values() for node in zone.values()), self.cluster)
-        made.resource_claims = self._claims
+        made.resource_claims = self.claims
         for name, pods in self._pods.items():
             if (position := made.index.get(name)) is not None:
                 for pod in pods.values():
@@ -140,7 +140,7 @@ class World:
     def release(self, pod: Pod) -> list[tuple[ResourceClaim, ResourceClaim]]:
         """The pod uses its resource claims no more: (before, after) of each that this changes."""
         names = [item.claim for item in pod.resource_claims if item.claim is not None]
-        return self._claims.release(pod.namespace, names, pod.uid)
+        return self.claims.release(pod.namespace, names, pod.uid)
 
     def replace(self, old: Pod, new: Pod) -> None:
         """The object of a pod on its node changed."""

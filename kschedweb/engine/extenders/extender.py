@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -288,6 +289,11 @@ class Extenders(Sequence[Extender]):
         names = [cycle.snapshot.names[row] for row in nodes.rows.tolist()]
         added = np.array([_wrapped(totals.get(name, 0)) for name in names], dtype=np.int64)
         return added, np.array([name in totals for name in names], dtype=np.bool_)
+
+    def binder(self, pod: Pod, node: str) -> Callable[[], bool] | None:
+        """``bind`` to be called later, ``None`` where none of them binds the pod."""
+        binds = self._asked and any(extender.does("bind") for extender in self._interested(pod))
+        return partial(self.bind, pod, node) if binds else None
 
     def bind(self, pod: Pod, node: str) -> bool:
         """Whether one of them bound the pod. Raises CycleError where one that may not be ignored failed."""

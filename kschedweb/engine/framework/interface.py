@@ -20,6 +20,7 @@ from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.events import EventHint
 from kschedweb.engine.framework.explanation import FilterColumn
+from kschedweb.engine.framework.preparation import Preparation
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
@@ -298,6 +299,15 @@ class PreBindPlugin(Protocol):
     name: str
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status: ...
+
+
+@runtime_checkable
+class Preparing(Protocol):
+    """What PreBind would have written to the cluster, for a scheduler that leaves it to others. Raises CycleError."""
+
+    name: str
+
+    def preparations(self, cycle: Cycle, node: str) -> Sequence[Preparation]: ...
 
 
 @runtime_checkable

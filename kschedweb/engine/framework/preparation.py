@@ -34,7 +34,6 @@ class ReserveClaim:
 
     namespace: str
     claim: str
-    uid: str
 
 
 Preparation = SelectNode | TakeVolume | ReserveClaim

@@ -22,7 +22,9 @@ from kschedweb.engine.framework.interface import (
     PostFilterResult,
     PreFilterExtensions,
     PreFilterResult,
+    Preparing,
 )
+from kschedweb.engine.framework.preparation import Preparation
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unresolvable
 from kschedweb.engine.objects.pod import Pod
@@ -261,6 +263,22 @@ class Framework:
             if not status.ok:
                 raise CycleError(f'running Bind plugin "{plugin.name}": {status.message}')
             break
+        self.post_bind(cycle, node)
+
+    def prepare(self, cycle: Cycle, node: str) -> tuple[Preparation, ...]:
+        """Run PreBind where others write: a plugin that says what has to be written does nothing. Raises CycleError."""
+        found: list[Preparation] = []
+        for plugin in self._points["preBind"]:
+            if isinstance(plugin, Preparing):
+                found += plugin.preparations(cycle, node)
+                continue
+            status: Status = plugin.pre_bind(cycle, node)
+            if not status.ok:
+                raise CycleError(f'running PreBind plugin "{plugin.name}": {status.message}')
+        return tuple(found)
+
+    def post_bind(self, cycle: Cycle, node: str) -> None:
+        """Run PostBind."""
         for plugin in self._points["postBind"]:
             plugin.post_bind(cycle, node)
 

@@ -39,14 +39,14 @@ class Intent:
 class Bind(Intent):
     """Write the binding, then say ``bound`` or ``bind_failed``.
 
-    ``preparations`` have to be written, and to have taken effect, before. Where ``extender`` is not ``None`` an
-    extender binds the pod: it is called in place of writing the binding, and raises CycleError where it fails.
+    ``preparations`` have to be written, and to have taken effect, before. Where ``extender`` is not ``None`` it is
+    called first: it says whether an extender bound the pod, else the binding is to be written; CycleError: it failed.
     """
 
     node: str
     decision: Decision
     preparations: tuple[Preparation, ...] = ()
-    extender: Callable[[], object] | None = None
+    extender: Callable[[], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

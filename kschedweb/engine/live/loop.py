@@ -6,17 +6,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.cycle import Scheduler
 from kschedweb.engine.extenders.extender import Extenders
-from kschedweb.engine.framework.decision import Clock
+from kschedweb.engine.framework.decision import Clock, Stopwatch
 from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.framework.runtime import Factory
-from kschedweb.engine.live.intents import Intent
+from kschedweb.engine.live.feed import Feed
+from kschedweb.engine.live.intents import Intent, PodRef, Superseded
+from kschedweb.engine.live.reservations import Stage
+from kschedweb.engine.live.work import Work
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.queue import SchedulingQueue, Timing
 from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.world import World
 
 HOLDS = frozenset({"HumanApproval"})
+RANKS = 5  # nodes that a decision tells of
+GONE, NOT_WAITING = "the pod is gone", "the pod does not wait"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,89 +58,162 @@ class LiveLoop:
         holds: frozenset[str] = HOLDS,
         clock: Clock | None = None,
     ) -> None:
-        raise NotImplementedError
+        self.configuration = configuration
+        self._world = World(Snapshot())
+        self._scheduler = Scheduler(self._world.snapshot, configuration, registry, extenders=extenders)
+        self._scheduler.ranks, self._scheduler.watch = RANKS, Stopwatch(clock)
+        self._queue = SchedulingQueue(
+            self._scheduler.frameworks,
+            self._world.cluster,
+            Timing.of(configuration.document),
+            extenders=bool(configuration.extenders),
+        )
+        self._scheduler.nominator = self._queue.nominator
+        self._pods: dict[str, Pod] = {}
+        self._work = Work(self._scheduler, self._queue, self._world, self._pods, holds)
+        self._feed = Feed(self._work)
 
     # What the cluster says.
 
     def replace(self, kind: str, items: Iterable[Json], now: float) -> list[Intent]:
         """A whole list of ``kind``: what is not in it is gone."""
-        raise NotImplementedError
+        return self._feed.replace(kind, items, now)
 
     def apply(self, kind: str, raw: Json, now: float) -> list[Intent]:
         """An object came or changed; a pod of a known name with another uid is another pod."""
-        raise NotImplementedError
+        return self._feed.apply(kind, raw, now)
 
     def delete(self, kind: str, raw: Json, now: float) -> list[Intent]:
         """An object is gone."""
-        raise NotImplementedError
+        return self._feed.delete(kind, raw, now)
 
     def measured(self, watermarks: Watermarks | None, now: float) -> None:
         """What nodes and workloads use was measured anew; ``None``: what the objects' annotations say counts."""
-        raise NotImplementedError
+        self._feed.measured(watermarks, now)
 
     # Work.
 
     @property
     def ready(self) -> bool:
         """Whether a pod is there to be tried: ``step`` has work."""
-        raise NotImplementedError
+        return self._queue.ready
 
     def step(self, now: float) -> list[Intent]:
         """Do what is due by time, and try at most one pod."""
-        raise NotImplementedError
+        intents = self.pass_time(now)
+        self._feed.read_annotations()
+        return intents + self._work.try_next(now)
+
+    def pass_time(self, now: float) -> list[Intent]:
+        """Do what is due by time, and try no pod: for a loop that is paused, or does not lead."""
+        intents = self._work.time_out(now)
+        self._queue.flush(now)
+        return intents
 
     def next_time(self, now: float) -> float | None:
         """When ``step`` is to be called next although nothing happens: ``now`` while pods are there to be tried."""
-        raise NotImplementedError
+        if self.ready:
+            return now
+        times = (self._queue.next_flush(now), self._work.reservations.next_deadline)
+        return min((time for time in times if time is not None), default=None)
 
     # Answers of the world.
 
     def bound(self, uid: str, now: float) -> None:
         """The binding was accepted."""
-        raise NotImplementedError
+        if (reservation := self._work.reservations.get(uid)) is not None:
+            self._work.bound(reservation)
 
     def bind_failed(self, uid: str, message: str, now: float) -> list[Intent]:
         """The binding failed for certain: the pod comes back as after an error."""
-        raise NotImplementedError
+        reservation = self._work.reservations.get(uid)
+        if reservation is None or reservation.stage is not Stage.BINDING:
+            return []
+        return self._work.fail(reservation, message, now)
 
     def allow(self, uid: str, plugin: str, now: float) -> list[Intent]:
         """``plugin`` lets the waiting pod go on: Bind, or Superseded where its node does not fit any more."""
-        raise NotImplementedError
+        reservation = self._work.reservations.waiting(uid)
+        return [] if reservation is None else self._work.allow(reservation, plugin, now)
 
     def reject(self, uid: str, plugin: str, reason: str, now: float) -> list[Intent]:
         """``plugin`` does not let the waiting pod go on."""
-        raise NotImplementedError
+        reservation = self._work.reservations.waiting(uid)
+        return [] if reservation is None else self._work.reject(reservation, plugin, reason, now)
 
     def restore(self, uid: str, node: str, plugin: str, until: float, now: float) -> list[Intent]:
         """After a restart: a pod that ``plugin`` held gets its reservation back, or Superseded where that cannot be."""
-        raise NotImplementedError
+        if uid in self._work.reservations:
+            return []
+        pod = self.pod(uid)
+        if pod is None:
+            return [Superseded(PodRef("", "", uid), GONE)]
+        why = self._work.restore(pod, node, plugin, max(0.0, until - now), now)
+        return [Superseded(PodRef.of(pod), why)] if why else []
 
     def recheck(self, uid: str, now: float) -> str:
         """ "" where the waiting pod still may be bound to its node, else why not."""
-        raise NotImplementedError
+        reservation = self._work.reservations.waiting(uid)
+        return NOT_WAITING if reservation is None else self._work.recheck(reservation, now)
 
     def activate(self, uid: str, now: float) -> None:
         """Try the pod again at once, as after an eviction for it that failed."""
-        raise NotImplementedError
+        if (pod := self.pod(uid)) is not None:
+            self._queue.activate([pod], now)
 
-    def forget(self, now: float) -> list[Intent]:
+    def forget(self, now: float) -> None:
         """Leadership is lost: whatever is reserved and not bound is given back, without a word to the cluster."""
-        raise NotImplementedError
+        for reservation in self._work.reservations:
+            if reservation.stage is not Stage.BOUND:
+                self._work.supersede(reservation, "", now)
 
     # What can be asked.
 
     @property
     def state(self) -> Depths:
-        raise NotImplementedError
+        reservations, queue = self._work.reservations, self._queue
+        gated = sum(bool(queued.gating) for queued in queue.unschedulable)
+        waiting = reservations.count(Stage.WAITING)
+        return Depths(
+            active=len(queue.active),
+            backoff=len(queue.backoff),
+            unschedulable=len(queue.unschedulable) - gated,
+            gated=gated,
+            waiting=waiting,
+            held=reservations.held,
+            binding=len(list(reservations)) - waiting,
+            nodes=len(self._world.nodes),
+            pods=len(self._pods),
+        )
+
+    @property
+    def problems(self) -> dict[tuple[str, str], str]:
+        """What is wrong with objects that were left out, by (kind, ``namespace/name``)."""
+        return self._feed.problems
 
     @property
     def snapshot(self) -> Snapshot:
-        raise NotImplementedError
+        """The cluster with what is reserved in it; not to be changed."""
+        self._feed.read_annotations()
+        return self._world.snapshot
 
     def pod(self, uid: str) -> Pod | None:
         """The pod as the cluster last showed it."""
-        raise NotImplementedError
+        return self._feed.pods.by_uid(uid)
+
+    def waiting(self) -> list[tuple[Pod, str, tuple[str, ...]]]:
+        """The pods that wait at Permit, each with its node and the plugins that it waits for."""
+        return [
+            (one.queued.pod, one.node, tuple(one.binding.waits))
+            for one in self._work.reservations
+            if one.stage is Stage.WAITING
+        ]
 
     def explain(self, uid: str, now: float) -> Explanation:
         """Every verdict and score for the pod now, as if it were on no node; KeyError where it is not known."""
-        raise NotImplementedError
+        pod = self.pod(uid)
+        if pod is None:
+            raise KeyError(uid)
+        self._feed.read_annotations()
+        snapshot = self._work.look(now)
+        return self._scheduler.explain(snapshot.pod(pod.key) if pod.key in snapshot.pods.slots else pod)

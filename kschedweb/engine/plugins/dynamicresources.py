@@ -26,6 +26,7 @@ from kschedweb.engine.framework.events import (
     EventHint,
 )
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.preparation import Preparation, ReserveClaim
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import (
     SKIP,
@@ -153,10 +154,13 @@ class DynamicResources:
                 left = tuple(other for other in claim.reserved_for if other != uid)
                 cycle.snapshot.resource_claims.change(claim.reserved(left))
 
+    def preparations(self, cycle: Cycle, node: str) -> list[Preparation]:
+        return [ReserveClaim(claim.namespace, claim.name) for claim in _unreserved(cycle)]
+
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
         """Reserve the claims for the pod; that devices which have to be made ready will be is taken for granted."""
         pod, claims = cycle.pod, cycle.snapshot.resource_claims
-        for found in [claim for claim in _current(cycle) if pod.uid not in claim.reserved_for]:
+        for found in _unreserved(cycle):
             claim = claims.get(found.namespace, found.name) or found
             reserved = (*claim.reserved_for, pod.uid)
             if refusal := _too_many(reserved):
@@ -169,6 +173,11 @@ class DynamicResources:
             # kube-scheduler makes a claim for the resources that the node's device plugin has, and trips over it.
             return error(f"nil or empty request mappings, no update of pod {pod.key} ExtendedResourceClaimStatus")
         return SUCCESS
+
+
+def _unreserved(cycle: Cycle) -> list[ResourceClaim]:
+    """The pod's claims that are not reserved for it yet."""
+    return [claim for claim in _current(cycle) if cycle.pod.uid not in claim.reserved_for]
 
 
 def _refusal(snapshot: Snapshot, needs: Needs) -> Status:

@@ -25,6 +25,7 @@ from kschedweb.engine.framework.events import (
     EventHint,
 )
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
+from kschedweb.engine.framework.preparation import Preparation, SelectNode, TakeVolume
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from kschedweb.engine.objects.access import mapping, objects
 from kschedweb.engine.objects.pod import Pod
@@ -44,7 +45,7 @@ from kschedweb.engine.volumes.storage import MissingClaim, Storage, VolumeError,
 
 IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
 MISSING = error("not found")
-CHOICES = "VolumeBinding.choices"
+CHOICES, ASSUMED = "VolumeBinding.choices", "VolumeBinding.assumed"
 NO_ACCESS = "node(s) didn't match PersistentVolume's node affinity"
 NO_VOLUME = "node(s) didn't find available persistent volumes to bind"
 NO_SPACE = "node(s) did not have enough free storage"
@@ -120,11 +121,12 @@ class VolumeBinding:
             return error(str(problem))
         choices = chosen(cycle.snapshot, delayed, cycle.snapshot.index[node]) if delayed else []
         cycle.state[CHOICES] = choices
-        assume(cycle.snapshot, choices, node)
+        cycle.state[ASSUMED] = assume(cycle.snapshot, choices, node)
         return SUCCESS
 
     def unreserve(self, cycle: Cycle, node: str) -> None:
-        give_back(cycle.snapshot, cycle.state.pop(CHOICES, []))
+        cycle.state.pop(CHOICES, None)
+        give_back(cycle.snapshot, cycle.state.pop(ASSUMED, []))
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
         """Have the claims bound; that the controller and the provisioners do their part is taken for granted."""
@@ -132,6 +134,16 @@ class VolumeBinding:
         if choices:
             bind(cycle.snapshot, choices, node)
         return SUCCESS
+
+    def preparations(self, cycle: Cycle, node: str) -> list[Preparation]:
+        """The volumes that claims take, and the node that volumes are made for."""
+        choices: list[Choice] = cycle.state.get(CHOICES) or []
+        return [
+            SelectNode(claim.namespace, claim.name, claim.uid, node)
+            if volume is None
+            else TakeVolume(volume.name, claim.namespace, claim.name, claim.uid)
+            for claim, volume in choices
+        ]
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
         return SKIP

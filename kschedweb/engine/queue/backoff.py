@@ -82,6 +82,10 @@ class BackoffQueue:
     def remove(self, key: str) -> QueuedPod | None:
         return self._rejected.remove(key) or self._failed.remove(key)
 
+    @property
+    def may_pop_early(self) -> bool:
+        return len(self._rejected) > 0
+
     def pop_early(self) -> QueuedPod | None:
         """The rejected pod whose backoff ends first, although it has not ended."""
         return self._rejected.pop()

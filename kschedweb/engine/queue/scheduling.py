@@ -121,7 +121,20 @@ class SchedulingQueue:
             if part.remove(pod.key) is not None:
                 return
 
+    def take(self, key: str) -> QueuedPod | None:
+        """Take a pod that is not in flight out, to be put back later or never; ``None`` where it is not here."""
+        self.nominator.remove(key)
+        for part in (self.active, self.backoff, self.unschedulable):
+            if (queued := part.remove(key)) is not None:
+                return queued
+        return None
+
     # Pods are tried.
+
+    @property
+    def ready(self) -> bool:
+        """Whether ``pop`` has a pod to give."""
+        return len(self.active) > 0 or self.backoff.may_pop_early
 
     def pop(self) -> QueuedPod | None:
         """The pod to be tried next, now in flight; ``None`` where there is none.
@@ -155,10 +168,13 @@ class SchedulingQueue:
         now: float,
         rejected_by: Iterable[str] = (),
         pending: Iterable[str] = (),
+        *,
+        watched: bool = True,
     ) -> None:
         """A pod in flight was not scheduled: ``rejected_by`` (and ``pending``) say by whom, nobody after an error.
 
-        It waits for something that may help it, or only for its backoff where that happened meanwhile.
+        It waits for something that may help it, or only for its backoff where that happened meanwhile. Not
+        ``watched``: it was done with, and whatever happened since does not concern it.
         """
         try:
             if any(queued.key in part for part in (self.active, self.backoff, self.unschedulable)):
@@ -170,9 +186,15 @@ class SchedulingQueue:
             else:
                 queued.errors += 1
             queued.queued, queued.expires, queued.flushed = now, None, False
-            self._requeue(queued, self._meanwhile(queued), now)
+            unconcerned = not watched and queued.rejectors
+            self._requeue(queued, Strategy.SKIP if unconcerned else self._meanwhile(queued), now)
         finally:
             self.done(queued.pod.uid)
+
+    def again(self, queued: QueuedPod, now: float) -> None:
+        """A pod that was taken is to be tried again at once."""
+        self.done(queued.pod.uid)
+        self._to_active(queued, now, nominate=True)
 
     def _meanwhile(self, queued: QueuedPod) -> Strategy:
         """What the events mean for the pod that came while it was in flight."""

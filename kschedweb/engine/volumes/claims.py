@@ -12,23 +12,27 @@ from kschedweb.engine.snapshot import Snapshot
 
 BOUND = "Bound"
 Choice = tuple[Claim, PersistentVolume | None]  # a claim and the volume it takes; None: one is made for it
+Assumed = tuple[Claim | PersistentVolume, Claim | PersistentVolume]  # before and after
 
 
-def assume(snapshot: Snapshot, choices: list[Choice], node: str) -> None:
+def assume(snapshot: Snapshot, choices: list[Choice], node: str) -> list[Assumed]:
     """Let others see that the volumes are taken, and on which node others are to be made."""
+    found: list[Assumed] = []
     for claim, volume in choices:
         if volume is None:
-            snapshot.objects.storage.put(replace(claim, selected_node=node))
+            found.append((claim, replace(claim, selected_node=node)))
         else:
-            snapshot.objects.storage.put(replace(volume, claim=(*claim.key, claim.uid)))
+            found.append((volume, replace(volume, claim=(*claim.key, claim.uid))))
+        snapshot.objects.storage.put(found[-1][1])
+    return found
 
 
-def give_back(snapshot: Snapshot, choices: list[Choice]) -> None:
-    """Undo ``assume``, but for claims that are bound by now: those stay."""
+def give_back(snapshot: Snapshot, assumed: list[Assumed]) -> None:
+    """Undo ``assume``, but for what has changed since: that stays."""
     storage = snapshot.objects.storage
-    for claim, volume in choices:
-        if not storage.claims[claim.key].bound:
-            storage.put(claim if volume is None else volume)
+    for before, after in assumed:
+        if storage.now(after) is after:
+            storage.put(before)
 
 
 def bind(snapshot: Snapshot, choices: list[Choice], node: str) -> None:

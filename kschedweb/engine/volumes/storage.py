@@ -71,6 +71,10 @@ class Storage:
         else:
             self.volumes[changed.name] = changed
 
+    def now(self, known: Claim | PersistentVolume) -> Claim | PersistentVolume | None:
+        """What is there under the name of ``known``."""
+        return self.claims.get(known.key) if isinstance(known, Claim) else self.volumes.get(known.name)
+
     def add(self, kind: str, namespace: str, name: str, raw: Json) -> bool:
         """Keep ``raw`` if it is of a storage kind; whether that changes anything.
 

@@ -1,0 +1,218 @@
+"""What the cluster says of its nodes and other objects, and what that means for pods that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kschedweb.engine.cluster import ClusterObjects, identity
+from kschedweb.engine.framework.events import (
+    CSI_DRIVER,
+    CSI_NODE,
+    DEVICE_CLASS,
+    NODE_ADD,
+    NODE_DELETE,
+    RESOURCE_CLAIM,
+    RESOURCE_SLICE,
+    STORAGE_CAPACITY,
+    STORAGE_CLASS,
+    Action,
+    ClusterEvent,
+    node_changes,
+)
+from kschedweb.engine.live.intents import Intent
+from kschedweb.engine.live.podfeed import PodFeed
+from kschedweb.engine.live.work import Work
+from kschedweb.engine.objects.access import Json, ObjectError, mapping, reference
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.watermarks.annotations import annotated
+from kschedweb.engine.watermarks.table import WORKLOADS, Watermarks
+
+POD, NODE, DEFAULT = "Pod", "Node", "default"
+RESOURCES = {
+    "PersistentVolume": "PersistentVolume",
+    "PersistentVolumeClaim": "PersistentVolumeClaim",
+    "StorageClass": STORAGE_CLASS,
+    "CSINode": CSI_NODE,
+    "CSIDriver": CSI_DRIVER,
+    "CSIStorageCapacity": STORAGE_CAPACITY,
+    "VolumeAttachment": "storage.k8s.io/VolumeAttachment",
+    "ResourceClaim": RESOURCE_CLAIM,
+    "ResourceSlice": RESOURCE_SLICE,
+    "DeviceClass": DEVICE_CLASS,
+}
+MEASURED = ClusterEvent(NODE, Action.NODE_ANNOTATION)
+GONE = "the node is gone"
+
+
+class Feed:
+    """Takes in objects of all kinds; what cannot be understood is left out and listed in ``problems``, by object."""
+
+    def __init__(self, work: Work) -> None:
+        self._work, self._world, self._queue = work, work.world, work.queue
+        self.pods = PodFeed(work)
+        self._versions: dict[str, dict[str, tuple[str, str]]] = {}  # kind -> key -> (uid, resource version)
+        self._measured = False
+        self._annotated = False  # whether the snapshot has the figures of the annotations as they are
+        self.problems: dict[tuple[str, str], str] = {}
+
+    @property
+    def cluster(self) -> ClusterObjects:
+        return self._world.cluster
+
+    def replace(self, kind: str, items: Iterable[Json], now: float) -> list[Intent]:
+        """A whole list of ``kind``: what is not in it is gone."""
+        listed = {_key(item): item for item in items}
+        known = self._versions.get(kind, {})
+        intents: list[Intent] = []
+        for key in [key for key in known if key not in listed]:
+            intents += self._delete(kind, key, now)
+        for key, item in listed.items():
+            if known.get(key) != _version(item):
+                intents += self.apply(kind, item, now)
+        return intents
+
+    def apply(self, kind: str, raw: Json, now: float) -> list[Intent]:
+        """An object came or changed."""
+        key, version = _key(raw), _version(raw)
+        versions = self._versions.setdefault(kind, {})
+        known = versions.get(key)
+        if known is not None and known == version and version[1]:
+            return []
+        intents: list[Intent] = []
+        if known is not None and known[0] != version[0]:
+            intents += self._delete(kind, key, now)
+        versions[key] = version
+        self.problems.pop((kind, key), None)
+        try:
+            return intents + self._take_in(kind, raw, now)
+        except ObjectError as problem:
+            intents += self._delete(kind, key, now)
+            versions[key] = version  # it is there, after all
+            self.problems[kind, key] = f"{reference(raw)}: {problem}"
+            return intents
+
+    def delete(self, kind: str, raw: Json, now: float) -> list[Intent]:
+        """An object is gone; a word about one that another has taken the place of means nothing."""
+        key = _key(raw)
+        known, uid = self._versions.get(kind, {}).get(key), _version(raw)[0]
+        if known is None or (uid and known[0] and known[0] != uid):
+            return []
+        return self._delete(kind, key, now)
+
+    def _delete(self, kind: str, key: str, now: float) -> list[Intent]:
+        self._versions.get(kind, {}).pop(key, None)
+        self.problems.pop((kind, key), None)
+        if kind == POD:
+            return self.pods.delete(key if key[0] != "/" else f"{DEFAULT}{key}", now)
+        namespace, _, name = key.partition("/")
+        if kind == NODE:
+            return self._lose_node(name, now)
+        old = self.cluster.remove(kind, namespace, name)
+        if old is not None:
+            self._changed(kind, old, None, now)
+        return []
+
+    def _take_in(self, kind: str, raw: Json, now: float) -> list[Intent]:
+        if kind == POD:
+            return self.pods.apply(raw, now)
+        if kind == NODE:
+            return self._apply_node(Node.read(raw), now)
+        raw.setdefault("kind", kind)  # items of a list do not say
+        self._changed(kind, self.cluster.add(raw), raw, now)
+        return []
+
+    # Other objects.
+
+    def _changed(self, kind: str, old: Json | None, new: Json | None, now: float) -> None:
+        if kind == "ResourceClaim":
+            _, namespace, name = identity(new or old or {})
+            self._world.claims.follow(namespace, name)
+        if kind in WORKLOADS and _annotations(old) != _annotations(new):
+            self._annotated = False
+        if kind in RESOURCES:
+            action = Action.ADD if old is None else Action.DELETE if new is None else Action.UPDATE
+            self._queue.move(ClusterEvent(RESOURCES[kind], action), old, new, now)
+
+    # Nodes.
+
+    def _apply_node(self, node: Node, now: float) -> list[Intent]:
+        old = self._world.nodes.get(node.name)
+        if old is None:
+            self._world.set_node(node)
+            self._annotated = False
+            self._queue.move(NODE_ADD, None, node, now)
+            return []
+        changes = node_changes(old, node)
+        matters = _matters(old, node)
+        if matters:
+            self._world.set_node(node)
+        else:
+            self._world.refresh_node(node)
+        if _annotations(old.raw) != _annotations(node.raw):
+            self._annotated = False
+        for event in changes:
+            self._queue.move(event, old, node, now)
+        intents: list[Intent] = []
+        for reservation in self._work.reservations.waiting_on(node.name) if matters else ():
+            if reservation.held and (why := self._work.recheck(reservation, now)):
+                intents += self._work.supersede(reservation, why, now)
+        return intents
+
+    def _lose_node(self, name: str, now: float) -> list[Intent]:
+        node = self._world.nodes.get(name)
+        if node is None:
+            return []
+        intents: list[Intent] = []
+        for reservation in self._work.reservations.waiting_on(name):
+            end = self._work.supersede if reservation.held else self._work.preempt
+            intents += end(reservation, GONE, now)
+        self._world.lose_node(name)
+        self._annotated = False
+        self._queue.move(NODE_DELETE, node, None, now)
+        return intents
+
+    # Figures.
+
+    def measured(self, watermarks: Watermarks | None, now: float) -> None:
+        """What nodes and workloads use was measured anew; ``None``: what annotations say counts."""
+        self._measured, self._annotated = watermarks is not None, False
+        if watermarks is not None:
+            self._world.measured(watermarks)
+        if (node := next(iter(self._world.nodes.values()), None)) is not None:
+            # Figures come with nodes, as annotations do: a pod that was rejected for the old ones may fit now.
+            self._queue.move(MEASURED, node, node, now)
+
+    def read_annotations(self) -> None:
+        """Bring the snapshot's figures up to date where they are those of the objects' annotations."""
+        if self._measured or self._annotated:
+            return
+        self._annotated = True
+        snapshot = self._world.snapshot
+        found = annotated(snapshot.nodes, snapshot.objects).watermarks
+        if found is not None or snapshot.watermarks is not None:
+            self._world.measured(found)
+
+
+def _matters(old: Node, new: Node) -> bool:
+    """Whether a decision may depend on what changed: conditions and times of heartbeats are nothing to it."""
+    same = (
+        (old.labels, old.taints, old.unschedulable, old.allocatable, old.images, old.declared_features)
+        == (new.labels, new.taints, new.unschedulable, new.allocatable, new.images, new.declared_features)
+        and _annotations(old.raw) == _annotations(new.raw)
+        and mapping(old.raw, "status").get("capacity") == mapping(new.raw, "status").get("capacity")
+    )
+    return not same
+
+
+def _annotations(raw: Json | None) -> Json:
+    return {} if raw is None else mapping(mapping(raw, "metadata"), "annotations", "metadata.")
+
+
+def _key(raw: Json) -> str:
+    metadata = raw.get("metadata") or {}
+    return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
+
+
+def _version(raw: Json) -> tuple[str, str]:
+    metadata = raw.get("metadata") or {}
+    return metadata.get("uid") or "", metadata.get("resourceVersion") or ""

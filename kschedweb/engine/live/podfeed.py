@@ -1,0 +1,130 @@
+"""What the cluster says of its pods: which wait to be scheduled, which are on nodes, and which got there from here."""
+
+from __future__ import annotations
+
+from kschedweb.engine.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, pod_changes
+from kschedweb.engine.live.intents import Intent
+from kschedweb.engine.live.reservations import Reservation, Stage
+from kschedweb.engine.live.work import Work
+from kschedweb.engine.objects.access import Json, mapping
+from kschedweb.engine.objects.pod import Pod
+
+FINISHED = frozenset({"Succeeded", "Failed"})
+DELETED, CHANGED, ELSEWHERE = "the pod was deleted", "the pod was changed", 'the pod was bound to node "{}" by another'
+
+
+class PodFeed:
+    """Pods that have finished are as good as gone; pods of other schedulers count once they are on a node."""
+
+    def __init__(self, work: Work) -> None:
+        self._work, self._world, self._queue, self._pods = work, work.world, work.queue, work.pods
+        self._keys: dict[str, str] = {}  # by uid
+
+    def by_uid(self, uid: str) -> Pod | None:
+        return self._pods.get(self._keys.get(uid, ""))
+
+    def _ours(self, pod: Pod) -> bool:
+        return pod.scheduler_name in self._work.scheduler.frameworks
+
+    def apply(self, raw: Json, now: float) -> list[Intent]:
+        """A pod came or changed; raises ObjectError where it cannot be understood."""
+        if mapping(raw, "status").get("phase") in FINISHED:
+            metadata = mapping(raw, "metadata")
+            return self.delete(f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}", now)
+        pod = Pod.read(raw)
+        old = self._pods.get(pod.key)
+        if old is not None and old.uid != pod.uid:
+            intents = self.delete(pod.key, now)
+            return [*intents, *self._add(pod, now)]
+        if old is None:
+            return self._add(pod, now)
+        if not old.node_name:
+            return self._settle(old, pod, now) if pod.node_name else self._update_pending(old, pod, now)
+        # A pod never leaves its node again: who says so speaks of earlier.
+        return self._update_on_node(old, pod, now) if pod.node_name else []
+
+    def _add(self, pod: Pod, now: float) -> list[Intent]:
+        self._pods[pod.key], self._keys[pod.uid] = pod, pod.key
+        if pod.node_name:
+            self._world.add(pod)
+            self._queue.move(ASSIGNED_POD_ADD, None, pod, now)
+        elif self._ours(pod):
+            self._queue.add(pod, now)
+        return []
+
+    def _update_pending(self, old: Pod, new: Pod, now: float) -> list[Intent]:
+        self._pods[new.key] = new
+        reservation = self._work.reservations.get(new.uid)
+        if reservation is not None:
+            return self._update_reserved(reservation, old, new, now)
+        if self._ours(new):
+            self._queue.update(old, new, now)
+            if old.nominated_node and old.nominated_node != new.nominated_node:
+                self._room_given_up(old, now)
+        return []
+
+    def _update_reserved(self, reservation: Reservation, old: Pod, new: Pod, now: float) -> list[Intent]:
+        if reservation.stage is not Stage.WAITING or not reservation.held:
+            return []
+        if new.terminating:
+            return self._work.supersede(reservation, "the pod is being deleted", now)
+        # The answer that is awaited is about the pod as it was.
+        return self._work.supersede(reservation, CHANGED, now) if old.alike != new.alike else []
+
+    def _settle(self, old: Pod, new: Pod, now: float) -> list[Intent]:
+        """The pod has a node now: the one that it got here, or another."""
+        intents: list[Intent] = []
+        self._pods[new.key] = new
+        reservation = self._work.reservations.get(new.uid)
+        if reservation is not None and reservation.node == new.node_name and reservation.stage is not Stage.WAITING:
+            self._confirm(reservation, new)
+        else:
+            if reservation is not None:
+                intents = self._work.supersede(reservation, ELSEWHERE.format(new.node_name), now)
+            self._queue.delete(old)
+            self._world.add(new)
+        self._queue.move(ASSIGNED_POD_ADD, None, new, now)
+        return intents
+
+    def _confirm(self, reservation: Reservation, pod: Pod) -> None:
+        """The cluster shows what was done here."""
+        assumed = reservation.queued.pod.on(reservation.node)
+        self._work.bound(reservation)
+        self._work.reservations.remove(pod.uid)
+        self._replace(assumed, pod)
+
+    def _update_on_node(self, old: Pod, new: Pod, now: float) -> list[Intent]:
+        self._pods[new.key] = new
+        self._replace(old, new)
+        for event in pod_changes(old, new):
+            self._queue.move(event, old, new, now)
+        return []
+
+    def _replace(self, old: Pod, new: Pod) -> None:
+        if old.alike == new.alike:
+            self._world.refresh(new)
+        else:
+            self._world.replace(old, new)
+
+    def delete(self, key: str, now: float) -> list[Intent]:
+        """The pod ``namespace/name`` is gone, if it was there."""
+        pod = self._pods.pop(key, None)
+        if pod is None:
+            return []
+        self._keys.pop(pod.uid, None)
+        if pod.node_name:
+            self._world.remove(pod)
+            self._queue.move(ASSIGNED_POD_DELETE, pod, None, now)
+            return []
+        reservation = self._work.reservations.get(pod.uid)
+        if reservation is not None:
+            return self._work.supersede(reservation, DELETED, now)
+        if self._ours(pod):
+            self._queue.delete(pod)
+            if pod.nominated_node:
+                self._room_given_up(pod, now)
+        return []
+
+    def _room_given_up(self, pod: Pod, now: float) -> None:
+        """The room kept for ``pod`` is free for those who had to respect it."""
+        self._queue.move(ASSIGNED_POD_DELETE, pod, None, now, only=lambda other: other.priority <= pod.priority)

@@ -1,0 +1,100 @@
+"""The pods that have a node here and not yet in the cluster: waiting at Permit, or on their way to be bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from kschedweb.engine.binding import Binding
+from kschedweb.engine.framework.decision import Decision
+from kschedweb.engine.queue import QueuedPod
+
+
+class Stage(Enum):
+    WAITING = "waits at Permit"
+    BINDING = "is being bound"
+    BOUND = "was bound; the cluster has not shown it yet"
+
+
+@dataclass(slots=True, eq=False)
+class Reservation:
+    """A pod and the node that it is to get. ``held``: somebody outside says when its wait ends."""
+
+    queued: QueuedPod
+    binding: Binding
+    decision: Decision
+    stage: Stage = Stage.WAITING
+    held: bool = False
+
+    @property
+    def node(self) -> str:
+        return self.binding.node
+
+    @property
+    def uid(self) -> str:
+        return self.queued.pod.uid
+
+
+class Reservations:
+    """By uid of the pod, in the order in which they were made."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Reservation] = {}
+        self._deadline: float | None = None  # no wait ends before
+
+    def __iter__(self) -> Iterator[Reservation]:
+        return iter(list(self._known.values()))
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._known
+
+    def get(self, uid: str) -> Reservation | None:
+        return self._known.get(uid)
+
+    def waiting(self, uid: str) -> Reservation | None:
+        """The reservation of a pod that waits at Permit."""
+        known = self._known.get(uid)
+        return known if known is not None and known.stage is Stage.WAITING else None
+
+    def waiting_on(self, node: str) -> list[Reservation]:
+        """Those that wait at Permit to be bound to ``node``."""
+        return [known for known in self if known.node == node and known.stage is Stage.WAITING]
+
+    def count(self, stage: Stage) -> int:
+        return sum(known.stage is stage for known in self._known.values())
+
+    @property
+    def held(self) -> int:
+        return sum(known.held and known.stage is Stage.WAITING for known in self._known.values())
+
+    def add(self, reservation: Reservation) -> None:
+        self._known[reservation.uid] = reservation
+        self.look_again(reservation)
+
+    def look_again(self, reservation: Reservation) -> None:
+        """When the pod's wait ends has changed."""
+        deadline = reservation.binding.deadline
+        if deadline is not None and deadline < math.inf:
+            self._deadline = deadline if self._deadline is None else min(self._deadline, deadline)
+
+    def remove(self, uid: str) -> None:
+        self._known.pop(uid, None)
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When to look for waits that have ended, at the latest; ``None``: no wait ends by itself."""
+        return self._deadline
+
+    def overdue(self, now: float) -> list[Reservation]:
+        """Those whose wait has ended by ``now``."""
+        if self._deadline is None or self._deadline > now:
+            return []
+        ends = {
+            known.uid: known.binding.deadline
+            for known in self._known.values()
+            if known.stage is Stage.WAITING and known.binding.deadline is not None
+        }
+        self._deadline = min((end for end in ends.values() if now < end < math.inf), default=None)
+        return [self._known[uid] for uid, end in ends.items() if end <= now]

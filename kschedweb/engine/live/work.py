@@ -1,0 +1,296 @@
+"""The scheduler at work on a real cluster: a pod is tried, gets a reservation, and is bound or comes back."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from kschedweb.engine.binding import PREEMPTED, Binding, Refusal
+from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.framework.decision import Decision
+from kschedweb.engine.framework.events import ASSIGNED_POD_DELETE
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.live.intents import (
+    SCHEDULER_ERROR,
+    UNSCHEDULABLE,
+    Bind,
+    Evict,
+    Hold,
+    Intent,
+    Nominate,
+    PodRef,
+    Report,
+    Superseded,
+    Wait,
+)
+from kschedweb.engine.live.reservations import Reservation, Reservations, Stage
+from kschedweb.engine.live.status import says
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.placement import Placement
+from kschedweb.engine.queue import QueuedPod, SchedulingQueue
+from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.world import World
+
+SKIPPED = "skip schedule deleting pod: {}"
+
+
+class Work:
+    """``pods`` are those of the cluster by ``namespace/name``, as it last showed them; ``holds`` as for LiveLoop."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        queue: SchedulingQueue,
+        world: World,
+        pods: dict[str, Pod],
+        holds: frozenset[str],
+    ) -> None:
+        self.scheduler, self.queue, self.world, self.pods, self.holds = scheduler, queue, world, pods, holds
+        self.reservations = Reservations()
+
+    def look(self, now: float) -> Snapshot:
+        """Let the scheduler see the cluster as it is now."""
+        snapshot = self.world.snapshot
+        snapshot.now = now
+        self.scheduler.use(snapshot)
+        return snapshot
+
+    def current(self, queued: QueuedPod) -> Pod | None:
+        """The pod as the cluster last showed it, ``None`` where it is gone."""
+        pod = self.pods.get(queued.key)
+        return pod if pod is not None and pod.uid == queued.pod.uid else None
+
+    # A pod is tried.
+
+    def try_next(self, now: float) -> list[Intent]:
+        """One cycle, for the pod that is next; nothing where there is none."""
+        queued = self.queue.pop()
+        if queued is None:
+            return []
+        pod = self.current(queued)
+        if pod is None or pod.node_name or pod.uid in self.reservations:
+            self.queue.done(queued.pod.uid)
+            return []
+        if pod.terminating:
+            self.queue.done(pod.uid)
+            return [Report(PodRef.of(pod), "", SKIPPED.format(pod.key))]
+        self.look(now)
+        placement = self.scheduler.find(pod, post_filter=True)
+        decision = placement.decision(pod, now, queued.attempts, self.scheduler.watch.laps)
+        if placement.node:
+            return self._assume(queued, decision, now)
+        return self._put_back(queued, decision, placement, now)
+
+    # A node was found.
+
+    def _assume(self, queued: QueuedPod, decision: Decision, now: float) -> list[Intent]:
+        self.queue.nominator.remove(queued.key)
+        binding = self.scheduler.binding(queued.pod, decision.node, decision)
+        refusal = binding.begin(now)
+        if refusal is not None:
+            return self._put_back(queued, decision, _refused(queued, refusal), now)
+        self.world.assumed(self.world.snapshot.pod(queued.key))
+        reservation = Reservation(queued, binding, decision)
+        self.reservations.add(reservation)
+        return self._wait(reservation) if binding.waits else self._bind(reservation, now)
+
+    def _wait(self, reservation: Reservation) -> list[Intent]:
+        binding, pod = reservation.binding, PodRef.of(reservation.queued.pod)
+        intents: list[Intent] = []
+        others = tuple(plugin for plugin in binding.waits if plugin not in self.holds)
+        for plugin in [plugin for plugin in binding.waits if plugin in self.holds]:
+            _, seconds = binding.waits[plugin]
+            binding.waits[plugin] = math.inf, seconds
+            ask = binding.cycle.asks.get(plugin, {})
+            intents.append(Hold(pod, binding.node, plugin, seconds, reservation.decision, ask))
+        if others and binding.deadline is not None:
+            intents.append(Wait(pod, binding.node, others, binding.deadline, reservation.decision))
+        reservation.held = len(others) < len(binding.waits)
+        self.reservations.look_again(reservation)
+        if reservation.held:
+            # It may wait for hours: no event may be kept for it for so long.
+            self.queue.done(pod.uid)
+        return intents
+
+    def _bind(self, reservation: Reservation, now: float) -> list[Intent]:
+        # From here on the pod cannot be rejected, only fail, so that no event can concern it any more.
+        queued, binding = reservation.queued, reservation.binding
+        self.queue.done(queued.pod.uid)
+        binding.cycle.snapshot = self.world.snapshot
+        try:
+            preparations = binding.framework.prepare(binding.cycle, binding.node)
+        except CycleError as error:
+            return self.forget(reservation, binding.give_up(str(error)), now)
+        reservation.stage = Stage.BINDING
+        extender = self.scheduler.extenders.binder(queued.pod, binding.node)
+        return [Bind(PodRef.of(queued.pod), binding.node, reservation.decision, preparations, extender)]
+
+    def bound(self, reservation: Reservation) -> None:
+        """The binding was accepted, or the cluster shows it."""
+        if reservation.stage is Stage.BINDING:
+            reservation.stage = Stage.BOUND
+            reservation.binding.cycle.snapshot = self.world.snapshot
+            reservation.binding.framework.post_bind(reservation.binding.cycle, reservation.node)
+
+    # A wait ends.
+
+    def allow(self, reservation: Reservation, plugin: str, now: float) -> list[Intent]:
+        """``plugin`` lets the waiting pod go on."""
+        if plugin not in reservation.binding.waits or not reservation.binding.allow(plugin):
+            return []
+        if reservation.held and (why := self.recheck(reservation, now)):
+            return self.supersede(reservation, why, now)
+        return self._bind(reservation, now)
+
+    def reject(self, reservation: Reservation, plugin: str, reason: str, now: float) -> list[Intent]:
+        """``plugin`` does not let the waiting pod go on."""
+        return self.forget(reservation, self._open(reservation).reject(plugin, reason), now)
+
+    def time_out(self, now: float) -> list[Intent]:
+        """Waits whose time is up end."""
+        intents: list[Intent] = []
+        for reservation in self.reservations.overdue(now):
+            refusal = self._open(reservation).time_out()
+            if refusal is not None:
+                intents += self._superseded(reservation, refusal.message)
+                intents += self.forget(reservation, refusal, now)
+            elif reservation.binding.waits:
+                self.reservations.look_again(reservation)
+            else:
+                intents += self._bind(reservation, now)
+        return intents
+
+    def preempt(self, reservation: Reservation, why: str, now: float) -> list[Intent]:
+        """The waiting pod must give way: it comes back as after an error."""
+        superseded = self._superseded(reservation, why)
+        return [*superseded, *self.forget(reservation, self._open(reservation).preempt(), now)]
+
+    def fail(self, reservation: Reservation, message: str, now: float) -> list[Intent]:
+        """The binding failed."""
+        return self.forget(reservation, self._open(reservation).give_up(message), now)
+
+    def supersede(self, reservation: Reservation, why: str, now: float) -> list[Intent]:
+        """What the waiting pod's reservation rests on holds no more: where the pod still is there, it is tried anew."""
+        superseded = self._superseded(reservation, why)
+        self.queue.move(ASSIGNED_POD_DELETE, self.give_back(reservation), None, now)
+        if (pod := self.current(reservation.queued)) is None or pod.node_name:
+            self.queue.done(reservation.uid)
+        else:
+            reservation.queued.pod = pod
+            self.queue.again(reservation.queued, now)
+        return superseded
+
+    @staticmethod
+    def _superseded(reservation: Reservation, why: str) -> list[Intent]:
+        return [Superseded(PodRef.of(reservation.queued.pod), why)] if reservation.held else []
+
+    def recheck(self, reservation: Reservation, now: float) -> str:
+        """Why the pod cannot be bound to its node any more, "" where it can."""
+        pod = self.current(reservation.queued)
+        if pod is None:
+            return "the pod is gone"
+        if why := unfit(pod):
+            return why
+        with self.look(now).lifted(pod.key):
+            return self.scheduler.misfit(pod, reservation.node)
+
+    # The reservation ends without a binding.
+
+    def forget(self, reservation: Reservation, refusal: Refusal, now: float) -> list[Intent]:
+        """The pod, which was refused, is off its node: this may help others, and itself where it was not rejected."""
+        queued, off, intents = reservation.queued, self._take_off(reservation), list[Intent]()
+        if not refusal.rejected_by:
+            self.queue.move(ASSIGNED_POD_DELETE, off, None, now)
+        if self.current(queued) is None:
+            self.queue.done(queued.pod.uid)
+        else:
+            intents = self._put_back(queued, reservation.decision, _refused(queued, refusal), now)
+        if refusal.rejected_by:
+            self.queue.move(ASSIGNED_POD_DELETE, off, None, now, only=lambda other: other.uid != off.uid)
+        return intents
+
+    def give_back(self, reservation: Reservation) -> Pod:
+        """Take the pod off its node without a word; returns it as it was there."""
+        self._open(reservation).give_up("")
+        return self._take_off(reservation)
+
+    def _open(self, reservation: Reservation) -> Binding:
+        """The pod's way to its node, to be gone on with in the cluster as it is now."""
+        reservation.binding.cycle.snapshot = self.world.snapshot
+        return reservation.binding
+
+    def _take_off(self, reservation: Reservation) -> Pod:
+        off = reservation.queued.pod.on(reservation.node)
+        self.world.forgotten(off)
+        self.reservations.remove(reservation.uid)
+        return off
+
+    # No node was found, or it was refused.
+
+    def _put_back(self, queued: QueuedPod, decision: Decision, placement: Placement, now: float) -> list[Intent]:
+        queued.pod = pod = self.current(queued) or queued.pod
+        self.queue.put_back(queued, now, placement.rejected_by, watched=pod.uid in self.queue.in_flight)
+        # An error, too, ends an earlier nomination.
+        node = placement.nominated if placement.rejected_by else ""
+        self.queue.nominator.add(pod, pod.nominated_node if node is None else node)
+        reason = UNSCHEDULABLE if placement.rejected_by else SCHEDULER_ERROR
+        message, by = placement.condition, tuple(sorted(placement.rejected_by))
+        decision = replace(decision, message=message, rejected_by=by, nominated=node)
+        changes = not says(pod, reason, message, node)
+        report = Report(PodRef.of(pod), reason, message, node, decision, changes)
+        return [*self._make_room(pod, node or "", placement.victims, now), report]
+
+    def _make_room(self, pod: Pod, node: str, victims: tuple[str, ...], now: float) -> list[Intent]:
+        """Evict the victims; pods of lower priority that wait for the same node must look elsewhere."""
+        if not victims:
+            return []
+        intents: list[Intent] = []
+        for other in self.queue.nominator.on(node):
+            if other.priority < pod.priority and other.nominated_node:
+                self.queue.nominator.remove(other.key)
+                intents.append(Nominate(PodRef.of(other), ""))
+        for key in victims:
+            victim = self.pods.get(key)
+            reservation = None if victim is None else self.reservations.waiting(victim.uid)
+            if reservation is not None:
+                intents += self.preempt(reservation, PREEMPTED, now)
+            elif victim is not None:
+                intents.append(Evict(PodRef.of(victim), PodRef.of(pod), node))
+        return intents
+
+    # After a restart.
+
+    def restore(self, pod: Pod, node: str, plugin: str, seconds: float, now: float) -> str:
+        """Give a pod of the queue the reservation back with which ``plugin`` held it; "" or why that cannot be."""
+        why = unfit(pod) or self._misfit(pod, node, now)
+        if why:
+            return why
+        queued = self.queue.take(pod.key) or QueuedPod(pod, now)
+        queued.pod = pod
+        decision = Decision(pod.key, pod.uid, now, pod.scheduler_name, queued.attempts, node)
+        binding = self.scheduler.binding(pod, node, decision)
+        refusal = binding.restore()
+        if refusal is not None:
+            self.queue.again(queued, now)
+            return refusal.message
+        binding.waits[plugin] = math.inf, seconds
+        self.world.assumed(self.world.snapshot.pod(pod.key))
+        self.reservations.add(Reservation(queued, binding, decision, held=True))
+        return ""
+
+    def _misfit(self, pod: Pod, node: str, now: float) -> str:
+        self.look(now)
+        return self.scheduler.misfit(pod, node)
+
+
+def unfit(pod: Pod) -> str:
+    """Why the pod, as it is, must not be bound at all; "" where it may."""
+    if pod.terminating:
+        return "the pod is being deleted"
+    if pod.node_name:
+        return f'the pod is on node "{pod.node_name}"'
+    return f"the pod has scheduling gates: {', '.join(pod.gates)}" if pod.gates else ""
+
+
+def _refused(queued: QueuedPod, refusal: Refusal) -> Placement:
+    return Placement(queued.key, message=refusal.message, rejected_by=refusal.rejected_by, nominated="")

@@ -1,0 +1,56 @@
+"""Where the chosen node stands among those that could have been chosen."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.columns import Ints
+from kschedweb.engine.framework.decision import Ranked
+from kschedweb.engine.framework.diagnosis import EXTENDER
+from kschedweb.engine.plan import Once, Plan, Scored
+
+
+class Standing(NamedTuple):
+    """The best nodes, the chosen one first, and by how much its total is above the next best (``None``: no other)."""
+
+    top: tuple[Ranked, ...] = ()
+    margin: int | None = None
+
+
+UNRANKED = Standing()
+
+
+def standing(
+    plan: Plan | Once,
+    scored: Scored,
+    rows: NDArray[np.intp],
+    names: list[str],
+    best: int,
+    number: int,
+    added: Ints | None = None,
+) -> Standing:
+    """The ``number`` best of the nodes ``rows``, of which that at the place ``best`` was chosen.
+
+    ``added`` is what extenders add to the totals.
+    """
+    totals = scored.totals if added is None else scored.totals + added
+    others = [place for place in _highest(totals, number + 1) if place != best]
+    margin = int(totals[best] - totals[others[0]]) if others else None
+    places, top = [best, *others][:number], []
+    for place, parts in zip(places, plan.parts(scored, rows, places), strict=True):
+        if added is not None:
+            parts[EXTENDER] = int(added[place])
+        top.append(Ranked(names[int(rows[place])], sum(parts.values()), parts))
+    return Standing(tuple(top), margin)
+
+
+def _highest(totals: Ints, number: int) -> list[int]:
+    """The places of the ``number`` highest totals, the highest first, of equal ones the first."""
+    number = min(number, len(totals))
+    threshold = np.partition(totals, len(totals) - number)[len(totals) - number]
+    above, equal = np.flatnonzero(totals > threshold), np.flatnonzero(totals == threshold)
+    above = above[np.argsort(-totals[above], kind="stable")]
+    return [*above.tolist(), *equal[: number - len(above)].tolist()]
