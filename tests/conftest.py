@@ -32,6 +32,16 @@ ROOT = Path(__file__).resolve().parent.parent
 LOST = pytest.StashKey[str]()  # the rows to restore, where the last test emptied the database when it ended
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="fault runs and live benchmarks in full size, minutes each")
+
+
+@pytest.fixture(scope="session")
+def long(request: pytest.FixtureRequest) -> bool:
+    """Whether fault runs and live benchmarks are wanted in full size."""
+    return bool(request.config.getoption("--long"))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by what they use; those with servers or a browser share one pytest-xdist process."""

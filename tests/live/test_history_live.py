@@ -10,14 +10,14 @@ import pytest
 
 from tests.support import seed
 from tests.support.controlplane import ControlPlane
-from tests.support.history import NEVER, History, violations
+from tests.support.history import AUDIT_POLICY, NEVER, History, violations
 
 PODS = "/api/v1/namespaces/default/pods"
 
 
 @pytest.fixture(scope="module")
 def audited(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    with ControlPlane(assets, tmp_path_factory.mktemp("audited"), audited=True).started() as plane:
+    with ControlPlane(assets, tmp_path_factory.mktemp("audited"), audit=AUDIT_POLICY).started() as plane:
         yield plane
 
 

@@ -85,6 +85,20 @@ def mode(live: str, mode: str) -> None:
     live_set_mode(user=None, live=LiveScheduler.objects.get(pk=live), mode=mode)
 
 
+def pause(live: str) -> None:
+    from kschedweb.scheduling.models import LiveScheduler
+    from kschedweb.scheduling.services import live_pause
+
+    live_pause(user=None, live=LiveScheduler.objects.get(pk=live))
+
+
+def resume(live: str) -> None:
+    from kschedweb.scheduling.models import LiveScheduler
+    from kschedweb.scheduling.services import live_resume
+
+    live_resume(user=None, live=LiveScheduler.objects.get(pk=live))
+
+
 def candidates(live: str) -> list[Json]:
     """What every process said of itself last, the one that took part last first."""
     from django.utils import timezone
@@ -109,7 +123,7 @@ def decisions(live: str) -> list[Json]:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (connect, live, mode, candidates, decisions)
+    function.__name__: function for function in (connect, live, mode, pause, resume, candidates, decisions)
 }
 
 

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 import urllib3
 
-from tests.support.history import AUDIT_POLICY
 from tests.support.needs import missing
 from tests.support.processes import Server, free_port, wait_until
 
@@ -30,11 +29,11 @@ READ_EVERYTHING = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "li
 class ControlPlane:
     """One running API server: ``url``, ``ca`` (PEM text), ``tokens`` by user name, and calls as any user."""
 
-    def __init__(self, assets: Path, folder: Path, *, audited: bool = False) -> None:
-        """``audited``: what decides where pods may be is recorded in ``audit_log`` (tests/support/history.py)."""
+    def __init__(self, assets: Path, folder: Path, *, audit: Json | None = None) -> None:
+        """``audit`` is the policy by which calls are recorded in ``audit_log``, ``None`` records nothing."""
         self.assets = assets
         self.folder = folder
-        self.audited = audited
+        self.audit = audit
         self.audit_log = folder / "audit.log"
         self.port = free_port()
         self.url = f"https://127.0.0.1:{self.port}"
@@ -71,7 +70,7 @@ class ControlPlane:
             "--service-account-issuer", "https://kubernetes.default.svc",
             "--token-auth-file", str(self.folder / "tokens.csv"), "--authorization-mode", "RBAC",
             "--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount",
-            "--allow-privileged", *(self._audit() if self.audited else []),
+            "--allow-privileged", *self._audit(),
         ]  # fmt: skip
         self.command = apiserver
         self.etcd = Server(etcd, self.folder / "etcd.log")
@@ -94,8 +93,10 @@ class ControlPlane:
             raise RuntimeError(server.log.read_text()[-2000:])
 
     def _audit(self) -> list[str]:
+        if self.audit is None:
+            return []
         policy = self.folder / "audit-policy.json"
-        policy.write_text(json.dumps(AUDIT_POLICY))
+        policy.write_text(json.dumps(self.audit))
         return ["--audit-policy-file", str(policy), "--audit-log-path", str(self.audit_log)]
 
     def _ready(self) -> bool:

@@ -20,16 +20,23 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def kube_scheduler(
-    plane: ControlPlane, document: dict[str, Any], user: str = "admin", *, verbosity: int = 0
+    plane: ControlPlane,
+    document: dict[str, Any],
+    user: str = "admin",
+    *,
+    verbosity: int = 0,
+    qps: int = 5000,
+    burst: int = 5000,
 ) -> Iterator[Path]:
     """Run kube-scheduler on ``plane`` with the configuration ``document``; yields its log once it has read the cluster.
 
-    ``verbosity`` is how much it logs: from 5 on every move of a pod in its queue.
+    ``verbosity`` is how much it logs: from 5 on every move of a pod in its queue. ``qps`` and ``burst`` limit how fast
+    it asks the API server, in calls a second.
     """
     folder, port = plane.folder / "kube-scheduler", free_port()
     folder.mkdir(exist_ok=True)
     (folder / "kubeconfig").write_text(json.dumps(kubeconfig(plane, user)))
-    client = {"kubeconfig": str(folder / "kubeconfig"), "qps": 5000, "burst": 5000}
+    client = {"kubeconfig": str(folder / "kubeconfig"), "qps": qps, "burst": burst}
     own = {"clientConnection": client, "leaderElection": {"leaderElect": False}}
     (folder / "config.yaml").write_text(json.dumps(document | own))
     command = [

@@ -7,7 +7,6 @@ import secrets
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from tests.support.backstage import Backstage
 from tests.support.controlplane import ControlPlane
 from tests.support.databases import PostgreSQL, Redis, databases
 from tests.support.faultproxy import FaultProxy
-from tests.support.history import History, PodFacts, Request, violations
+from tests.support.history import AUDIT_POLICY, History, PodFacts, Request, violations
 from tests.support.processes import Server, wait_until
 from tests.support.site import ROOT, clean_environment
 
@@ -95,13 +94,18 @@ class LiveSite:
             "connect", name="real", server=self.proxy.url, ca=self.proxy.ca, token=self.plane.tokens["admin"]
         )
 
-    def begin(self, name: str, workers: int, document: str = DOCUMENT, **more: str) -> None:
-        """A new live scheduler ``name`` with no client limits, and as many workers that host it, one leading."""
+    def begin(
+        self, name: str, workers: int, document: str = DOCUMENT, *, cluster: str = "real", qps: int = 0, burst: int = 0
+    ) -> None:
+        """A new live scheduler ``name``, without client limits unless given, and ``workers`` that host it, one leading.
+
+        The cluster ``real`` is reached through the proxy.
+        """
         self._begin = self.plane.audit_log.stat().st_size if self.plane.audit_log.exists() else 0
         self.name = name
-        self.live = self.backstage("live", cluster="real", scheduler=name, document=document, qps=0, burst=0)
+        self.live = self.backstage("live", cluster=cluster, scheduler=name, document=document, qps=qps, burst=burst)
         while len(self.workers) < workers:
-            self.start_worker(**more)
+            self.start_worker()
         wait_until(lambda: self.leader() is not None, 60, f"somebody leads {name}", 0.2)
 
     def start_worker(self, **more: str) -> Server:
@@ -212,10 +216,10 @@ class LiveSite:
 
 
 @contextlib.contextmanager
-def live_site(assets: Path, folder: Path) -> Iterator[LiveSite]:
+def live_site(assets: Path, folder: Path, audit: Json = AUDIT_POLICY) -> Iterator[LiveSite]:
     """A cluster, its proxy, databases and a migrated site; a scheduler and its workers begin with ``begin``."""
     with (
-        ControlPlane(assets, folder, audited=True).started() as plane,
+        ControlPlane(assets, folder, audit=audit).started() as plane,
         FaultProxy(plane, folder) as proxy,
         databases() as (postgres, broker),
     ):
@@ -227,9 +231,3 @@ def live_site(assets: Path, folder: Path) -> Iterator[LiveSite]:
             yield site
         finally:
             site.close()
-
-
-def seconds_of(do: Callable[[], object]) -> float:
-    begun = time.monotonic()
-    do()
-    return time.monotonic() - begun

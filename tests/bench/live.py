@@ -1,0 +1,137 @@
+"""Measuring a scheduler on the real API server: when each pod was created and bound, and whose work that was."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from tests.support.controlplane import ControlPlane
+from tests.support.processes import wait_until
+
+Json = dict[str, Any]
+PODS = "/api/v1/namespaces/default/pods"
+TICKS = os.sysconf("SC_CLK_TCK")
+
+# Two lines a pod, without bodies, so that the measure costs next to nothing and both schedulers the same.
+MEASURING: Json = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived", "ResponseStarted"],
+    "rules": [
+        {
+            "level": "Metadata",
+            "verbs": ["create"],
+            "resources": [{"group": "", "resources": ["pods", "pods/binding"]}],
+        },
+        {"level": "None"},
+    ],
+}
+
+
+@dataclass
+class Measured:
+    """What a scheduler did: ``rate`` in pods a second from the first to the last bound, ``median`` and ``p99`` of
+    creation to bound in seconds, ``cpu`` in milliseconds a pod of each part."""
+
+    pods: int
+    seconds: float
+    median: float
+    p99: float
+    cpu: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def rate(self) -> float:
+        return self.pods / self.seconds
+
+    def shares(self) -> str:
+        """Where the processors' time went, a pod."""
+        return ", ".join(f"{name} {spent:.2f} ms" for name, spent in self.cpu.items())
+
+
+class Meter:
+    """Follows the audit log from now on."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._log = plane.audit_log
+        self._at = self._log.stat().st_size if self._log.exists() else 0
+        self._rest = b""
+        self.created: dict[str, float] = {}
+        self.bound: dict[str, float] = {}
+
+    def read(self) -> int:
+        """Take in what is new; how many pods were bound so far."""
+        with self._log.open("rb") as file:
+            file.seek(self._at)
+            data = file.read()
+        self._at += len(data)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            event = json.loads(line)
+            if event["responseStatus"].get("code") == 201:
+                place = event["objectRef"]
+                into = self.bound if place.get("subresource") else self.created
+                into[place["name"]] = datetime.fromisoformat(event["stageTimestamp"]).timestamp()
+        return len(self.bound)
+
+
+def measure(meter: Meter, names: list[str], begin: Callable[[], object], parts: Mapping[str, list[int]]) -> Measured:
+    """What happens until all pods of ``names`` are bound, from when ``meter`` was made; ``begin`` sets it going.
+
+    ``parts`` names processes by what they are.
+    """
+    seen, before = meter.read(), spent(parts)
+    begin()
+    wanted = len(names)
+    # Nothing else is asked of the API server meanwhile: the audit log says when the last one is bound.
+    wait_until(lambda: meter.read() >= wanted, 60 + wanted / 10, f"{wanted} pods are bound", 0.2)
+    after = spent(parts)
+    waits = sorted(meter.bound[name] - meter.created[name] for name in names)
+    times = sorted(meter.bound.values())
+    return Measured(
+        pods=len(times),
+        seconds=times[-1] - times[0],
+        median=statistics.median(waits),
+        p99=waits[int(0.99 * len(waits))],
+        cpu={name: 1000 * (after[name] - before[name]) / (wanted - seen) for name in parts},
+    )
+
+
+def spent(parts: Mapping[str, list[int]]) -> dict[str, float]:
+    """Processor seconds of each part so far, of its processes and their children."""
+    return {name: sum(_seconds(pid) for pid in pids) for name, pids in parts.items()}
+
+
+def _seconds(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except FileNotFoundError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / TICKS + sum(_seconds(int(child)) for child in children)
+
+
+def children(name: str) -> list[int]:
+    """This process's children that run the program ``name``."""
+    found = []
+    for thread in Path("/proc/self/task").iterdir():
+        for pid in (thread / "children").read_text().split():
+            if Path(f"/proc/{pid}/comm").read_text().strip() == name[:15]:
+                found.append(int(pid))
+    return found
+
+
+def pod(name: str, scheduler: str) -> Json:
+    requests = {"cpu": "10m", "memory": "32Mi"}
+    container = {"name": "main", "image": "pause", "resources": {"requests": requests}}
+    spec = {"schedulerName": scheduler, "terminationGracePeriodSeconds": 0, "containers": [container]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+def delete_pods(plane: ControlPlane) -> None:
+    plane.call("DELETE", PODS, {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})

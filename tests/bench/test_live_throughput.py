@@ -1,0 +1,109 @@
+"""Pods a second on the real API server: the stock kube-scheduler and ours, one after the other in one run.
+
+Limited: the scheduler waits, then pods are created as fast as they can be; both ask at kube-scheduler's default 50
+calls a second. Unlimited: the pods are there before the scheduler begins, so that creating them takes nothing from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.bench.live import MEASURING, PODS, Json, Measured, Meter, children, delete_pods, measure, pod
+from tests.support.kubescheduler import kube_scheduler
+from tests.support.livesite import LiveSite, live_site
+
+SIZES = {False: (200, 1000), True: (1000, 5000)}  # nodes, pods; the larger with --long
+QPS, BURST = 50, 100
+LEAST_RATE = 0.6  # of kube-scheduler's, without limits
+CONFIG: Json = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+PLAIN = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module")
+def site(assets: Path, tmp_path_factory: pytest.TempPathFactory, long: bool) -> Iterator[LiveSite]:
+    with live_site(assets, tmp_path_factory.mktemp("throughput"), MEASURING) as site:
+        site.backstage(
+            "connect", name="direct", server=site.plane.url, ca=site.plane.ca, token=site.plane.tokens["admin"]
+        )
+        site.nodes(SIZES[long][0])
+        yield site
+
+
+def servers(site: LiveSite) -> dict[str, list[int]]:
+    return {"API server": [site.plane.apiserver.pid], "etcd": [site.plane.etcd.pid]}
+
+
+def theirs(site: LiveSite, count: int, limited: bool) -> Measured:
+    """The stock kube-scheduler's figures."""
+    meter, names = Meter(site.plane), [f"theirs-{number}" for number in range(count)]
+    document = CONFIG | {"profiles": [{"schedulerName": "stock"}]}
+    qps, burst = (QPS, BURST) if limited else (100_000, 100_000)
+
+    def create() -> None:
+        site.plane.create_all(PODS, [pod(name, "stock") for name in names])
+
+    if not limited:
+        create()
+    with kube_scheduler(site.plane, document, qps=qps, burst=burst):
+        parts = {"scheduler": children("kube-scheduler"), **servers(site)}
+        found = measure(meter, names, create if limited else lambda: None, parts)
+    delete_pods(site.plane)
+    return found
+
+
+def ours(site: LiveSite, count: int, limited: bool) -> Measured:
+    """Our figures: the whole of a scaled-out scheduler worker, every decision kept."""
+    name = "live-limited" if limited else "live-free"
+    meter, names = Meter(site.plane), [f"ours-{number}" for number in range(count)]
+    qps, burst = (QPS, BURST) if limited else (0, 0)
+
+    def create() -> None:
+        site.plane.create_all(PODS, [pod(one, name) for one in names])
+
+    def resume() -> None:
+        site.backstage("resume", live=site.live)
+
+    site.begin(name, 1, PLAIN, cluster="direct", qps=qps, burst=burst)
+    if not limited:
+        site.backstage("pause", live=site.live)
+        create()
+    parts = {
+        "scheduler": [worker.pid for worker in site.workers],
+        **servers(site),
+        "PostgreSQL": [site.postgres.pid],
+        "Redis": [site.redis.pid],
+    }
+    found = measure(meter, names, create if limited else resume, parts)
+    site.backstage("mode", live=site.live, mode="off")
+    delete_pods(site.plane)
+    return found
+
+
+def tell(what: str, here: Measured, there: Measured) -> None:
+    print(f"\n{what}: {here.rate / there.rate:.2f} times as many pods a second")
+    for name, found in (("here", here), ("kube-scheduler", there)):
+        print(
+            f"  {name:<15}{found.rate:>8,.0f} pods/s, creation to bound {found.median:.2f} s (median) and "
+            f"{found.p99:.2f} s (p99)\n{'':17}processors a pod: {found.shares()}, in {1000 / found.rate:.2f} ms"
+        )
+
+
+def test_as_many_pods_a_second_at_the_default_client_limits(site: LiveSite, long: bool) -> None:
+    count = SIZES[long][1]
+    there, here = theirs(site, count, limited=True), ours(site, count, limited=True)
+    tell(f"limited to {QPS}/s, {SIZES[long][0]:,} nodes, {count:,} pods", here, there)
+    # One percent of room: both wait for the same tokens, and the first and last of them fall as they fall.
+    assert here.rate >= 0.99 * there.rate
+    assert here.median <= 1.01 * there.median
+
+
+def test_pods_a_second_without_client_limits(site: LiveSite, long: bool) -> None:
+    count = SIZES[long][1]
+    there, here = theirs(site, count, limited=False), ours(site, count, limited=False)
+    tell(f"no limits, {SIZES[long][0]:,} nodes, {count:,} pods", here, there)
+    assert here.rate >= LEAST_RATE * there.rate
