@@ -162,18 +162,18 @@ class Client:
                 return
 
     def watch(
-        self, path: str, resource_version: str, *, seconds: int, idle: float | None = None
+        self, path: str, resource_version: str, *, seconds: int, idle: float | None = None, **more: object
     ) -> Iterator[dict[str, Any]]:
         """The events at ``path`` after ``resource_version``, for at most ``seconds``; bookmarks included.
 
-        ``idle`` is how many seconds may pass without one before the line counts as broken.
+        ``idle`` is how many seconds may pass without one before the line counts as broken, ``more`` as for ``pages``.
         """
         query = {
             "watch": "1",
             "resourceVersion": resource_version,
             "allowWatchBookmarks": "true",
             "timeoutSeconds": seconds,
-        }
+        } | more
         with (
             self._request("GET", path, query, read_seconds=idle or seconds + READ_SECONDS) as response,
             self._interruptible(response),

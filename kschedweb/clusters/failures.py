@@ -86,7 +86,7 @@ def line_error(error: BaseException) -> ClusterError:
             )
         return ClusterError("The server does not speak TLS as expected.")
     if isinstance(reason, urllib3.exceptions.NewConnectionError):
-        return ClusterError("The cluster cannot be reached at its address.", passing=True)
+        return ClusterError("The cluster cannot be reached at its address.", passing=True, reached=False)
     if isinstance(reason, urllib3.exceptions.TimeoutError | TimeoutError):
         return ClusterError(SLOW, passing=True)
     return ClusterError("The connection to the cluster broke off.", passing=True)

@@ -1,0 +1,222 @@
+"""Who leads: client-go's election over one record that all candidates can read and write, such as a Lease.
+
+Times in the record are for people; every candidate measures with its own clock since when it has seen the record
+unchanged. A leader counts its term from before it sent the write that succeeded, and for less long than the others
+wait. So two never lead at once while clocks run at rates that differ by less than ``lease / renew``.
+"""
+
+from __future__ import annotations
+
+import random
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS = 15.0, 10.0, 2.0
+JITTER = 1.2
+BECAME, STOPPED = "became leader", "stopped leading"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the lock holds. ``holder`` "" is nobody; ``transitions`` grows with each change of leader.
+
+    ``acquired`` and ``renewed`` are seconds of the epoch by the clock of who wrote them, told to nobody but people.
+    """
+
+    holder: str
+    seconds: int
+    acquired: float
+    renewed: float
+    transitions: int
+
+
+class Lock(Protocol):
+    """One record that is only changed by who saw its last state. Every method may raise anything where it fails."""
+
+    def get(self) -> Record | None:
+        """The record; ``None`` where there is none yet."""
+
+    def create(self, record: Record) -> None:
+        """Write the first record. Raises where there is one already."""
+
+    def update(self, record: Record) -> None:
+        """Write it over the record read or written last. Raises where it has changed since."""
+
+    def tell(self, what: str) -> None:
+        """Say in the cluster that this candidate ``what``."""
+
+
+def new_identity() -> str:
+    """A name that no other candidate has, nor this one after a restart: ``<host name>_<uuid>``."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
+def lasting_clock() -> float:
+    """Seconds that never go back, and go on while the machine sleeps."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
+def _nothing(*_: object) -> None:
+    """Nobody wants to know."""
+
+
+class Elector:
+    """One candidate. ``run`` it in a thread; ask ``leading`` right before whatever only a leader may do.
+
+    ``started(epoch)`` is called when a term begins, ``stopped()`` when it has ended: at a stop before the lock is
+    given back, so that what is under way can end first. ``changed(holder)`` hears of every new leader. They are called
+    in the elector's thread, which must not be held up for longer than some seconds.
+    """
+
+    def __init__(
+        self,
+        lock: Lock,
+        identity: str,
+        *,
+        lease: float = LEASE_SECONDS,
+        renew: float = RENEW_SECONDS,
+        retry: float = RETRY_SECONDS,
+        started: Callable[[int], object] = _nothing,
+        stopped: Callable[[], object] = _nothing,
+        changed: Callable[[str], object] = _nothing,
+        clock: Callable[[], float] = lasting_clock,
+        wall: Callable[[], float] = time.time,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        if not identity:
+            raise ValueError("A candidate needs an identity.")
+        if not int(lease) > renew > retry * JITTER > 0:
+            raise ValueError("A lease must last longer than the time to renew it, and that longer than 1.2 retries.")
+        self.identity, self.error = identity, ""
+        self._epoch = -1
+        self._lock, self._clock, self._wall, self._chance = lock, clock, wall, chance
+        self._lease, self._renew, self._retry = lease, renew, retry
+        self._started, self._stopped, self._changed = started, stopped, changed
+        self._seen: Record | None = None
+        self._seen_at = 0.0
+        self._term: tuple[int, float] | None = None  # epoch, and by when it ends unless it is renewed
+        self._reported = ""
+
+    @property
+    def leading(self) -> bool:
+        """Whether this candidate leads at this very moment, also while its thread hangs in a call."""
+        term = self._term
+        return term is not None and self._clock() < term[1]
+
+    @property
+    def epoch(self) -> int:
+        """The lock's transitions in this candidate's last term, -1 before the first: it orders all terms of all."""
+        return self._epoch
+
+    @property
+    def holder(self) -> str:
+        """The leader as last seen, "" where there is none."""
+        return self._seen.holder if self._seen else ""
+
+    def run(self, stop: threading.Event) -> None:
+        """Try to lead, and lead, until ``stop``; then give the lock back."""
+        while not stop.is_set():
+            stop.wait(self.attempt())
+        self.resign()
+
+    def attempt(self) -> float:
+        """Acquire or renew once; how many seconds to wait before the next attempt."""
+        was = self._term
+        if was is not None and not self.leading:
+            self._end()
+        try:
+            self._try()
+            self.error = ""
+        except Exception as error:  # whatever it is, it is a try that failed
+            self.error = getattr(error, "detail", "") or type(error).__name__
+        if self._term is not None and not self.leading:
+            self._end()
+        self._report()
+        if self._term is not None and (was is None or self._term[0] != was[0]):
+            log.info("became leader", identity=self.identity, epoch=self._epoch)
+            self._started(self._epoch)
+            self._tell(BECAME)
+        return self._retry if self._term is not None else self._retry * (1 + JITTER * self._chance())
+
+    def resign(self) -> None:
+        """Lead no more, from now on; then give the lock back, so that nobody has to wait for it."""
+        if self._term is None:
+            return
+        self._end()
+        try:
+            record = self._lock.get()
+            if record is not None and record.holder == self.identity:
+                now = self._wall()
+                self._lock.update(replace(record, holder="", seconds=1, acquired=now, renewed=now))
+        except Exception as error:  # it runs out by itself
+            self.error = getattr(error, "detail", "") or type(error).__name__
+
+    def _end(self) -> None:
+        self._term = None
+        log.info("stopped leading", identity=self.identity, epoch=self._epoch)
+        self._stopped()
+        self._tell(STOPPED)
+
+    def _try(self) -> None:
+        """client-go's tryAcquireOrRenew: raises, or leaves the term as it is, where this candidate does not lead."""
+        if self._term is not None and self._seen is not None:
+            # Who leads knows the record, as long as nobody else touched it.
+            try:
+                return self._write(self._renewal(self._seen))
+            except Exception as error:
+                log.info("renewing the lock anew", identity=self.identity, error=type(error).__name__)
+        found = self._lock.get()
+        now = self._clock()
+        if found is None:
+            if self._term is not None:
+                self._end()
+            known = self._seen.transitions + 1 if self._seen else 0
+            return self._write(self._fresh(max(known, self._epoch + 1)), create=True)
+        if found != self._seen:
+            self._seen, self._seen_at = found, now
+        if found.holder == self.identity and self._term is not None:
+            return self._write(self._renewal(found))
+        if found.holder != self.identity:
+            if self._term is not None:
+                self._end()
+            if found.holder and now < self._seen_at + found.seconds:
+                return None
+        # A term of its own that had run out is a new term too: what it left unfinished belongs to the old one.
+        return self._write(self._fresh(max(found.transitions, self._epoch) + 1))
+
+    def _fresh(self, transitions: int) -> Record:
+        now = self._wall()
+        return Record(self.identity, int(self._lease), now, now, transitions)
+
+    def _renewal(self, record: Record) -> Record:
+        return replace(record, seconds=int(self._lease), renewed=self._wall())
+
+    def _write(self, record: Record, *, create: bool = False) -> None:
+        sent = self._clock()
+        if create:
+            self._lock.create(record)
+        else:
+            self._lock.update(record)
+        self._seen, self._seen_at = record, self._clock()
+        self._epoch = record.transitions
+        self._term = record.transitions, sent + self._renew
+
+    def _report(self) -> None:
+        if self.holder != self._reported:
+            self._reported = self.holder
+            self._changed(self._reported)
+
+    def _tell(self, what: str) -> None:
+        try:
+            self._lock.tell(what)
+        except Exception as error:
+            log.info("no event of the election", what=what, error=type(error).__name__)
