@@ -59,6 +59,7 @@ INSTALLED_APPS = [
     "kschedweb.playground",
     "kschedweb.experiments",
     "kschedweb.scheduling",
+    "kschedweb.approvals",
     "kschedweb.dashboard",
 ]
 
@@ -146,6 +147,17 @@ CELERY_BEAT_SCHEDULE = {
         "task": "kschedweb.watermarks.tasks.collect_due",
         "schedule": 10,
         "options": {"expires": 9},
+    },
+    "expire approvals": {"task": "kschedweb.approvals.tasks.expire", "schedule": 5, "options": {"expires": 4}},
+    "deliver webhooks": {
+        "task": "kschedweb.approvals.webhooks.tasks.deliver_due",
+        "schedule": 5,
+        "options": {"expires": 4},
+    },
+    "forget old deliveries": {
+        "task": "kschedweb.approvals.webhooks.tasks.forget",
+        "schedule": 3600,
+        "options": {"expires": 600},
     },
     "forget old watermarks": {
         "task": "kschedweb.watermarks.tasks.forget",

@@ -21,7 +21,7 @@ from django.apps import apps
 from django.conf import settings
 from django.db import transaction
 
-from kschedweb.clusters.models import Cluster, Credential, Sealed
+from kschedweb.clusters.models import Cluster, Credential, Sealed, SealedRow
 from kschedweb.errors import ApplicationError
 
 VARIABLE = "KSCHEDWEB_ENCRYPTION_KEYS"
@@ -90,70 +90,78 @@ def credential_open(cluster: Cluster, *, model: type[Sealed] = Credential) -> Se
     return Secret(**json.loads(_decrypt(credential)))
 
 
-def _encrypt(key: Key, purpose: bytes, cluster: UUID, plaintext: bytes) -> bytes:
-    # The cluster's id and the purpose are authenticated with it: a row copied elsewhere does not open.
+def text_seal(row: SealedRow, text: str) -> None:
+    """Put ``text``, encrypted under the first key, into ``row``; saving it is up to the caller."""
+    key = keys()[0]
+    row.key_id, row.ciphertext = key.id, _encrypt(key, row.purpose, row.pk, text.encode())
+
+
+def text_open(row: SealedRow) -> str:
+    """What ``text_seal`` put into ``row``. Raises ``CredentialError`` where no key opens it."""
+    return _decrypt(row).decode()
+
+
+def _encrypt(key: Key, purpose: bytes, owner: UUID, plaintext: bytes) -> bytes:
+    # The owner's id and the purpose are authenticated with it: a row copied elsewhere does not open.
     nonce = os.urandom(NONCE_BYTES)
-    return nonce + key.cipher.encrypt(nonce, plaintext, cluster.bytes + purpose)
+    return nonce + key.cipher.encrypt(nonce, plaintext, owner.bytes + purpose)
 
 
-def _decrypt(credential: Sealed) -> bytes:
-    sealed, cluster = bytes(credential.ciphertext), credential.cluster
+def _decrypt(row: SealedRow) -> bytes:
+    sealed = bytes(row.ciphertext)
     for key in keys():
-        if key.id == credential.key_id:
+        if key.id == row.key_id:
             try:
-                return key.cipher.decrypt(
-                    sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], cluster.pk.bytes + credential.purpose
-                )
+                return key.cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], row.pk.bytes + row.purpose)
             except InvalidTag:
                 break
     raise CredentialError(
-        f"The credentials of cluster {cluster.name} cannot be opened with the keys in {VARIABLE}: "
-        "bring back the key they were stored with, or connect the cluster again.",
+        f"The credentials of {row.kind} {row.opens} cannot be opened with the keys in {VARIABLE}: "
+        "bring back the key they were stored with, or enter them again.",
         status=503,
     )
 
 
-def sealed_models() -> list[type[Sealed]]:
+def sealed_models() -> list[type[SealedRow]]:
     """Every kind of row that holds something sealed."""
-    return [model for model in apps.get_models() if issubclass(model, Sealed)]
+    return [model for model in apps.get_models() if issubclass(model, SealedRow)]
 
 
 def keys_rotate() -> tuple[int, list[str]]:
-    """Re-encrypt under the first key whatever another one holds: how many were, and the clusters no key opens.
+    """Re-encrypt under the first key whatever another one holds: how many were, and the owners of what no key opens.
 
     One row a transaction: it may be stopped anywhere and run again.
     """
     first, rotated, unopened = keys()[0], 0, list[str]()
     for model in sealed_models():
         rows = model._default_manager
-        for cluster_id in rows.exclude(key_id=first.id).values_list("cluster_id", flat=True):
+        for owner in rows.exclude(key_id=first.id).values_list("pk", flat=True):
             with transaction.atomic():
-                locked = rows.select_for_update(of=("self",)).select_related("cluster")
-                credential = locked.filter(pk=cluster_id).first()
-                if credential is None or credential.key_id == first.id:
+                row = rows.select_for_update(of=("self",)).filter(pk=owner).first()
+                if row is None or row.key_id == first.id:
                     continue
                 try:
-                    plaintext = _decrypt(credential)
+                    plaintext = _decrypt(row)
                 except CredentialError:
-                    unopened.append(credential.cluster.name)
+                    unopened.append(row.opens)
                     continue
-                credential.key_id = first.id
-                credential.ciphertext = _encrypt(first, model.purpose, credential.cluster.pk, plaintext)
-                credential.save(update_fields=["key_id", "ciphertext", "updated_at"])
+                row.key_id = first.id
+                row.ciphertext = _encrypt(first, model.purpose, row.pk, plaintext)
+                row.save(update_fields=["key_id", "ciphertext", "updated_at"])
                 rotated += 1
     return rotated, unopened
 
 
 def canary_check() -> list[str]:
-    """Names of the clusters whose credentials the present keys do not open; one row a stored key is tried."""
+    """The owners of credentials that the present keys do not open; one row a stored key is tried."""
     unopened: set[str] = set()
     for model in sealed_models():
         rows = model._default_manager
         for key_id in rows.order_by().values_list("key_id", flat=True).distinct():
-            credential = rows.select_related("cluster").filter(key_id=key_id).order_by("pk").first()
+            row = rows.filter(key_id=key_id).order_by("pk").first()
             try:
-                if credential is not None:
-                    _decrypt(credential)
+                if row is not None:
+                    _decrypt(row)
             except CredentialError:
-                unopened |= set(rows.filter(key_id=key_id).values_list("cluster__name", flat=True))
+                unopened |= {one.opens for one in rows.filter(key_id=key_id)}
     return sorted(unopened)

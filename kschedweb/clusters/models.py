@@ -35,18 +35,38 @@ class Cluster(models.Model):
         ordering = ("name",)
 
 
-class Sealed(models.Model):
-    """Something secret about one cluster, encrypted (credentials.py); never shown again, never serialised."""
+class SealedRow(models.Model):
+    """Something secret, encrypted (credentials.py); never shown again, never serialised. Its key is its owner's id."""
 
-    purpose = b""  # authenticated with the text, beside the cluster: what was sealed for one purpose opens for no other
+    purpose = b""  # authenticated with the text, beside the owner: what was sealed for one purpose opens for no other
+    kind = ""  # what its owner is
 
-    cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="%(class)s")
     key_id = models.CharField(max_length=16)
     ciphertext = models.BinaryField()
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         abstract = True
+
+    @property
+    def opens(self) -> str:
+        """The name of its owner."""
+        raise NotImplementedError
+
+
+class Sealed(SealedRow):
+    """Something secret about one cluster."""
+
+    kind = "cluster"
+
+    cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="%(class)s")
+
+    class Meta:
+        abstract = True
+
+    @property
+    def opens(self) -> str:
+        return self.cluster.name
 
 
 class Credential(Sealed):

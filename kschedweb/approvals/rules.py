@@ -1,0 +1,58 @@
+"""Who may decide, and when enough people have: pure rules over plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kschedweb.accounts.roles import Role
+
+Ask = Mapping[str, Any]
+# An admin counts as an approver, too.
+STANDS_FOR: dict[str, tuple[str, ...]] = {
+    Role.APPROVER: (Role.APPROVER,),
+    Role.ADMIN: (Role.ADMIN, Role.APPROVER),
+}
+
+
+def asked(ask: Ask) -> dict[str, int]:
+    """How many people of each role are asked."""
+    return {one["role"]: int(one["count"]) for one in ask.get("approvals", ())}
+
+
+def missing(ask: Ask, roles: Iterable[str]) -> dict[str, int]:
+    """How many are still missing by role, where people of ``roles`` have approved; empty: there are enough.
+
+    Each person counts once: an admin as an admin while one is asked for, else as an approver.
+    """
+    left = asked(ask)
+    # Who stands for fewest roles first: nobody then takes a place that only they could not fill.
+    for role in sorted(roles, key=lambda role: len(STANDS_FOR.get(role, ()))):
+        for place in STANDS_FOR.get(role, ()):
+            if left.get(place, 0) > 0:
+                left[place] -= 1
+                break
+    return {role: count for role, count in left.items() if count > 0}
+
+
+def counts(ask: Ask, roles: Iterable[str], role: str) -> bool:
+    """Whether one more approval by somebody of ``role`` would bring the request further."""
+    given = list(roles)
+    return sum(missing(ask, [*given, role]).values()) < sum(missing(ask, given).values())
+
+
+def may_decide(ask: Ask, role: str) -> bool:
+    """Whether people of ``role`` are asked at all."""
+    return any(place in asked(ask) for place in STANDS_FOR.get(role, ()))
+
+
+def is_own(ask: Ask, username: str, email: str = "") -> bool:
+    """Whether the pod says that this person created it, and the rule forbids to decide about one's own."""
+    creator = str(ask.get("createdBy") or "").casefold()
+    names = {name.casefold() for name in (username, email) if name}
+    return ask.get("ownPods") == "Forbid" and creator in names
+
+
+def people(left: Mapping[str, int]) -> str:
+    """ "one admin and 2 approvers"."""
+    return " and ".join(f"one {role}" if count == 1 else f"{count} {role}s" for role, count in left.items())

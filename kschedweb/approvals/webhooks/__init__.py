@@ -1,0 +1,1 @@
+"""Requests told to other programs: signed webhooks, with retries."""
