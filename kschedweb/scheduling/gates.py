@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from kschedweb.engine.live import Decision, PodRef
     from kschedweb.scheduling.models import LiveScheduler
 
-Ended = Literal["bound", "failed", "superseded"]
+# "rejected": the denial (or the expiry) has taken effect, and is in the pod's event.
+Ended = Literal["bound", "failed", "superseded", "rejected"]
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,19 @@ class Gate(Protocol):
         """Store the request; it is durable when this returns."""
 
     def open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
-        """What waits, was approved, or was being bound, and has not ended."""
+        """What has not ended: what waits, is approved or being bound, and what was denied and the pod not told yet."""
 
     def decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:
-        """What was decided and has not ended; asked four times a second. Those whose time is over are decided here."""
+        """What was decided and has not ended; asked four times a second. Those whose time is over are decided here.
+
+        It is listed until ``ended`` says that it was carried out: also a request that an earlier leader was binding.
+        """
 
     def may_bind(self, *, request_id: str, epoch: int) -> bool:
-        """Whether the leader of ``epoch`` may bind the pod now: the request turns from approved to being bound."""
+        """Whether the leader of ``epoch`` may bind the pod now: the request turns from approved to being bound.
+
+        Also from being bound by an earlier epoch, which then may not any more.
+        """
 
     def ended(self, *, scheduler: LiveScheduler, uid: str, state: Ended, reason: str, epoch: int) -> None:
         """The open request for the pod came to this end."""
