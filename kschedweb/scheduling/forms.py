@@ -96,7 +96,10 @@ class NewLiveForm(LiveForm):
     """A new live scheduler."""
 
     cluster = forms.ModelChoiceField(
-        Cluster.objects.filter(source__in=CONNECTED).order_by("name"), label="Cluster", to_field_name="name"
+        Cluster.objects.filter(source__in=CONNECTED).order_by("name"),
+        label="Cluster",
+        to_field_name="name",
+        empty_label="Choose one",
     )
     scheduler_name = forms.CharField(
         label="Scheduler name",

@@ -89,15 +89,16 @@ def explained(live: LiveScheduler, name: str = "pending-00000") -> LiveDecision:
 
     snapshot = Snapshot.from_objects([*cluster(30, 60), node("small", cpu="50m")])
     found = Scheduler(snapshot, configuration(revision_get(live.policy))).explain(snapshot.pod(f"default/{name}"))
-    best = [found.nodes[int(at)] for at in found.feasible[:2]]
-    totals = found.total.tolist()
+    order = sorted(range(len(found.feasible)), key=lambda place: -int(found.total[place]))
+    best = [found.nodes[int(found.feasible[place])] for place in order]
+    totals = [int(found.total[place]) for place in order]
     top = [
         {
             "node": name,
-            "total": totals[place],
+            "total": int(found.total[place]),
             "scores": {column.plugin: int(column.weighted[place]) for column in found.scores},
         }
-        for place, name in enumerate(best)
+        for name, place in list(zip(best, order, strict=True))[:5]
     ]
     row = decision(
         live, name, "bound" if best else "unschedulable", node=best[0] if best else "", top=top, has_columns=True,
