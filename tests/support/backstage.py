@@ -122,9 +122,40 @@ def decisions(live: str) -> list[Json]:
     return list(LiveDecision.objects.filter(scheduler__pk=live).order_by("at").values(*fields))
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (connect, live, mode, pause, resume, candidates, decisions)
-}
+def requests(live: str) -> list[Json]:
+    """Every request for approval, oldest first; ``granted`` is when it was approved, in seconds of the epoch."""
+    from kschedweb.approvals.models import ApprovalRequest
+
+    return [
+        {
+            "id": str(row.pk),
+            "uid": row.uid,
+            "pod": row.pod,
+            "node": row.node,
+            "state": row.state,
+            "reason": row.reason,
+            "open": row.open,
+            "granted": row.decided_at.timestamp()
+            if row.decided_at and not row.reason.startswith("denied by")
+            else None,
+        }
+        for row in ApprovalRequest.objects.filter(scheduler__pk=live).order_by("asked_at")
+    ]
+
+
+def decide(ids: list[str], verdict: str, reason: str = "", person: str = "approver") -> list[str]:
+    """One person's vote on each; what was wrong with those for which it did not count."""
+    from kschedweb.approvals.services import requests_decide
+
+    from kschedweb.accounts.models import User
+
+    user = User.objects.get(username=person)
+    found = requests_decide(user=user, request_ids=ids, verdict=verdict, reason=reason)
+    return [f"{one.pod}: {one.problem}" for one in found if one.problem]
+
+
+OFFERED = (connect, live, mode, pause, resume, candidates, decisions, requests, decide)
+FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in OFFERED}
 
 
 def main() -> None:

@@ -88,7 +88,7 @@ class ControlPlane:
         """Start the API server, for the first time or again, and wait until it answers."""
         server = self.apiserver
         server.start()
-        wait_until(lambda: not server.alive or self._ready(), 90, "kube-apiserver ready", 0.1)
+        wait_until(lambda: not server.alive or self.ready(), 90, "kube-apiserver ready", 0.1)
         if not server.alive:
             raise RuntimeError(server.log.read_text()[-2000:])
 
@@ -99,7 +99,7 @@ class ControlPlane:
         policy.write_text(json.dumps(self.audit))
         return ["--audit-policy-file", str(policy), "--audit-log-path", str(self.audit_log)]
 
-    def _ready(self) -> bool:
+    def ready(self) -> bool:
         try:
             return self.request("GET", "/readyz").status == 200
         except (FileNotFoundError, urllib3.exceptions.HTTPError):

@@ -7,7 +7,7 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from tests.support.backstage import Backstage
 from tests.support.controlplane import ControlPlane
 from tests.support.databases import PostgreSQL, Redis, databases
 from tests.support.faultproxy import FaultProxy
-from tests.support.history import AUDIT_POLICY, History, PodFacts, Request, violations
+from tests.support.history import AUDIT_POLICY, History, Request, violations
 from tests.support.processes import Server, wait_until
 from tests.support.site import ROOT, clean_environment
 
@@ -187,17 +187,44 @@ class LiveSite:
         self.workers.remove(old)
         return self.start_worker(**more)
 
+    # People.
+
+    def requests(self) -> list[Json]:
+        found: list[Json] = self.backstage("requests", live=self.live)
+        return found
+
+    def waiting(self, count: int, seconds: float = 30) -> list[Json]:
+        """The requests that wait, once there are at least ``count``."""
+
+        def found() -> list[Json]:
+            return [row for row in self.requests() if row["state"] == "waiting"]
+
+        wait_until(lambda: len(found()) >= count, seconds, f"{count} requests wait", 0.1)
+        return found()
+
+    def approve(self, rows: Iterable[Json]) -> None:
+        assert self.backstage("decide", ids=[row["id"] for row in rows], verdict="approve") == []
+
     # The verdict.
 
     def history(self) -> History:
         return History.read(self.plane.audit_log, self._begin)
 
-    def check(self, requests: Iterable[Request] = (), asks: Callable[[PodFacts], bool] = lambda pod: False) -> History:
-        """The history since ``begin``; fails with every promise that was broken in it."""
+    def check(self) -> History:
+        """Wait until every request has ended and the cache is the cluster; then fails with every broken promise."""
+        self.settle()
+        ended = ("bound", "denied", "expired", "superseded", "failed")
+        wait_until(lambda: all(row["state"] in ended for row in self.requests()), 30, "all requests have ended", 0.2)
         history = self.history()
-        sent = {call.audit_id: call.at for call in self.proxy.calls}
-        lease = f"kube-system/kschedweb-{self.name}"
-        found = violations(history, scheduler=self.name, lease=lease, requests=requests, asks=asks, sent=sent)
+        fields = ("uid", "pod", "node", "state", "reason", "granted")
+        found = violations(
+            history,
+            scheduler=self.name,
+            lease=f"kube-system/kschedweb-{self.name}",
+            requests=[Request(**{name: row[name] for name in fields}) for row in self.requests()],
+            asks=lambda pod: "approval" in (pod.raw["metadata"].get("labels") or {}),
+            sent={call.audit_id: call.at for call in self.proxy.calls},
+        )
         assert found == []
         return history
 
