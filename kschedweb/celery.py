@@ -20,3 +20,5 @@ with env.one_line_errors():
 from django_structlog.celery.steps import DjangoStructLogInitStep  # noqa: E402
 
 app.steps["worker"].add(DjangoStructLogInitStep)
+# Workers of the queue `scheduler` host live schedulers. (Named, not imported: its models need Django to be ready.)
+app.steps["worker"].add("kschedweb.scheduling.host:HostStep")

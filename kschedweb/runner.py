@@ -1,6 +1,6 @@
-"""`make run`: web, worker and beat in one process on one machine, with nothing else to install or to start.
+"""`make run`: web, worker, scheduler and beat in one process on one machine, with nothing else to install or to start.
 
-Scaled out, each of the three is a process of its own (docker-compose.yml) and this module is not used.
+Scaled out, each of the four is a process of its own (docker-compose.yml) and this module is not used.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from kschedweb import env
 
 if TYPE_CHECKING:
     import uvicorn
+
+    from kschedweb.scheduling.host import Host
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 5  # seconds that running work is given to come to an end
@@ -98,14 +100,14 @@ def serve(host: str, listener: socket.socket) -> None:
             timeout_graceful_shutdown=PATIENCE,
         )
     )
-    worker, beat = start_worker(), start_beat()
+    worker, beat, schedulers = start_worker(), start_beat(), start_host()
     announce(web, host, listener.getsockname()[1])
     try:
         web.run(sockets=[listener])
     except KeyboardInterrupt:
         pass
     finally:
-        stop(worker, beat)
+        stop(worker, beat, schedulers)
 
 
 def start_worker() -> threading.Thread:
@@ -139,6 +141,15 @@ def start_beat() -> Any:
     return beat
 
 
+def start_host() -> Host:
+    """What hosts live schedulers, as threads."""
+    from kschedweb.scheduling.host import Host
+
+    host = Host()
+    host.start()
+    return host
+
+
 def announce(web: uvicorn.Server, host: str, port: int) -> None:
     """Print the address once pages are really answered."""
     shown = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
@@ -153,13 +164,16 @@ def announce(web: uvicorn.Server, host: str, port: int) -> None:
     threading.Thread(target=wait, name="announce", daemon=True).start()
 
 
-def stop(worker: threading.Thread, beat: Any) -> None:
-    """End beat and the worker; work that does not end in time is taken up by reconciliation at the next start."""
+def stop(worker: threading.Thread, beat: Any, schedulers: Host) -> None:
+    """End all of them; work that does not end in time is taken up by reconciliation at the next start."""
     from celery.worker import state
 
     state.should_stop = 0
+    ending = threading.Thread(target=schedulers.stop, daemon=True)
+    ending.start()
     threading.Thread(target=beat.stop, daemon=True).start()
     worker.join(PATIENCE)
+    ending.join(PATIENCE)
     sys.stdout.flush()
     sys.stderr.flush()
     # Threads of unfinished work would otherwise keep the process alive for as long as they take.

@@ -136,6 +136,7 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a live scheduler goes on without its broker, however long that is away
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600} if REDIS_URL else {"polling_interval": 0.05}
 CELERY_TASK_TIME_LIMIT = 1800
 CELERY_TASK_SOFT_TIME_LIMIT = 1740
@@ -183,6 +184,10 @@ AXES_LOCKOUT_CALLABLE = "kschedweb.accounts.lockout.lockout"
 AXES_VERBOSE = False
 AXES_IPWARE_PROXY_COUNT = 1 if BEHIND_PROXY else None
 AXES_IPWARE_META_PRECEDENCE_ORDER = ["HTTP_X_FORWARDED_FOR", "REMOTE_ADDR"] if BEHIND_PROXY else ["REMOTE_ADDR"]
+
+# Where the process that hosts live schedulers serves its metrics; 0: nowhere but on the site itself.
+METRICS_PORT = env.integer("KSCHEDWEB_METRICS_PORT", 0, 0, 65535)
+METRICS_HOST = env.text("KSCHEDWEB_METRICS_HOST", "127.0.0.1")
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [

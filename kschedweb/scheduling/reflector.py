@@ -174,7 +174,8 @@ class Reflector:
         log.info("cannot follow", kind=self.kind.name, error=error.detail)
         code = error.code if isinstance(error, ClusterError) else 0
         self._refusals = self._refusals + 1 if code in (403, 404) else 0
-        if self._refusals < MOST_REFUSALS or self.synced or self.kind.needed:
+        enough = 1 if self.kind.optional and code == 404 else MOST_REFUSALS  # few clusters have these
+        if self._refusals < enough or self.synced or self.kind.needed:
             return
         # The scheduler goes on without what it may not see, or what this cluster does not have.
         self.synced = True

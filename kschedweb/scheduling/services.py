@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
@@ -13,7 +14,7 @@ from django.utils import timezone
 from kschedweb.accounts import audit
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound, Unprocessable
-from kschedweb.scheduling.models import LiveScheduler, Mode
+from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
 from kschedweb.scheduling.selectors import ProfileError, live_configuration, revision_in_force
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
 NAME_HELP = "Lower-case letters, digits, hyphens and dots, at most 63, beginning and ending with a letter or digit."
 MOST_STEPS = 1000
+FORGOTTEN = timedelta(minutes=10)  # rows of processes that fell silent are kept for so long
 # What ``live_change`` may set beside the mode, which has a way of its own.
 CHANGEABLE = frozenset(
     {"policy", "revision", "keep_decisions", "keep_days", "keep_columns", "qps", "burst"}
@@ -208,3 +210,41 @@ def _name(live: LiveScheduler) -> str:
 def _plain(value: Any) -> Any:
     """A value for the audit trail."""
     return value if isinstance(value, str | int) or value is None else str(getattr(value, "number", value))
+
+
+# What the process that hosts it writes.
+
+
+def steps_take(*, live: LiveScheduler) -> int:
+    """The steps that ``live`` (as it was read) asks for, which nobody else takes then."""
+    taken = LiveScheduler.objects.filter(pk=live.pk, steps=live.steps).update(steps=0)
+    return live.steps if taken else 0
+
+
+@transaction.atomic
+def candidate_beat(
+    *,
+    live: LiveScheduler,
+    identity: str,
+    started_at: datetime,
+    silent: float,
+    revision: int | None,
+    report: dict[str, Any],
+) -> None:
+    """A process says that it takes part, and how it is: ``silent`` is for how many seconds its loop did not turn."""
+    now = timezone.now()
+    values = {
+        "mode": live.mode,
+        "started_at": started_at,
+        "heartbeat": now,
+        "ticked_at": now - timedelta(seconds=silent),
+        "revision_id": revision,
+        **report,
+    }
+    Candidate.objects.update_or_create(scheduler_id=live.pk, identity=identity, defaults=values)
+    Candidate.objects.filter(scheduler_id=live.pk, heartbeat__lt=now - FORGOTTEN).delete()
+
+
+def candidate_leave(*, live: LiveScheduler, identity: str) -> None:
+    """A process takes part no longer."""
+    Candidate.objects.filter(scheduler_id=live.pk, identity=identity).delete()

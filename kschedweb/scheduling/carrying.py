@@ -1,0 +1,196 @@
+"""Carries a live loop's intents out: threads that write to the API server, and what came of it as answers.
+
+Everything about one pod goes through one thread, in its order: a condition is never written after the binding that
+overtook it. Nothing is written for a term that is over.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import structlog
+
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.scheduling.writer import Outcome, Result, Writer
+
+if TYPE_CHECKING:
+    from kschedweb.engine.live import Bind, Evict, Nominate, PodRef, Report
+    from kschedweb.scheduling.recorder import Recorder
+
+logger = structlog.get_logger(__name__)
+
+LANES = 8
+LOOK_AGAIN = 1.0  # seconds until a binding of unknown outcome is looked at again
+
+
+@dataclass(frozen=True)
+class BindEnded:
+    """What came of a binding. ``refused``: it did not take place, for certain."""
+
+    term: int
+    intent: Bind
+    outcome: Literal["bound", "refused"]
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class EvictFailed:
+    term: int
+    intent: Evict
+    message: str
+
+
+@dataclass(frozen=True)
+class WriteFailed:
+    """Something else could not be written; ``what`` says it in a few words."""
+
+    what: str
+
+
+Work = Callable[[], None]
+
+
+class Carrier:
+    """``leads(term)`` is asked right before every call to the API server; answers go to ``sink``."""
+
+    def __init__(
+        self,
+        writer: Callable[[Callable[[], bool]], Writer],
+        recorder: Recorder,
+        leads: Callable[[int], bool],
+        sink: Callable[[object], None],
+    ) -> None:
+        self._terms = threading.local()  # of what each lane does right now
+        self._writer = writer(lambda: leads(self._terms.now))
+        self._recorder, self._leads, self._sink = recorder, leads, sink
+        self._ended = threading.Event()
+        self._lanes = [_Lane(f"live-write-{number}") for number in range(LANES)]
+
+    def start(self) -> None:
+        for lane in self._lanes:
+            lane.start()
+
+    def stop(self, seconds: float) -> None:
+        """Carry out what waits, for at most ``seconds``."""
+        for lane in self._lanes:
+            lane.end()
+        for lane in self._lanes:
+            lane.join(seconds)
+        self._ended.set()
+
+    @property
+    def waiting(self) -> int:
+        """About how many writes were asked for and have not begun."""
+        return sum(lane.waiting for lane in self._lanes)
+
+    def _put(self, pod: PodRef, term: int, work: Work) -> None:
+        def in_term() -> None:
+            self._terms.now = term
+            if self._leads(term):
+                work()
+
+        self._lanes[hash(pod.uid) % LANES].put(in_term)
+
+    # One method an intent.
+
+    def bind(self, intent: Bind, term: int) -> None:
+        self._put(intent.pod, term, lambda: self._bind(intent, term))
+
+    def report(self, intent: Report, term: int) -> None:
+        """The event FailedScheduling, and the condition where it says something new."""
+        self._recorder.failed_scheduling(intent.pod, intent.message)
+        if intent.reason and intent.status_changes:
+            self._put(intent.pod, term, lambda: self._status(intent))
+
+    def nominate(self, intent: Nominate, term: int) -> None:
+        self._put(
+            intent.pod,
+            term,
+            lambda: self._check(intent.pod, "nominated node", self._writer.nominate(intent.pod, intent.node)),
+        )
+
+    def evict(self, intent: Evict, term: int) -> None:
+        self._put(intent.pod, term, lambda: self._evict(intent, term))
+
+    # In a lane.
+
+    def _bind(self, intent: Bind, term: int) -> None:
+        try:
+            ended = self._bound(intent, term)
+        except CycleError as error:
+            ended = BindEnded(term, intent, "refused", str(error))
+        except Exception as error:
+            logger.exception("live_bind_failed", pod=intent.pod.key)
+            ended = BindEnded(term, intent, "refused", f"binding failed: {type(error).__name__}")
+        if ended is not None:
+            self._sink(ended)
+
+    def _bound(self, intent: Bind, term: int) -> BindEnded | None:
+        """``None`` where another leads by now, so that nobody waits for an answer."""
+        if intent.extender is not None:
+            intent.extender()
+            outcome = Outcome(Result.BOUND)
+        else:
+            outcome = self._writer.bind(intent.pod, intent.node)
+        while outcome.result is Result.UNKNOWN:
+            # Nothing else may be done with the pod until it is known whether it is bound.
+            if not self._leads(term) or self._ended.wait(LOOK_AGAIN):
+                return None
+            outcome = self._writer.look(intent.pod, intent.node, outcome.text)
+        if outcome.result is Result.WITHHELD:
+            return None
+        if not outcome.done:
+            return BindEnded(term, intent, "refused", outcome.text)
+        self._recorder.scheduled(intent.pod, intent.node)
+        return BindEnded(term, intent, "bound")
+
+    def _status(self, intent: Report) -> None:
+        outcome = self._writer.unscheduled(intent.pod, intent.reason, intent.message, intent.nominated)
+        self._check(intent.pod, "condition PodScheduled", outcome)
+
+    def _evict(self, intent: Evict, term: int) -> None:
+        outcome = self._writer.evict(intent.pod, intent.preemptor)
+        if outcome.done:
+            self._recorder.preempted(intent.pod, intent.preemptor, intent.node)
+        elif outcome.result not in (Result.MISSING, Result.WITHHELD):
+            self._sink(EvictFailed(term, intent, outcome.text))
+
+    def _check(self, pod: PodRef, what: str, outcome: Outcome) -> None:
+        if not outcome.done and outcome.result not in (Result.MISSING, Result.WITHHELD):
+            self._sink(WriteFailed(f"{what} of {pod.key}: {outcome.text}"))
+
+
+class _Lane:
+    """A thread that does one thing after the other."""
+
+    def __init__(self, name: str) -> None:
+        self._work: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def put(self, work: Work) -> None:
+        self._work.put(work)
+
+    @property
+    def waiting(self) -> int:
+        return self._work.qsize()
+
+    def end(self) -> None:
+        self._work.put(None)
+
+    def join(self, seconds: float) -> None:
+        if self._thread.ident:
+            self._thread.join(seconds)
+
+    def _run(self) -> None:
+        while (work := self._work.get()) is not None:
+            try:
+                work()
+            except Exception:
+                logger.exception("live_write_failed")

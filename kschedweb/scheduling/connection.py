@@ -1,0 +1,97 @@
+"""A live scheduler's way to its cluster: clients, reflectors, the elector, and what writes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.clusters.client import Client
+from kschedweb.clusters.kinds import KINDS
+from kschedweb.clusters.sources import endpoint_of, secret_of
+from kschedweb.scheduling.elector import Elector
+from kschedweb.scheduling.facts import KnownPods
+from kschedweb.scheduling.lease import LeaseLock
+from kschedweb.scheduling.limits import TokenBucket
+from kschedweb.scheduling.recorder import Recorder
+from kschedweb.scheduling.reflector import Reflector
+from kschedweb.scheduling.writer import Writer
+
+if TYPE_CHECKING:
+    from kschedweb.scheduling.models import LiveScheduler
+
+# Kinds that decisions about pods that exist already do not need.
+NOT_NEEDED = frozenset({"PriorityClass", "RuntimeClass"})
+
+
+class Connection:
+    """Everything of one run that talks to the API server. Raises ApplicationError where the cluster may not be asked.
+
+    Writing and the lease have clients of their own: a renewal never waits behind a thousand bindings.
+    """
+
+    def __init__(self, row: LiveScheduler, identity: str) -> None:
+        self.pods = KnownPods()
+        self._row, self._secret = row, secret_of(row.cluster)
+        self._endpoint = endpoint_of(row.cluster.source, self._secret)
+        self._writes, self._votes = self._client(), self._client()
+        self.recorder = Recorder(
+            self._writes, self.pods, controller=row.scheduler_name, limit=limit_of(row.qps, row.burst)
+        )
+        lock = LeaseLock(self._votes, row.lease_namespace, row.lease, identity, component=row.scheduler_name)
+        self.elector = Elector(lock, identity)
+        self._resign = threading.Event()
+        self._election = threading.Thread(target=self.elector.run, args=(self._resign,), name="live-lease", daemon=True)
+        self.reflectors: dict[str, Reflector] = {}
+
+    def _client(self) -> Client:
+        return Client.open(self._secret, endpoint=self._endpoint)
+
+    def start(self, sink: Callable[[object], None]) -> None:
+        """Follow the cluster, and take part in the election."""
+        for kind in KINDS:
+            if kind.name in kinds_watched():
+                self.reflectors[kind.name] = Reflector(self._client, kind, sink)
+        for reflector in self.reflectors.values():
+            reflector.start()
+        self._election.start()
+
+    def writer(self, leading: Callable[[], bool]) -> Writer:
+        return Writer(self._writes, self.pods, leading=leading, limit=limit_of(self._row.qps, self._row.burst))
+
+    def resign(self, seconds: float) -> None:
+        """Give the lease back, so that nobody has to wait until it runs out."""
+        self._resign.set()
+        if self._election.ident:
+            self._election.join(seconds)
+
+    def close(self, seconds: float) -> None:
+        """End all that talks to the server; nothing is waited for any longer than ``seconds``."""
+        for reflector in self.reflectors.values():
+            reflector.end()
+        self.recorder.close(seconds)
+        self._writes.stop.set()
+        for client in (self._writes, self._votes):
+            client.close()
+
+    def watches(self) -> dict[str, dict[str, Any]]:
+        """How each kind is followed: seconds since the server said anything, lists by reason, what is wrong."""
+        return {
+            kind: {
+                "age": round(reflector.age, 1),
+                "relists": dict(reflector.relists),
+                "synced": reflector.synced,
+                "problem": reflector.problem,
+            }
+            for kind, reflector in list(self.reflectors.items())
+        }
+
+
+def limit_of(qps: int, burst: int) -> TokenBucket | None:
+    """The limit of a client, ``None`` for none."""
+    return TokenBucket(qps, burst) if qps else None
+
+
+def kinds_watched() -> set[str]:
+    """The names of the kinds that a live scheduler follows."""
+    return {kind.name for kind in KINDS} - NOT_NEEDED

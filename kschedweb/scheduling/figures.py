@@ -1,0 +1,67 @@
+"""What a live run says of itself: pods a second, latencies, their course over the last minutes, the last error."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kschedweb.engine.live import Depths
+
+RATE_OVER = 10.0  # seconds
+LATENCIES = 1000
+HISTORY_EVERY, HISTORY = 5.0, 180  # seconds, entries: a quarter of an hour
+
+
+class Figures:
+    """Written by the run's own thread, read by its host."""
+
+    def __init__(self) -> None:
+        self.bound = 0
+        self.error, self.error_at = "", 0.0
+        self.history: deque[list[float | None]] = deque(maxlen=HISTORY)
+        self._bound_at: deque[float] = deque(maxlen=100_000)
+        self._latencies: deque[float] = deque(maxlen=LATENCIES)
+        self._lock = threading.Lock()
+
+    def pod_bound(self, latency: float | None, now: float) -> None:
+        with self._lock:
+            self.bound += 1
+            self._bound_at.append(now)
+            if latency is not None:
+                self._latencies.append(latency)
+
+    def failed(self, error: str, now: float) -> None:
+        self.error, self.error_at = error[:500], now
+
+    def rate(self, now: float) -> float:
+        """Pods bound a second over the last seconds."""
+        with self._lock:
+            while self._bound_at and self._bound_at[0] < now - RATE_OVER:
+                self._bound_at.popleft()
+            return len(self._bound_at) / RATE_OVER
+
+    def latency(self) -> dict[str, float]:
+        """Seconds from a pod's creation to its binding."""
+        with self._lock:
+            found = sorted(self._latencies)
+        return {"p50": quantile(found, 0.5), "p99": quantile(found, 0.99)} if found else {}
+
+    def tell(self, depths: Depths, now: float) -> None:
+        """Remember how it is now, each few seconds."""
+        if self.history and now - (self.history[-1][0] or 0.0) < HISTORY_EVERY:
+            return
+        queues = (depths.active, depths.backoff, depths.unschedulable, depths.gated, depths.waiting)
+        self.history.append([round(now, 1), *queues, self.rate(now), self.latency().get("p50")])
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The value below which ``share`` of the ``ordered`` values are: always one of them."""
+    return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 4)
+
+
+def depths_of(depths: Depths) -> dict[str, Any]:
+    """The depths as plain data, by name."""
+    return {name: getattr(depths, name) for name in depths.__slots__}

@@ -1,0 +1,176 @@
+"""The books of a live run: each decision as a row, what came of it, how long pods took, and what is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.utils.dateparse import parse_datetime
+
+from kschedweb.scheduling import columns
+from kschedweb.scheduling.decisionlog import Columns, DecisionLog, Outcome
+from kschedweb.scheduling.decisions import decision_id, decision_row, moment
+from kschedweb.scheduling.figures import Figures
+from kschedweb.scheduling.models import Result
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.engine.framework.explanation import Explanation
+    from kschedweb.engine.live import Bind, Decision, Hold, Report, Wait
+    from kschedweb.scheduling.metrics import Instruments
+
+# Explaining takes longer than deciding: beyond idle time it may have this share of all time, saved up to so many
+# seconds; pods that a person will look at may overdraw it.
+SHARE, SAVED, OVERDRAWN = 0.05, 0.5, -2.0
+
+
+@dataclass
+class Books:
+    """Whose decisions these are."""
+
+    scheduler: UUID
+    scheduler_name: str
+    revision: int
+    keep_columns: int
+    epoch: int = 0
+
+
+class Ledger:
+    """Used by the run's own thread only."""
+
+    def __init__(self, books: Books, log: DecisionLog, figures: Figures, instruments: Instruments) -> None:
+        self.books, self.figures, self.instruments = books, figures, instruments
+        self._log = log
+        self._seen: dict[str, float] = {}  # uid -> when the unbound pod was created, or first seen
+        self._open: dict[str, UUID] = {}  # uid -> row of a decision that has not ended
+        self._budget, self._budget_at = SAVED, 0.0  # seconds
+
+    # Pods come and go.
+
+    def listed(self, raw: dict[str, Any], now: float) -> None:
+        """An unbound pod of ours was there already: its creation, to the second, is all there is to go by."""
+        created = parse_datetime(str((raw.get("metadata") or {}).get("creationTimestamp") or ""))
+        self._remember(raw, created.timestamp() if isinstance(created, datetime) else now)
+
+    def came(self, raw: dict[str, Any], now: float) -> None:
+        """A pod was created just now, or changed."""
+        self._remember(raw, now)
+
+    def _remember(self, raw: dict[str, Any], time: float) -> None:
+        spec = raw.get("spec") or {}
+        if spec.get("schedulerName") == self.books.scheduler_name and not spec.get("nodeName"):
+            self._seen.setdefault(str((raw.get("metadata") or {}).get("uid") or ""), time)
+
+    def gone(self, raw: dict[str, Any]) -> None:
+        self._seen.pop(str((raw.get("metadata") or {}).get("uid") or ""), None)
+
+    # Decisions.
+
+    def held(self, intent: Hold) -> None:
+        self._begin(intent.decision, Result.HELD)
+
+    def waiting(self, intent: Wait) -> None:
+        self._begin(intent.decision, Result.WAITING)
+
+    def restored(self, uid: str, decision: UUID) -> None:
+        """A pod that was held before a restart is held again, for the decision of then."""
+        self._open[uid] = decision
+
+    def _begin(self, decision: Decision, result: Result) -> None:
+        self._attempted("scheduled", decision)
+        if self._open.get(decision.uid) != decision_id(self.books.scheduler, decision):
+            self._open[decision.uid] = self._row(decision, result)
+
+    def bound(self, intent: Bind, now: float) -> None:
+        created = self._seen.pop(intent.pod.uid, None)
+        latency = None if created is None else max(0.0, now - created)
+        self.figures.pod_bound(latency, now)
+        if latency is not None:
+            self.instruments.pod_bound(latency, intent.decision.attempt)
+        if intent.pod.uid in self._open:
+            self.ended(intent.pod.uid, Result.BOUND, "", now, latency)
+        else:
+            self._attempted("scheduled", intent.decision)
+            self._row(intent.decision, Result.BOUND, ended=now, latency=latency)
+
+    def bind_failed(self, intent: Bind, message: str, now: float) -> None:
+        if intent.pod.uid in self._open:
+            self.ended(intent.pod.uid, Result.FAILED, message, now)
+        else:
+            self._attempted("error", intent.decision)
+            self._row(intent.decision, Result.FAILED, ended=now, message=message)
+
+    def reported(self, intent: Report, now: float) -> None:
+        """A try came to nothing."""
+        result = Result.UNSCHEDULABLE if intent.reason == "Unschedulable" else Result.ERROR
+        if intent.pod.uid in self._open:
+            self.ended(intent.pod.uid, result, intent.message, now)
+        elif intent.decision is not None:
+            self._attempted(str(result), intent.decision)
+            self._row(intent.decision, result, ended=now, message=intent.message)
+
+    def ended(self, uid: str, result: Result, message: str, now: float, latency: float | None = None) -> None:
+        """What a decision that was open came to; the first word counts."""
+        row = self._open.pop(uid, None)
+        if row is not None:
+            self._log.add(Outcome(row, result, moment(now), message, latency))
+
+    def is_open(self, uid: str) -> bool:
+        return uid in self._open
+
+    def forget(self) -> None:
+        """Another leads now, and will say what becomes of what is open."""
+        self._open.clear()
+
+    def _row(
+        self,
+        decision: Decision,
+        result: Result,
+        *,
+        ended: float | None = None,
+        message: str = "",
+        latency: float | None = None,
+    ) -> UUID:
+        row = decision_row(self.books.scheduler, decision, result, epoch=self.books.epoch, revision=self.books.revision)
+        if ended is not None:
+            row.ended_at = moment(ended)
+        row.message, row.latency = message or row.message, latency
+        self._log.add(row)
+        return row.id
+
+    def _attempted(self, result: str, decision: Decision) -> None:
+        self.instruments.attempted(result, decision.durations)
+
+    # Full columns.
+
+    def explain(
+        self,
+        decision: Decision,
+        explain: Callable[[], Explanation],
+        now: float,
+        clock: Callable[[], float],
+        *,
+        idle: bool,
+        wanted: bool,
+    ) -> None:
+        """Keep every verdict and score of ``decision`` where there is time: while ``idle``, within a small share of
+        all time, and for decisions that are ``wanted`` by a person.
+        """
+        if not self.books.keep_columns:
+            return
+        self._budget = min(SAVED, self._budget + SHARE * (now - self._budget_at))
+        self._budget_at = now
+        if not (idle or self._budget > 0 or (wanted and self._budget > OVERDRAWN)):
+            return
+        begun = clock()
+        try:
+            found = explain()
+        except KeyError:  # the pod is gone
+            return
+        finally:
+            if not idle:
+                self._budget -= clock() - begun
+        self._log.add(Columns(decision_id(self.books.scheduler, decision), lambda: columns.pack(found)))

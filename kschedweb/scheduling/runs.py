@@ -1,0 +1,43 @@
+"""Which run hosts a live scheduler in which mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedweb.engine.extenders.extender import Extenders
+from kschedweb.errors import Unprocessable
+from kschedweb.scheduling.connection import Connection
+from kschedweb.scheduling.extending import transport
+from kschedweb.scheduling.metrics import Instruments
+from kschedweb.scheduling.models import LiveScheduler, Mode
+from kschedweb.scheduling.runner import LiveRun
+from kschedweb.scheduling.selectors import ProfileError, live_configuration, revision_in_force
+
+if TYPE_CHECKING:
+    from kschedweb.scheduling.host import Run
+
+
+def make_run(row: LiveScheduler, identity: str) -> Run | None:
+    """The run of ``row``, not begun yet; ``None`` for a mode that needs none here. Raises ApplicationError."""
+    if row.mode == Mode.SCHEDULING:
+        return _scheduling(row, identity)
+    return None
+
+
+def _scheduling(row: LiveScheduler, identity: str) -> LiveRun:
+    revision = revision_in_force(row)
+    try:
+        configuration = live_configuration(row.scheduler_name, revision)
+    except ProfileError as error:
+        raise Unprocessable(str(error)) from None
+    extenders = None
+    if configuration.extenders:
+        extenders = Extenders(configuration.extenders, transport(configuration.extenders))
+    return LiveRun(
+        row,
+        revision=revision.pk,
+        configuration=configuration,
+        connection=Connection(row, identity),
+        instruments=Instruments(row.cluster.name, row.scheduler_name, row.lease),
+        extenders=extenders,
+    )

@@ -1,0 +1,157 @@
+"""Decisions on their way into the database, and how long they are kept."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from kschedweb.engine.live import Decision, Ranked
+from kschedweb.scheduling import decisionlog
+from kschedweb.scheduling.decisionlog import Columns, DecisionLog, Outcome, decisions_clean, records_write
+from kschedweb.scheduling.decisions import decision_id, decision_row
+from kschedweb.scheduling.models import LiveColumns, LiveDecision, LiveScheduler, Result
+
+TODAY = round(time.time()) - 100.0
+
+
+def decision(number: int = 1, *, uid: str = "", at: float = TODAY) -> Decision:
+    return Decision(
+        pod=f"default/pod-{number}",
+        uid=uid or f"uid-{number}",
+        time=at + number,
+        profile="kschedweb",
+        node="node-1",
+        evaluated=3,
+        feasible=2,
+        top=(Ranked("node-1", 120, {"ImageLocality": 20, "NodeResourcesFit": 100}),),
+        margin=4,
+        durations={"Filter": 0.001},
+    )
+
+
+def row(live: LiveScheduler, number: int = 1, result: Result = Result.BOUND, at: float = TODAY) -> LiveDecision:
+    return decision_row(live.pk, decision(number, at=at), result, epoch=7, revision=live.policy.revisions.get().pk)
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_decision_is_kept_as_it_was_made(live: LiveScheduler) -> None:
+    records_write(live.pk, [row(live)])
+    kept = LiveDecision.objects.get()
+    assert (kept.pod, kept.uid, kept.node, kept.evaluated, kept.feasible) == ("default/pod-1", "uid-1", "node-1", 3, 2)
+    assert kept.top == [{"node": "node-1", "total": 120, "scores": {"ImageLocality": 20, "NodeResourcesFit": 100}}]
+    assert (kept.margin, kept.durations, kept.epoch) == (4, {"Filter": 0.001}, 7)
+    assert kept.pk == decision_id(live.pk, decision())
+
+
+def test_writing_a_batch_again_after_a_crash_changes_nothing(live: LiveScheduler) -> None:
+    held = row(live, result=Result.HELD)
+    outcome = Outcome(held.pk, Result.BOUND, timezone.now(), latency=1.5)
+    records_write(live.pk, [held, outcome])
+    records_write(live.pk, [row(live, result=Result.HELD)])
+    kept = LiveDecision.objects.get()
+    assert (kept.result, kept.latency) == (Result.BOUND, 1.5)
+
+
+def test_the_first_end_of_a_decision_counts(live: LiveScheduler) -> None:
+    held = row(live, result=Result.HELD)
+    records_write(live.pk, [held, Outcome(held.pk, Result.DENIED, timezone.now(), "denied by ann: too large")])
+    records_write(live.pk, [Outcome(held.pk, Result.UNSCHEDULABLE, timezone.now(), "something else")])
+    kept = LiveDecision.objects.get()
+    assert (kept.result, kept.message) == (Result.DENIED, "denied by ann: too large")
+
+
+def test_columns_belong_to_a_decision_that_is_kept(live: LiveScheduler) -> None:
+    records_write(live.pk, [row(live), Columns(decision_id(live.pk, decision()), lambda: b"packed")])
+    records_write(live.pk, [Columns(uuid.uuid4(), lambda: b"of none")])
+    assert [bytes(kept.content) for kept in LiveColumns.objects.all()] == [b"packed"]
+    assert LiveDecision.objects.get().has_columns
+
+
+def test_what_belongs_to_a_deleted_scheduler_is_let_go(live: LiveScheduler) -> None:
+    gone = row(live)
+    live.delete()
+    records_write(gone.scheduler_id, [gone])
+    assert not LiveDecision.objects.exists()
+
+
+def test_only_so_many_decisions_of_so_many_days_are_kept_and_columns_of_the_newest(live: LiveScheduler) -> None:
+    now = timezone.now()
+    young, old = TODAY, (now - timedelta(days=40)).timestamp()
+    records_write(live.pk, [row(live, number, at=young) for number in range(5)])
+    records_write(live.pk, [row(live, 10 + number, at=old) for number in range(3)])
+    every = [decision_id(live.pk, decision(number, at=young)) for number in range(5)]
+    records_write(live.pk, [Columns(one, lambda: b"x") for one in every])
+    LiveScheduler.objects.filter(pk=live.pk).update(keep_columns=2, keep_decisions=100)
+    assert decisions_clean(live.pk, now=now) == 3
+    assert LiveDecision.objects.count() == 5
+    assert set(LiveColumns.objects.values_list("decision_id", flat=True)) == set(every[-2:])
+    assert LiveDecision.objects.filter(has_columns=True).count() == 2
+    LiveScheduler.objects.filter(pk=live.pk).update(keep_decisions=3)
+    decisions_clean(live.pk, now=now)
+    assert set(LiveDecision.objects.values_list("pk", flat=True)) == set(every[-3:])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_records_wait_while_the_database_is_away_and_are_written_in_their_order(
+    live: LiveScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really, away = records_write, [True]
+
+    def write(scheduler: uuid.UUID, batch: list[decisionlog.Record]) -> None:
+        if away:
+            raise OperationalError("the server is gone")
+        really(scheduler, batch)
+
+    monkeypatch.setattr(decisionlog, "records_write", write)
+    monkeypatch.setattr(decisionlog, "EVERY", 0.01)
+    monkeypatch.setattr(decisionlog, "LONGEST_WAIT", 0.02)
+    log = DecisionLog(live.pk)
+    log.start()
+    held = row(live, result=Result.HELD)
+    log.add(held)
+    until(lambda: log.away)
+    log.add(Outcome(held.pk, Result.BOUND, timezone.now()))
+    away.clear()
+    until(lambda: log.waiting == 0 and not log.away)
+    log.stop(5)
+    assert LiveDecision.objects.get().result == Result.BOUND
+    assert log.lost == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_record_that_cannot_be_written_does_not_take_others_with_it(
+    live: LiveScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> bytes:
+        raise ValueError("cannot be packed")
+
+    log = DecisionLog(live.pk)
+    for number in range(3):
+        log.add(row(live, number))
+    log.add(Columns(decision_id(live.pk, decision(1)), broken))
+    log.add(row(live, 4))
+    log.start()
+    until(lambda: log.waiting == 0)
+    log.stop(5)
+    assert LiveDecision.objects.count() == 4
+    assert log.lost == 1
+
+
+def test_beyond_a_bound_the_oldest_records_make_room(live: LiveScheduler, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decisionlog, "MOST_WAITING", 3)
+    log = DecisionLog(live.pk)
+    for number in range(5):
+        log.add(row(live, number))
+    assert (log.waiting, log.lost) == (3, 2)
