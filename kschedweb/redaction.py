@@ -17,7 +17,7 @@ _PUBLIC_NAMES = frozenset({"token_id", "token_name", "token_prefix"})
 
 _SECRET_VALUES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), MASK),
-    (re.compile(r"\bksw_[A-Za-z0-9_-]{8,}"), MASK),
+    (re.compile(r"\bks[ew]_[A-Za-z0-9_-]{8,}"), MASK),
     (re.compile(r"\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"), MASK),
     (re.compile(r"\b(bearer|basic)\s+[^\s,;\"']+", re.IGNORECASE), rf"\1 {MASK}"),
     (re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^\s/@:]*:[^\s/@]*@", re.IGNORECASE), rf"\1{MASK}@"),

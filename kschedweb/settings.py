@@ -60,6 +60,8 @@ INSTALLED_APPS = [
     "kschedweb.experiments",
     "kschedweb.scheduling",
     "kschedweb.approvals",
+    "kschedweb.extender",
+    "kschedweb.shadow",
     "kschedweb.dashboard",
 ]
 
@@ -158,6 +160,11 @@ CELERY_BEAT_SCHEDULE = {
     "forget old deliveries": {
         "task": "kschedweb.approvals.webhooks.tasks.forget",
         "schedule": 3600,
+        "options": {"expires": 600},
+    },
+    "forget old shadow verdicts": {
+        "task": "kschedweb.shadow.tasks.forget",
+        "schedule": 900,
         "options": {"expires": 600},
     },
     "forget old watermarks": {

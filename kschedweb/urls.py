@@ -15,6 +15,8 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.playground.api")),
     path("", include("kschedweb.experiments.api")),
     path("", include("kschedweb.scheduling.api")),
+    path("", include("kschedweb.extender.api")),
+    path("", include("kschedweb.shadow.api")),
     path("", include("kschedweb.usage.api")),
     path("", include("kschedweb.playground.load_api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
@@ -32,6 +34,8 @@ urlpatterns = [
     path("", include("kschedweb.playground.urls")),
     path("", include("kschedweb.experiments.urls")),
     path("", include("kschedweb.scheduling.urls")),
+    path("", include("kschedweb.extender.urls")),
+    path("", include("kschedweb.shadow.urls")),
     path("", include("kschedweb.usage.urls")),
     path("", include("kschedweb.dashboard.urls")),
 ]

@@ -66,6 +66,8 @@ MAIN = (
         "live-decision",
         "live-pod",
         "live-shadow",
+        "live-extender",
+        "live-extender-secret",
     ),
     _entry("Jobs", "list-checks", "jobs", "job"),
 )

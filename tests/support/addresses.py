@@ -16,7 +16,7 @@ NOT_PAGES = frozenset(
         "policy-effect", "policy-preview", "policy-restore", "policy-schema", "search", "sessions-end", "theme",
         "token-revoke", "watermark-source-change", "watermark-source-run",
         "watermark-policies-pods", "policy-curves",
-        "live-command", "live-delete", "live-figures", "live-now",
+        "live-command", "live-delete", "live-extender-secret", "live-figures", "live-now",
     }
 )  # fmt: skip
 # Routes of the REST API that are no GET, or that are not about rows of the database.
@@ -26,7 +26,7 @@ NOT_RESOURCES = frozenset(
         "annotations-write",
         "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema", "schema-page", "user-password",
         "revision-restore", "watermark-source-run", "watermark-source-test",
-        "live-mode", "live-pause", "live-reload", "live-resume", "live-step", "live-stream",
+        "live-extender-secret", "live-mode", "live-pause", "live-reload", "live-resume", "live-step", "live-stream",
     }
 )  # fmt: skip
 
@@ -98,6 +98,8 @@ def pages(at: Places) -> dict[str, str]:
             "live-mode": f"{live}/mode/",
             "live-mode:off": f"{live}/mode/?mode=off",
             "live-decision": f"{live}/decisions/{at.live_decision}/",
+            "live-extender": f"{live}/extender/",
+            "live-shadow": f"{live}/shadow/",
         }
     return found | ({"job": f"/jobs/{at.job}/"} if at.job else {})
 
@@ -145,6 +147,9 @@ def resources(at: Places) -> dict[str, str]:
             "live-scheduler": f"{live}/",
             "live-decisions": f"{live}/decisions/",
             "live-decision": f"{live}/decisions/{at.live_decision}/",
+            "live-extender": f"{live}/extender/",
+            "live-shadow": f"{live}/shadow/",
+            "live-shadow-drift": f"{live}/shadow/drift/",
         }
     if at.job:
         found["job"] = f"/api/v1/jobs/{at.job}/"

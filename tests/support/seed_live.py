@@ -11,6 +11,7 @@ from django.utils import timezone
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.scheduling.models import LiveDecision, LiveScheduler
+    from kschedweb.shadow.models import ShadowVerdict
 
 DURATIONS = {"PreFilter": 0.0002, "Filter": 0.0011, "PreScore": 0.0001, "Score": 0.0006, "Reserve": 0.00005}
 DEPTHS = {
@@ -108,6 +109,33 @@ def explained(live: LiveScheduler, name: str = "pending-00000") -> LiveDecision:
     return row
 
 
+def judged(live: LiveScheduler, name: str = "web-0", verdict: str = "agree", **more: Any) -> ShadowVerdict:
+    """A verdict of a shadow."""
+    from kschedweb.shadow.models import ShadowVerdict
+
+    differs = verdict == "differ"
+    values: dict[str, Any] = {
+        "id": uuid.uuid4(),
+        "at": timezone.now(),
+        "namespace": "default",
+        "name": name,
+        "uid": f"uid-{name}",
+        "verdict": verdict,
+        "node": "node-00001",
+        "best": ["node-00002"] if differs else ["node-00001", "node-00003"],
+        "ties": 1 if differs else 2,
+        "feasible": 28,
+        "rank": 4 if differs else 1,
+        "difference": 37 if differs else 0,
+        "plugin": "NodeResourcesFit" if differs else "",
+        "differences": {"NodeResourcesFit": 40, "NodeResourcesBalancedAllocation": -3} if differs else {},
+        "revision": live.policy.revisions.first(),
+    }
+    if verdict == "infeasible":
+        values |= {"rank": None, "difference": None, "plugin": "NodeResourcesFit", "message": "Insufficient cpu"}
+    return ShadowVerdict.objects.create(scheduler=live, **{**values, **more})
+
+
 def everything(rows: int, user: User) -> tuple[str, str]:
     """A live scheduler with ``rows`` decisions, and others beside it; its id and that of a decision kept in full."""
     live = scheduler(user)
@@ -116,5 +144,6 @@ def everything(rows: int, user: User) -> tuple[str, str]:
         hosted(scheduler(user, f"other-{number}", mode="shadow"))
     results = ("bound", "held", "unschedulable", "denied")
     for number in range(rows):
+        judged(live, f"web-{number}", ("agree", "differ", "infeasible")[number % 3])
         decision(live, f"web-{number}", results[number % 4], at=timezone.now() - timedelta(seconds=number + 1))
     return str(live.pk), str(explained(live).pk)

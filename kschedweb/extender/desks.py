@@ -1,0 +1,280 @@
+"""What a web process needs to answer kube-scheduler from memory: one desk an endpoint that is asked.
+
+A desk is opened by the first question and closed after ten minutes without one, so that a process that nobody asks
+reads no cluster. Rows are read again each two seconds; while the database is gone, what was read last holds.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db import DatabaseError, close_old_connections
+from django.utils import timezone
+
+from kschedweb.engine.extenders.answers import (
+    Answers,
+    Bond,
+    Offer,
+    Question,
+    filter_result,
+    neutral,
+)
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.live import PodRef
+from kschedweb.errors import ApplicationError
+from kschedweb.extender.models import Endpoint
+from kschedweb.extender.secrets import opens
+from kschedweb.extender.selectors import plugins_in_force
+from kschedweb.scheduling.facts import KnownPods
+from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
+from kschedweb.scheduling.selectors import live_configuration, live_list, revision_in_force
+from kschedweb.scheduling.view import View, open_client
+from kschedweb.scheduling.writer import Writer
+from kschedweb.watermarks import selectors as watermarks
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+    from uuid import UUID
+
+    from kschedweb.policies.models import Revision
+
+REREAD = 2.0  # seconds between two looks at the rows
+ROUND = 1.0  # seconds between two rounds of a desk's keeper
+HEARTBEAT = 5.0
+IDLE = 600.0
+OFF = "the extender is switched off"
+logger = structlog.get_logger(__name__)
+Result = tuple[Any, str]  # what is answered, and what is wrong ("" for nothing)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The rows as they were read."""
+
+    live: LiveScheduler
+    endpoint: Endpoint
+    revision: Revision
+
+    @property
+    def key(self) -> Hashable:
+        """Changes where the cluster has to be read anew, or answers are made otherwise."""
+        live, endpoint = self.live, self.endpoint
+        return live.cluster_id, live.scheduler_name, self.revision.pk, live.reloads, tuple(endpoint.plugins)
+
+    @property
+    def on(self) -> bool:
+        return self.live.mode == Mode.EXTENDER
+
+
+def read_settings(live_id: UUID) -> Settings | None:
+    """The rows now; ``None`` where there are none."""
+    live = live_list().select_related("endpoint").filter(pk=live_id, endpoint__isnull=False).first()
+    return Settings(live, live.endpoint, revision_in_force(live)) if live is not None else None
+
+
+class Desk:
+    """Answers for one endpoint. ``connect`` starts what feeds the view, and returns how to stop it."""
+
+    def __init__(self, settings: Settings, connect: Callable[[LiveScheduler, View], Callable[[], None]]) -> None:
+        self.settings = settings
+        self.counts: Counter[str] = Counter()
+        self.asked = time.monotonic()
+        live = settings.live
+        configuration = live_configuration(live.scheduler_name, settings.revision)
+        profile = configuration.profiles[0]
+        self.view = View(configuration)
+        self._answers = Answers(profile, plugins_in_force(settings.endpoint, profile))
+        self._version: str | None = None
+        self._beaten = 0.0
+        self._started = timezone.now()
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._writing: Writer | None = None
+        self._disconnect = connect(live, self.view)
+        self._keeper = threading.Thread(target=self._keep, name=f"extender {live.scheduler_name}", daemon=True)
+        self._keeper.start()
+
+    def close(self) -> None:
+        """Stop reading the cluster."""
+        self._stopping.set()
+        self._disconnect()
+
+    @property
+    def idle(self) -> bool:
+        return time.monotonic() - self.asked > IDLE
+
+    def answer(self, verb: str, body: bytes) -> Result:
+        """What kube-scheduler is told. Raises QuestionError."""
+        self.asked = time.monotonic()
+        answer, trouble = getattr(self, f"_{verb}")(body)
+        self.counts[f"{verb} in vain" if trouble else verb] += 1
+        return answer, trouble
+
+    def _trouble(self, setting: str) -> str:
+        if not (self.settings.on and getattr(self.settings.endpoint, setting)):
+            return OFF
+        return self.view.trouble
+
+    def _filter(self, body: bytes) -> Result:
+        question = Question.read(body)
+        if trouble := self._trouble("filters"):
+            return filter_result(question, error=f"kschedweb: {trouble}"), trouble
+        with self.view.reading() as snapshot:
+            answer = self._answers.filter(snapshot, question)
+        return answer, answer["Error"]
+
+    def _prioritize(self, body: bytes) -> Result:
+        question = Question.read(body)
+        if trouble := self._trouble("prioritizes"):
+            return neutral(question), trouble
+        try:
+            with self.view.reading() as snapshot:
+                return self._answers.prioritize(snapshot, question), ""
+        except CycleError as error:
+            return neutral(question), str(error)
+
+    def _preempt(self, body: bytes) -> Result:
+        """Where nothing is known, what kube-scheduler offers is agreed to: no victim is ever added here."""
+        offer = Offer.read(body)
+        if trouble := self._trouble("preempts"):
+            return offer.answer(offer.nodes), trouble
+        with self.view.reading() as snapshot:
+            return self._answers.preempt(snapshot, offer), ""
+
+    def _bind(self, body: bytes) -> Result:
+        bond = Bond.read(body)
+        trouble = self._trouble("binds") or self._refusal(bond)
+        if not trouble:
+            try:
+                outcome = self._writer().bind(PodRef(bond.namespace, bond.name, bond.uid), bond.node)
+                trouble = "" if outcome.done else outcome.text or str(outcome.result)
+            except ApplicationError as error:
+                trouble = error.detail
+        return {"Error": f"kschedweb: {trouble}" if trouble else ""}, trouble
+
+    def _writer(self) -> Writer:
+        """Made by the first binding. Raises ApplicationError where the cluster's credentials do not open."""
+        with self._lock:
+            if self._writing is None:
+                client = open_client(self.settings.live.cluster)
+                # kube-scheduler leads: it asks for this one binding, and asks no other at the same time.
+                self._writing = Writer(client, KnownPods(), leading=lambda: True)
+            return self._writing
+
+    def _refusal(self, bond: Bond) -> str:
+        """Why the pod is not bound here: whoever knows the secret may only have kube-scheduler's own work done."""
+        pod = self.view.pod(bond.uid)
+        if pod is None or (pod.namespace, pod.name) != (bond.namespace, bond.name):
+            return "the pod is not known"
+        if pod.scheduler_name != self.settings.live.scheduler_name:
+            return f"the pod is another scheduler's: {pod.scheduler_name}"
+        if pod.gates or pod.terminating:
+            return "the pod is gated or being deleted"
+        with self.view.reading() as snapshot:
+            return "" if bond.node in snapshot.index else "the node is not known"
+
+    # Its own thread.
+
+    def _keep(self) -> None:
+        while not self._stopping.wait(ROUND):
+            try:
+                self._measure()
+                self._beat()
+            except DatabaseError:
+                logger.warning("extender_without_database", scheduler=self.settings.live.scheduler_name)
+            except Exception:
+                logger.exception("extender_keeper_failed", scheduler=self.settings.live.scheduler_name)
+            finally:
+                close_old_connections()
+
+    def _measure(self) -> None:
+        cluster = self.settings.live.cluster
+        version = watermarks.version(cluster)
+        if version != self._version:
+            self.view.measured(watermarks.current(cluster) if version else None)
+            self._version = version
+
+    def _beat(self) -> None:
+        """Show this process among those that take part."""
+        if time.monotonic() - self._beaten < HEARTBEAT:
+            return
+        self._beaten = time.monotonic()
+        now, trouble = timezone.now(), self.view.trouble
+        with self.view.reading() as snapshot:
+            depths = {"nodes": len(snapshot), "pods": len(snapshot.pods.slots), **self.counts}
+        said = {
+            "mode": Mode.EXTENDER, "leading": True, "synced": self.view.synced, "started_at": self._started,
+            "heartbeat": now, "ticked_at": now, "depths": depths, "revision": self.settings.revision,
+            "error": trouble[:500], "error_at": now if trouble else None,
+        }  # fmt: skip
+        Candidate.objects.update_or_create(scheduler=self.settings.live, identity=IDENTITY, defaults=said)
+
+
+class Desks:
+    """All desks of this process. Safe to be asked by several threads."""
+
+    def __init__(
+        self,
+        connect: Callable[[LiveScheduler, View], Callable[[], None]],
+        read: Callable[[UUID], Settings | None] = read_settings,
+    ) -> None:
+        self._connect, self._read = connect, read
+        self._lock = threading.RLock()
+        self._known: dict[UUID, tuple[float, Settings | None]] = {}
+        self._desks: dict[UUID, Desk] = {}
+
+    def opened(self, live_id: UUID, header: str) -> Desk | None:
+        """The desk that the Authorization ``header`` opens; ``None`` where it opens none."""
+        settings = self._settings(live_id)
+        if settings is None or not opens(settings.endpoint.digest, header):
+            return None
+        with self._lock:
+            desk = self._desks.get(live_id)
+            if desk is not None and desk.settings.key != settings.key:
+                self._desks.pop(live_id).close()
+                desk = None
+            if desk is None:
+                desk = self._desks[live_id] = Desk(settings, self._connect)
+            desk.settings = settings
+            self._close_idle()
+            return desk
+
+    def close(self) -> None:
+        """Close all of them, and forget what was read."""
+        with self._lock:
+            for desk in self._desks.values():
+                desk.close()
+            self._desks.clear()
+            self._known.clear()
+
+    def _close_idle(self) -> None:
+        for live_id in [live_id for live_id, desk in self._desks.items() if desk.idle]:
+            self._desks.pop(live_id).close()
+
+    def _settings(self, live_id: UUID) -> Settings | None:
+        with self._lock:
+            read_at, settings = self._known.get(live_id, (0.0, None))
+        if time.monotonic() - read_at < REREAD:
+            return settings
+        try:
+            settings = self._read(live_id)
+        except DatabaseError:
+            logger.warning("extender_without_database")
+        with self._lock:
+            if settings is not None:
+                self._known[live_id] = time.monotonic(), settings
+            else:
+                self._known.pop(live_id, None)
+        return settings
+
+
+IDENTITY = f"{socket.gethostname()}_{os.getpid()}_web"
+desks = Desks(lambda live, view: lambda: None)

@@ -1,0 +1,73 @@
+"""Live › shadow: how far a policy and another scheduler are apart, and each pod that was judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from django.http import Http404
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from rest_framework.exceptions import NotFound
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.dashboard.exports import FORMATS, export
+from kschedweb.dashboard.pagination import cursor_page
+from kschedweb.scheduling.selectors import live_get
+from kschedweb.shadow import charts, selectors
+from kschedweb.shadow.filters import VerdictFilter
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.shadow.models import ShadowVerdict
+
+PAGE_SIZE = 50
+MOST_EXPORTED = 100_000
+HEAD = (
+    "at", "namespace", "name", "uid", "verdict", "node", "best", "ties", "feasible", "rank", "difference", "plugin",
+    "message", "said", "late",
+)  # fmt: skip
+
+
+@require_safe
+@requires(Action.VIEW)
+def shadow(request: PageRequest, live_id: UUID) -> HttpResponseBase:
+    live = live_get(live_id)
+    span = request.GET.get("span", selectors.DEFAULT_SPAN)
+    span = span if span in selectors.SPANS else selectors.DEFAULT_SPAN
+    found = VerdictFilter(request.GET, queryset=selectors.verdict_list(live))
+    if (form := request.GET.get("format")) in FORMATS:
+        if request.GET.get("what") == "drift":
+            rows = charts.drift_rows(selectors.drift(live, span))
+            return export(form, f"drift-{live.scheduler_name}", list(charts.HEAD), rows)
+        return export(form, f"shadow-{live.scheduler_name}", list(HEAD), _rows(found.qs))
+    try:
+        page = cursor_page(found.qs, request.GET.get("cursor", ""), PAGE_SIZE)
+    except NotFound as error:
+        raise Http404(str(error.detail)) from None
+    whole = selectors.summary(live, span)
+    context = {
+        "live": live,
+        "span": span,
+        "spans": list(selectors.SPANS),
+        "whole": whole,
+        "sentence": charts.sentence(whole),
+        "chart": charts.drift_chart(selectors.drift(live, span), whole),
+        "causes": selectors.causes(live, span),
+        "filter": found,
+        "filtered": any(request.GET.get(name) for name in found.filters),
+        "page": page,
+    }
+    return render(request, "shadow/shadow.html", context)
+
+
+def _rows(verdicts: QuerySet[ShadowVerdict]) -> Iterator[list[object]]:
+    for row in verdicts[:MOST_EXPORTED].iterator():
+        values = [getattr(row, name) for name in HEAD]
+        yield [" ".join(value) if isinstance(value, list) else value for value in values]
