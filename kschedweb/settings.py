@@ -67,6 +67,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "kschedweb.health.HealthMiddleware",
+    "kschedweb.extender.middleware.ExtenderMiddleware",
     # Before all the rest, so that an error anywhere below it has a request id.
     "django_structlog.middlewares.RequestMiddleware",
     "kschedweb.dashboard.problems.ProblemMiddleware",

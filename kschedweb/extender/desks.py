@@ -36,7 +36,7 @@ from kschedweb.extender.selectors import plugins_in_force
 from kschedweb.scheduling.facts import KnownPods
 from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
 from kschedweb.scheduling.selectors import live_configuration, live_list, revision_in_force
-from kschedweb.scheduling.view import View, open_client
+from kschedweb.scheduling.view import View, follow, open_client
 from kschedweb.scheduling.writer import Writer
 from kschedweb.watermarks import selectors as watermarks
 
@@ -277,4 +277,4 @@ class Desks:
 
 
 IDENTITY = f"{socket.gethostname()}_{os.getpid()}_web"
-desks = Desks(lambda live, view: lambda: None)
+desks = Desks(follow)

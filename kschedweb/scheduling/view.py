@@ -15,6 +15,7 @@ from kschedweb.clusters.client import Client
 from kschedweb.clusters.kinds import KINDS
 from kschedweb.clusters.sources import endpoint_of, secret_of
 from kschedweb.engine.live import LiveLoop
+from kschedweb.scheduling.reflector import Changed, Listed, Reflector, Removed
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from kschedweb.engine.objects.pod import Pod
     from kschedweb.engine.snapshot import Snapshot
     from kschedweb.engine.watermarks.table import Watermarks
+    from kschedweb.scheduling.models import LiveScheduler
+    from kschedweb.scheduling.reflector import Message
 
 # The API server says something at least once a minute, and a watch ends after six.
 STALE = 120.0  # seconds
@@ -40,10 +43,16 @@ class View:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._loop = LiveLoop(configuration)
-        self._clock, self._now = clock, now
+        self._clock, self._wall = clock, now
+        self._latest = 0.0
         self._lock = RLock()
         self._heard: dict[str, float] = {}  # kind -> when something was heard of it last
         self._listed: set[str] = set()
+
+    def _now(self) -> float:
+        """The time, which never goes back even where somebody sets the clock."""
+        self._latest = max(self._latest, self._wall())
+        return self._latest
 
     def replace(self, kind: str, items: Iterable[Json]) -> None:
         """A whole list of ``kind``."""
@@ -98,6 +107,30 @@ class View:
             return "the cluster is still being read"
         age = self._clock() - min(self._heard[kind] for kind in NEEDED)
         return f"nothing was heard of the cluster for {age:.0f} s" if age > STALE else ""
+
+
+def follow(live: LiveScheduler, view: View) -> Callable[[], None]:
+    """Have reflectors keep ``view`` true; returns what stops them."""
+
+    def take(message: Message) -> None:
+        if isinstance(message, Listed):
+            view.replace(message.kind, message.items)
+        elif isinstance(message, Changed):
+            view.apply(message.kind, message.raw)
+        elif isinstance(message, Removed):
+            view.delete(message.kind, message.raw)
+        else:
+            view.heard(message.kind)
+
+    reflectors = [Reflector(lambda: open_client(live.cluster), kind, take) for kind in KINDS]
+    for reflector in reflectors:
+        reflector.start()
+
+    def stop() -> None:
+        for reflector in reflectors:
+            reflector.end()
+
+    return stop
 
 
 def open_client(cluster: Cluster) -> Client:
