@@ -53,14 +53,16 @@ class Page:
 class Client:
     """One cluster, one secret. Safe to use from several threads; ``close`` it, or use it in ``with``."""
 
-    def __init__(self, endpoint: Endpoint, secret: Secret, *, patience: float | None = None) -> None:
+    def __init__(
+        self, endpoint: Endpoint, secret: Secret, *, patience: float | None = None, identity: str = ""
+    ) -> None:
         configuration = Configuration(host=endpoint.url, proxy="", no_proxy="*")
         configuration.proxy = None
         self._api = ApiClient(configuration)
         self._api.rest_client.pool_manager = _pool(endpoint, secret)
         self._base = endpoint.url
         self._headers = {
-            "User-Agent": f"kschedweb/{__version__}",
+            "User-Agent": f"kschedweb/{__version__}" + (f" ({identity})" if identity else ""),
             "Host": endpoint.host_header,
         }
         if secret.token:
@@ -77,12 +79,20 @@ class Client:
         self._until = None if patience is None else time.monotonic() + patience
 
     @classmethod
-    def open(cls, secret: Secret, *, endpoint: Endpoint | None = None, patience: float | None = None) -> Client:
+    def open(
+        cls,
+        secret: Secret,
+        *,
+        endpoint: Endpoint | None = None,
+        patience: float | None = None,
+        identity: str = "",
+    ) -> Client:
         """A client for ``secret``; its server is checked against the operator's allowlist first.
 
-        ``patience`` is how many seconds all its calls together may take.
+        ``patience`` is how many seconds all its calls together may take. ``identity`` is who calls, where several
+        processes share credentials: the API server's audit log then tells them apart.
         """
-        return cls(endpoint or endpoint_check(secret.server), secret, patience=patience)
+        return cls(endpoint or endpoint_check(secret.server), secret, patience=patience, identity=identity)
 
     def close(self) -> None:
         self._api.rest_client.pool_manager.clear()

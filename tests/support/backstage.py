@@ -145,9 +145,8 @@ def requests(live: str) -> list[Json]:
 
 def decide(ids: list[str], verdict: str, reason: str = "", person: str = "approver") -> list[str]:
     """One person's vote on each; what was wrong with those for which it did not count."""
-    from kschedweb.approvals.services import requests_decide
-
     from kschedweb.accounts.models import User
+    from kschedweb.approvals.services import requests_decide
 
     user = User.objects.get(username=person)
     found = requests_decide(user=user, request_ids=ids, verdict=verdict, reason=reason)
