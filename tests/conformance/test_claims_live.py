@@ -13,7 +13,7 @@ from tests.conformance.making.claims import ClaimMaker
 from tests.conformance.reference import Reference
 
 SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))
-COUNT = int(os.environ.get("HUNT_SCENARIOS") or 300)
+COUNT = int(os.environ.get("HUNT_SCENARIOS") or 150)
 OUTSIDE = "outside the simulation: "
 PLUGIN, FITS = "DynamicResources", "fits, and so may others"
 # What kube-scheduler says where it searched for devices and found none, or where its clock ran out.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))
-COUNT = int(os.environ.get("HUNT_SCENARIOS") or 300)
+COUNT = int(os.environ.get("HUNT_SCENARIOS") or 150)
 FPGA = "example.com/fpga"
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))
 PART = 20
-COUNT = int(os.environ.get("HUNT_SCENARIOS") or 300)
+COUNT = int(os.environ.get("HUNT_SCENARIOS") or 150)
 
 
 def scenarios() -> list[dict]:

@@ -20,7 +20,7 @@ from tests.conformance.reference import Reference
 @pytest.mark.live
 @pytest.mark.parametrize("kind", ["mixed", "amounts", "volumes", "claims"])
 @settings(
-    max_examples=40,
+    max_examples=15,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )

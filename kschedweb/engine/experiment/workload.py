@@ -23,6 +23,7 @@ HOUR = 3600.0
 GIB = 1 << 30
 LEAST_USE = 0.001  # a machine that does nothing has pods too
 MOST_POPULAR = 4.0
+EVEN, LOG = "even", "log"
 NAMESPACE = "default"
 
 
@@ -35,10 +36,10 @@ class Setup:
     """What the experiment leaves open, with what it says as defaults. Times are seconds, sizes cores.
 
     ``requested`` is the share of all cores up to which pods come, one each ``pace`` seconds at most. A deployment's
-    pods request one size between ``least`` and ``most``, evenly on a logarithmic scale, and may use ``burst`` times
-    that; they live between ``shortest`` and ``longest``, evenly. ``deployments`` follow a machine each, other ones as
-    long as there are any; the busier a machine, the more pods its deployment has, as much more as it takes for nodes to
-    be used to the share ``used`` on average.
+    pods request one size between ``least`` and ``most`` and may use ``burst`` times that; they live between
+    ``shortest`` and ``longest``. ``sizes`` and ``lives`` say how these are drawn: "even", or "log" for evenly on a
+    logarithmic scale. ``deployments`` follow a machine each, other ones as long as there are any; the busier a machine,
+    the more pods its deployment has, as much more as it takes for nodes to be used to the share ``used`` on average.
     ``memory`` is GiB a core, of nodes and of requests; ``memory_use`` the share of requested memory that is used,
     ``None`` where nobody measures it. ``past`` is what is known of a deployment: what its own pods used ("own"), or
     all that was recorded of its machine so far ("recorded"). The measures begin at ``since``, and nodes are measured
@@ -51,9 +52,11 @@ class Setup:
     requested: float = 0.85
     least: float = 0.5
     most: float = 2.0
+    sizes: str = "even"
     burst: float = 4.0
     shortest: float = 3 * HOUR
     longest: float = 24 * HOUR
+    lives: str = "log"
     pace: float = 10.0
     deployments: int = 1000
     used: float = 0.7
@@ -63,7 +66,7 @@ class Setup:
     since: float = 4 * HOUR
     interval: float = 300.0
     linear: bool = False
-    room: float = 1.0
+    room: float = 1.5
 
     def check(self, recording: Recording) -> None:
         """Raise SetupError where this cannot be run with ``recording``."""
@@ -88,8 +91,9 @@ class Setup:
                 raise SetupError(f"{least}: must not be above {most}")
         if not 0.0 < self.requested <= 1.0:
             raise SetupError("requested: must be above 0 and at most 1")
-        if self.past not in ("own", "recorded"):
-            raise SetupError('past: must be "own" or "recorded"')
+        for name, one, other in (("past", "own", "recorded"), ("sizes", EVEN, LOG), ("lives", EVEN, LOG)):
+            if getattr(self, name) not in (one, other):
+                raise SetupError(f'{name}: must be "{one}" or "{other}"')
         if not 0.0 <= self.since < recording.seconds:
             raise SetupError(f"since: must lie within the {recording.seconds / HOUR:g} h that were recorded")
         if recording.seconds % self.interval:
@@ -140,8 +144,8 @@ class Workload:
         machines, count = len(recording.names), self.setup.deployments
         rounds = [generator.permutation(machines) for _ in range(-(-count // machines))]
         self.machines = np.concatenate(rounds)[:count]
-        sizes = np.exp(generator.uniform(np.log(self.setup.least), np.log(self.setup.most), count))
-        self.requests: Floats = np.asarray(np.round(sizes, 2), dtype=np.float64)
+        sizes = _drawn(generator, self.setup.sizes, self.setup.least, self.setup.most, count)
+        self.requests: Floats = np.round(sizes, 2)
         self.popularity = self._popularity()
         self.arrivals = list(self._arrive(generator))
 
@@ -182,7 +186,7 @@ class Workload:
                 continue
             place = int(np.searchsorted(chances, generator.uniform(0.0, chances[-1]), side="right"))
             place = min(place, len(chances) - 1)
-            life = float(generator.uniform(setup.shortest, setup.longest))
+            life = float(_drawn(generator, setup.lives, setup.shortest, setup.longest, 1)[0])
             yield Arrival(time, place, life)
             heapq.heappush(ends, (time + life, float(self.requests[place])))
             requested += float(self.requests[place])
@@ -261,6 +265,12 @@ class Workload:
             memory = setup.memory_use, np.full(setup.nodes, setup.cores * setup.memory * GIB)
         recorded = setup.past == "recorded"
         return RecordedUse(nodes, self.curves, setup.interval, followers, recorded=recorded, memory=memory)
+
+
+def _drawn(generator: np.random.Generator, how: str, least: float, most: float, count: int) -> Floats:
+    if how == EVEN:
+        return generator.uniform(least, most, count)
+    return np.exp(generator.uniform(np.log(least), np.log(most), count))
 
 
 def _name(place: int) -> str:

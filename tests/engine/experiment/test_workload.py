@@ -45,6 +45,19 @@ def test_pods_live_and_request_within_the_limits() -> None:
     assert pod.requests["memory"] == pytest.approx(pod.requests["cpu"] * 4 * (1 << 30) / 1000, rel=0.01)
 
 
+@pytest.mark.parametrize(("how", "middle"), [("even", 1.25), ("log", 1.0)])
+def test_sizes_are_drawn_evenly_or_evenly_on_a_logarithmic_scale(how: str, middle: float) -> None:
+    sizes = Workload(RECORDING, 1, Setup(nodes=4, deployments=2000, sizes=how)).requests
+    assert np.median(sizes) == pytest.approx(middle, rel=0.05)
+    assert ((sizes >= 0.5) & (sizes <= 2.0)).all()
+
+
+@pytest.mark.parametrize(("how", "middle"), [("even", 13.5 * HOUR), ("log", 72.0**0.5 * HOUR)])
+def test_lives_are_drawn_evenly_or_evenly_on_a_logarithmic_scale(how: str, middle: float) -> None:
+    lives = [one.life for one in Workload(RECORDING, 1, Setup(lives=how)).arrivals[:900]]
+    assert np.median(lives) == pytest.approx(middle, rel=0.08)
+
+
 def test_deployments_follow_machines_of_their_own_as_long_as_there_are_any() -> None:
     workload = Workload(RECORDING, 1, Setup(nodes=4, deployments=70))
     assert set(np.bincount(workload.machines, minlength=30).tolist()) == {2, 3}
@@ -72,6 +85,8 @@ def test_busy_machines_have_as_many_pods_as_it_takes_for_nodes_to_be_used(share:
         ({"shortest": 7200, "longest": 3600}, "shortest: must not be above longest"),
         ({"past": "all"}, 'past: must be "own" or "recorded"'),
         ({"since": 90000}, "since: must lie within the 24 h"),
+        ({"sizes": "three"}, 'sizes: must be "even" or "log"'),
+        ({"lives": "long"}, 'lives: must be "even" or "log"'),
         ({"used": 3.5}, "used: must be from"),
         ({"interval": 7}, "interval: must divide the 24 h"),
     ],
