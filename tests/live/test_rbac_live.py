@@ -1,0 +1,165 @@
+"""Each mode works with exactly the rights of its manifests, as a service account of the real API server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pytest_django import Settings
+
+from kschedweb.clusters.client import Client
+from kschedweb.clusters.credentials import Secret
+from kschedweb.clusters.kinds import KINDS
+from kschedweb.engine.live import PodRef
+from kschedweb.scheduling.elector import Elector
+from kschedweb.scheduling.facts import KnownPods
+from kschedweb.scheduling.lease import LeaseLock
+from kschedweb.scheduling.rbac import EXTENDER, SCHEDULING, SHADOW, Needs, manifests, rights, rights_missing
+from kschedweb.scheduling.recorder import Recorder
+from kschedweb.scheduling.reflector import Reflector
+from kschedweb.scheduling.writer import Result, Writer
+from tests.support.processes import wait_until
+
+if TYPE_CHECKING:
+    from tests.support.controlplane import ControlPlane
+
+Json = dict[str, Any]
+PODS = "/api/v1/namespaces/default/pods"
+COLLECTIONS = {
+    "Namespace": "/api/v1/namespaces",
+    "ServiceAccount": "/api/v1/namespaces/kschedweb/serviceaccounts",
+    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/roles",
+    "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings",
+}
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kschedweb-rbac"
+
+
+class Account:
+    """The service account of the manifests, whose roles are what was applied last."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self.plane = plane
+        self.token = ""
+        self.applied: list[tuple[str, Json]] = []
+
+    def apply(self, needs: Needs) -> Client:
+        self.withdraw()
+        for item in manifests(needs):
+            path = COLLECTIONS[item["kind"]]
+            if self.plane.request("POST", path, item).status == 201:
+                self.applied.append((f"{path}/{item['metadata']['name']}", item))
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        path = f"{COLLECTIONS['ServiceAccount']}/kschedweb/token"
+        self.token = self.plane.call("POST", path, request)["status"]["token"]
+        client = self.open()
+        wait_until(lambda: not rights_missing(client, rights(needs)), 10, "the roles take effect", 0.1)
+        return client
+
+    def open(self) -> Client:
+        return Client.open(Secret(server=self.plane.url, ca=self.plane.ca, token=self.token))
+
+    def withdraw(self) -> None:
+        for path, item in self.applied:
+            if item["kind"] not in ("Namespace", "ServiceAccount"):
+                self.plane.request("DELETE", path)
+        self.applied.clear()
+
+
+@pytest.fixture
+def account(control_plane: ControlPlane, settings: Settings) -> Iterator[Account]:
+    settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
+    made = Account(control_plane)
+    yield made
+    made.withdraw()
+    control_plane.wipe()
+    control_plane.request("DELETE", LEASE)
+
+
+def pod(plane: ControlPlane, known: KnownPods, name: str) -> PodRef:
+    spec = {"schedulerName": "water", "containers": [{"name": "main", "image": "web:1"}]}
+    raw = plane.call("POST", PODS, {"metadata": {"name": name}, "spec": spec})
+    known.saw(raw)
+    return PodRef("default", name, raw["metadata"]["uid"])
+
+
+def leads(client: Client) -> bool:
+    lock = LeaseLock(client, "kube-system", "kschedweb-rbac", "me")
+    elector = Elector(lock, "me")
+    elector.attempt()
+    elector.attempt()
+    led = elector.leading
+    elector.resign()
+    return led and not elector.error
+
+
+@pytest.mark.parametrize("keep_budgets", [False, True])
+def test_who_schedules_can_do_all_it_has_to(account: Account, keep_budgets: bool) -> None:
+    needs = Needs(SCHEDULING, lease="kschedweb-rbac", preemption=True, keep_budgets=keep_budgets)
+    plane, known = account.plane, KnownPods()
+    with account.apply(needs) as client:
+        assert leads(client)
+        writer = Writer(client, known, leading=lambda: True)
+        recorder = Recorder(client, known, controller="water")
+        victim, preemptor = pod(plane, known, "victim"), pod(plane, known, "preemptor")
+        assert writer.bind(victim, "node-a").result is Result.BOUND
+        assert writer.look(victim, "node-a").result is Result.BOUND
+        assert writer.unscheduled(preemptor, "Unschedulable", "no room", "node-a").result is Result.DONE
+        assert writer.evict(victim, preemptor, keep_budgets=keep_budgets).result is Result.DONE
+        recorder.failed_scheduling(preemptor, "no room")
+        recorder.failed_scheduling(preemptor, "no room")
+        recorder.preempted(victim, preemptor, "node-a")
+        recorder.close()
+        assert (recorder.written, recorder.failed) == (3, 0)
+
+
+def test_a_shadow_follows_every_kind_and_changes_nothing(account: Account) -> None:
+    plane, known = account.plane, KnownPods()
+    with account.apply(Needs(SHADOW, lease="kschedweb-rbac")) as client:
+        assert leads(client)
+        followed = [Reflector(account.open, kind, lambda _: None) for kind in KINDS]
+        try:
+            for reflector in followed:
+                reflector.start()
+            for reflector in followed:
+                wait_until(lambda one=reflector: one.synced or one.kind.optional, 20, str(reflector.kind), 0.05)
+            assert not [one.problem for one in followed if one.problem and not one.kind.optional]
+        finally:
+            for reflector in followed:
+                reflector.end()
+            for reflector in followed:
+                reflector.join(5)
+        refused = Writer(client, known, leading=lambda: True).bind(pod(plane, known, "mine"), "node-a")
+        assert refused.result is Result.REFUSED
+        assert 'cannot create resource "pods/binding"' in refused.text
+
+
+def test_an_extender_binds_where_it_is_told_to(account: Account) -> None:
+    plane, known = account.plane, KnownPods()
+    with account.apply(Needs(EXTENDER, binds=True)) as client:
+        writer = Writer(client, known, leading=lambda: True)
+        assert writer.bind(pod(plane, known, "handed-over"), "node-a").result is Result.BOUND
+        assert not leads(client)
+        assert writer.unscheduled(pod(plane, known, "other"), "Unschedulable", "no").result is Result.REFUSED
+
+
+def test_each_right_that_is_missing_is_named(account: Account) -> None:
+    wanted = Needs(SCHEDULING, lease="kschedweb-rbac", preemption=True)
+    with account.apply(Needs(SHADOW, lease="kschedweb-other")) as client:
+        named = {str(right) for right in rights_missing(client, rights(wanted))}
+        assert named == {
+            "create pods/binding",
+            "get pods",
+            "patch pods/status",
+            "create events",
+            "patch events",
+            "delete pods",
+            "patch persistentvolumeclaims",
+            "patch persistentvolumes",
+            "patch resourceclaims/status",
+            "patch resourceclaims/binding",
+            "get leases kschedweb-rbac in kube-system",
+            "update leases kschedweb-rbac in kube-system",
+        }
