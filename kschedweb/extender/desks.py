@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, close_old_connections, connection
 from django.utils import timezone
 
 from kschedweb.engine.extenders.answers import (
@@ -36,7 +36,7 @@ from kschedweb.extender.selectors import plugins_in_force
 from kschedweb.scheduling.facts import KnownPods
 from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
 from kschedweb.scheduling.selectors import live_configuration, live_list, revision_in_force
-from kschedweb.scheduling.view import View, follow, open_client
+from kschedweb.scheduling.view import View, client_opener, follow
 from kschedweb.scheduling.writer import Writer
 from kschedweb.watermarks import selectors as watermarks
 
@@ -164,7 +164,7 @@ class Desk:
         """Made by the first binding. Raises ApplicationError where the cluster's credentials do not open."""
         with self._lock:
             if self._writing is None:
-                client = open_client(self.settings.live.cluster)
+                client = client_opener(self.settings.live.cluster)()
                 # kube-scheduler leads: it asks for this one binding, and asks no other at the same time.
                 self._writing = Writer(client, KnownPods(), leading=lambda: True)
             return self._writing
@@ -194,6 +194,7 @@ class Desk:
                 logger.exception("extender_keeper_failed", scheduler=self.settings.live.scheduler_name)
             finally:
                 close_old_connections()
+        connection.close()
 
     def _measure(self) -> None:
         cluster = self.settings.live.cluster

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kschedweb.engine.extenders.extender import Extenders
@@ -17,11 +18,21 @@ if TYPE_CHECKING:
     from kschedweb.scheduling.host import Run
 
 
+Factory = Callable[["LiveScheduler", str], "Run"]
+_others: dict[str, Factory] = {}
+
+
+def register(mode: str, factory: Factory) -> None:
+    """Have ``factory`` make the runs of ``mode``; an app above this one calls this when it is ready."""
+    _others[mode] = factory
+
+
 def make_run(row: LiveScheduler, identity: str) -> Run | None:
     """The run of ``row``, not begun yet; ``None`` for a mode that needs none here. Raises ApplicationError."""
     if row.mode == Mode.SCHEDULING:
         return _scheduling(row, identity)
-    return None
+    factory = _others.get(row.mode)
+    return factory(row, identity) if factory is not None else None
 
 
 def _scheduling(row: LiveScheduler, identity: str) -> LiveRun:

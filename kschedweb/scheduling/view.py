@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING
 
 from kschedweb.clusters.client import Client
 from kschedweb.clusters.kinds import KINDS
-from kschedweb.clusters.sources import endpoint_of, secret_of
+from kschedweb.clusters.models import Source
+from kschedweb.clusters.sources import endpoint_of, in_cluster_secret, secret_of
 from kschedweb.engine.live import LiveLoop
+from kschedweb.scheduling.clock import SteadyClock
+from kschedweb.scheduling.connection import kinds_watched
 from kschedweb.scheduling.reflector import Changed, Listed, Reflector, Removed
 
 if TYPE_CHECKING:
@@ -33,26 +36,20 @@ NEEDED = frozenset(kind.name for kind in KINDS if kind.needed)
 
 
 class View:
-    """What is known of a cluster. ``clock`` is monotonic seconds, ``now`` seconds of the epoch."""
+    """What is known of a cluster. ``clock`` is monotonic seconds, ``now`` seconds of the epoch that never go back."""
 
     def __init__(
         self,
         configuration: Configuration,
         *,
         clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], float] = time.time,
+        now: Callable[[], float] | None = None,
     ) -> None:
         self._loop = LiveLoop(configuration)
-        self._clock, self._wall = clock, now
-        self._latest = 0.0
+        self._clock, self._now = clock, now or SteadyClock()
         self._lock = RLock()
         self._heard: dict[str, float] = {}  # kind -> when something was heard of it last
         self._listed: set[str] = set()
-
-    def _now(self) -> float:
-        """The time, which never goes back even where somebody sets the clock."""
-        self._latest = max(self._latest, self._wall())
-        return self._latest
 
     def replace(self, kind: str, items: Iterable[Json]) -> None:
         """A whole list of ``kind``."""
@@ -122,9 +119,7 @@ def follow(live: LiveScheduler, view: View) -> Callable[[], None]:
         else:
             view.heard(message.kind)
 
-    reflectors = [Reflector(lambda: open_client(live.cluster), kind, take) for kind in KINDS]
-    for reflector in reflectors:
-        reflector.start()
+    reflectors = follow_kinds(live.cluster, take)
 
     def stop() -> None:
         for reflector in reflectors:
@@ -133,7 +128,24 @@ def follow(live: LiveScheduler, view: View) -> Callable[[], None]:
     return stop
 
 
-def open_client(cluster: Cluster) -> Client:
-    """A client with the credentials that ``cluster`` is read with."""
-    secret = secret_of(cluster)
-    return Client.open(secret, endpoint=endpoint_of(cluster.source, secret))
+def follow_kinds(cluster: Cluster, sink: Callable[[Message], object]) -> list[Reflector]:
+    """Reflectors at work for every kind that decisions need. Raises ApplicationError where it may not be asked."""
+    opener = client_opener(cluster)
+    reflectors = [Reflector(opener, kind, sink) for kind in KINDS if kind.name in kinds_watched()]
+    for reflector in reflectors:
+        reflector.start()
+    return reflectors
+
+
+def client_opener(cluster: Cluster) -> Callable[[], Client]:
+    """What opens a client without a look at the database, which many threads would each need a connection for.
+
+    Of the cluster that kschedweb runs in the token is read anew each time: the kubelet replaces it.
+    """
+    source, secret = cluster.source, secret_of(cluster)
+    endpoint = endpoint_of(source, secret)
+
+    def open_client() -> Client:
+        return Client.open(in_cluster_secret() if source == Source.IN_CLUSTER else secret, endpoint=endpoint)
+
+    return open_client

@@ -56,14 +56,3 @@ def test_it_says_when_nothing_should_be_decided_by_it() -> None:
     assert found.trouble == "nothing was heard of the cluster for 121 s"
     found.heard("Pod")
     assert found.trouble == ""
-
-
-def test_its_time_never_goes_back() -> None:
-    clock = Clock()
-    found = view(clock)
-    clock.time = 200.0
-    with found.reading() as snapshot:
-        assert snapshot.now == 200.0
-    clock.time = 50.0
-    with found.reading() as snapshot:
-        assert snapshot.now == 200.0
