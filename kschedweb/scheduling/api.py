@@ -17,9 +17,10 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.dashboard.rest import IdempotencyMixin
 from kschedweb.errors import ApplicationError
 from kschedweb.policies.models import Policy, Revision
-from kschedweb.scheduling import selectors, services
+from kschedweb.scheduling import access, selectors, services
 from kschedweb.scheduling.filters import DecisionFilter
 from kschedweb.scheduling.models import LiveDecision, LiveScheduler, Mode
+from kschedweb.scheduling.rbac import MODES, manifest_text
 from kschedweb.scheduling.services import MOST_STEPS
 from kschedweb.scheduling.status import status_of
 from kschedweb.scheduling.stream import stream
@@ -281,6 +282,45 @@ class LiveReload(IdempotencyMixin, APIView):
         return Response(LiveSerializer(services.live_reload(user=request.user, live=selectors.live_get(id))).data)
 
 
+class NeedsSerializer(serializers.Serializer[Any]):
+    mode = serializers.ChoiceField(choices=MODES)
+
+
+class RightSerializer(serializers.Serializer[Any]):
+    """A right that is missing; in all namespaces where ``namespace`` is empty."""
+
+    verb = serializers.CharField()
+    group = serializers.CharField(allow_blank=True)
+    resource = serializers.CharField()
+    namespace = serializers.CharField(allow_blank=True)
+    name = serializers.CharField(allow_blank=True)
+    costs = serializers.CharField(help_text="Completes: without it, …")
+
+
+class RightsSerializer(serializers.Serializer[Any]):
+    mode = serializers.CharField()
+    missing = RightSerializer(many=True)
+    manifest = serializers.CharField(help_text="YAML for `kubectl apply -f -` that grants everything the mode needs.")
+
+
+class LiveRights(APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=NeedsSerializer, responses=RightsSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Ask the cluster which rights its credentials lack for a mode."""
+        live = selectors.live_get(id)
+        asked = NeedsSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        mode = asked.validated_data["mode"]
+        answer = {
+            "mode": mode,
+            "missing": access.missing(live, mode),
+            "manifest": manifest_text(access.needs_of(live, mode)),
+        }
+        return Response(RightsSerializer(answer).data)
+
+
 class LiveDecisionList(generics.ListAPIView[LiveDecision]):
     """What a live scheduler decided, newest first."""
 
@@ -356,6 +396,7 @@ urlpatterns = [
     path("live/<uuid:id>/resume/", LiveResume.as_view(), name="live-resume"),
     path("live/<uuid:id>/step/", LiveStep.as_view(), name="live-step"),
     path("live/<uuid:id>/reload/", LiveReload.as_view(), name="live-reload"),
+    path("live/<uuid:id>/rights/", LiveRights.as_view(), name="live-rights"),
     path("live/<uuid:id>/decisions/", LiveDecisionList.as_view(), name="live-decisions"),
     path("live/<uuid:id>/decisions/<uuid:decision>/", LiveDecisionDetail.as_view(), name="live-decision"),
     path("live/<uuid:id>/stream/", LiveStream.as_view(), name="live-stream"),

@@ -120,5 +120,9 @@ class ModeForm(forms.Form):
     mode = forms.ChoiceField(choices=Mode.choices)
 
 
+class NeedsForm(forms.Form):
+    mode = forms.ChoiceField(choices=[choice for choice in Mode.choices if choice[0] != Mode.OFF])
+
+
 class StepForm(forms.Form):
     pods = forms.IntegerField(label="Pods", min_value=1, max_value=MOST_STEPS, initial=1)

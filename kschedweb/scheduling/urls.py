@@ -11,6 +11,7 @@ urlpatterns = [
     path("live/<uuid:live_id>/figures/", views.figures, name="live-figures"),
     path("live/<uuid:live_id>/change/", views.change, name="live-change"),
     path("live/<uuid:live_id>/mode/", views.mode, name="live-mode"),
+    path("live/<uuid:live_id>/setup/", views.setup, name="live-setup"),
     path("live/<uuid:live_id>/delete/", views.delete, name="live-delete"),
     path("live/<uuid:live_id>/command/<slug:what>/", views.command, name="live-command"),
     path("live/<uuid:live_id>/decisions/<uuid:decision_id>/", decision_views.decision, name="live-decision"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -13,17 +14,18 @@ from django.views.decorators.http import require_POST, require_safe
 from rest_framework.exceptions import NotFound
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action
+from kschedweb.accounts.roles import Action, may
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.clusters.views import add_errors, rights
 from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.dashboard.pagination import cursor_page
 from kschedweb.errors import ApplicationError
-from kschedweb.scheduling import charts, selectors, services
+from kschedweb.scheduling import access, charts, selectors, services
 from kschedweb.scheduling.filters import DecisionFilter
-from kschedweb.scheduling.forms import MODE_WORDS, LiveForm, ModeForm, NewLiveForm, StepForm
+from kschedweb.scheduling.forms import MODE_WORDS, LiveForm, ModeForm, NeedsForm, NewLiveForm, StepForm
 from kschedweb.scheduling.models import LiveScheduler, Mode
+from kschedweb.scheduling.rbac import manifest_text
 from kschedweb.scheduling.status import status_of, statuses
 
 if TYPE_CHECKING:
@@ -196,6 +198,29 @@ def mode(request: PageRequest, live_id: UUID) -> HttpResponse:
         return redirect("live-scheduler", found.pk)
     context = {"live": found, "asked": asked, "words": MODE_WORDS[asked], "status": status_of(found)}
     return render(request, "scheduling/mode.html", context)
+
+
+@requires(Action.VIEW)
+def setup(request: PageRequest, live_id: UUID) -> HttpResponse:
+    """What the cluster has to allow for a mode, as manifests; a POST asks the cluster what of it is missing."""
+    found = selectors.live_get(live_id)
+    form = NeedsForm(request.POST or request.GET or None)
+    usual = found.mode if found.mode != Mode.OFF else Mode.SCHEDULING
+    asked = form.cleaned_data["mode"] if form.is_valid() else usual
+    context: dict[str, Any] = {
+        "live": found,
+        "asked": asked,
+        "modes": [(one.value, one.label) for one in Mode if one != Mode.OFF],
+        "manifest": manifest_text(access.needs_of(found, asked)),
+    } | rights(request)
+    if request.method == "POST":
+        if not may(request.user.role, Action.EDIT):
+            raise PermissionDenied(f"Your role does not allow you to {Action.EDIT.label}.")
+        try:
+            context |= {"checked": True, "missing": access.missing(found, asked)}
+        except ApplicationError as error:
+            context["error"] = error.detail
+    return render(request, "scheduling/rights.html" if request.htmx else "scheduling/setup.html", context)
 
 
 @require_POST

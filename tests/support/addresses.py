@@ -26,7 +26,8 @@ NOT_RESOURCES = frozenset(
         "annotations-write",
         "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema", "schema-page", "user-password",
         "revision-restore", "watermark-source-run", "watermark-source-test",
-        "live-extender-secret", "live-mode", "live-pause", "live-reload", "live-resume", "live-step", "live-stream",
+        "live-extender-secret", "live-mode", "live-pause", "live-reload", "live-resume", "live-rights", "live-step",
+        "live-stream",
     }
 )  # fmt: skip
 
@@ -96,6 +97,7 @@ def pages(at: Places) -> dict[str, str]:
             "live-scheduler": f"{live}/",
             "live-change": f"{live}/change/",
             "live-mode": f"{live}/mode/",
+            "live-setup": f"{live}/setup/",
             "live-mode:off": f"{live}/mode/?mode=off",
             "live-decision": f"{live}/decisions/{at.live_decision}/",
             "live-extender": f"{live}/extender/",
