@@ -32,7 +32,7 @@ class Connection:
 
     def __init__(self, row: LiveScheduler, identity: str) -> None:
         self.pods = KnownPods()
-        self._row, self._secret = row, secret_of(row.cluster)
+        self._row, self._identity, self._secret = row, identity, secret_of(row.cluster)
         self._endpoint = endpoint_of(row.cluster.source, self._secret)
         self._writes, self._votes = self._client(), self._client()
         self.recorder = Recorder(
@@ -45,7 +45,7 @@ class Connection:
         self.reflectors: dict[str, Reflector] = {}
 
     def _client(self) -> Client:
-        return Client.open(self._secret, endpoint=self._endpoint)
+        return Client.open(self._secret, endpoint=self._endpoint, identity=self._identity)
 
     def start(self, sink: Callable[[object], None]) -> None:
         """Follow the cluster, and take part in the election."""
