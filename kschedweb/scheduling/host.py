@@ -24,7 +24,7 @@ from django.utils import timezone
 from kschedweb.errors import ApplicationError
 from kschedweb.scheduling import metrics, selectors, services
 from kschedweb.scheduling.decisions import moment
-from kschedweb.scheduling.models import LiveScheduler
+from kschedweb.scheduling.models import LiveScheduler, Mode
 from kschedweb.scheduling.runs import make_run
 from kschedweb.watermarks import selectors as watermarks
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
+CLAIMED = frozenset({Mode.SHADOW})  # modes that one process runs by a claim in the row
 QUEUE = "scheduler"  # of the Celery workers that host
 EVERY = 0.5  # seconds between looks at the rows
 BEAT_EVERY = 1.0
@@ -129,7 +130,10 @@ class Host:
                 self._end(hosted)
         for pk, row in rows.items():
             hosted = self._hosted.setdefault(pk, Hosted(row, key_of(row)))
-            self._keep_running(hosted)
+            if self._may_run(row):
+                self._keep_running(hosted)
+            elif hosted.run is not None:
+                self._stand_by(hosted)
             self._pass_on(hosted, row)
         self._watch()
         now = time.monotonic()
@@ -141,6 +145,16 @@ class Host:
             self._beat_at = now + BEAT_EVERY
             for hosted in self._hosted.values():
                 self._beat(hosted)
+
+    def _may_run(self, row: LiveScheduler) -> bool:
+        """Whether this process may run it: where a Lease decides who leads every process does, else one."""
+        return row.mode not in CLAIMED or services.host_claim(live=row, identity=self.identity)
+
+    @staticmethod
+    def _stand_by(hosted: Hosted) -> None:
+        run, hosted.run, hosted.figures = hosted.run, None, ""
+        if run is not None:
+            run.stop()
 
     def _keep_running(self, hosted: Hosted) -> None:
         """Begin a run where there is none, again after a rest where one failed."""
@@ -161,15 +175,11 @@ class Host:
             hosted.error = f"The scheduler could not be started: {type(error).__name__}."
             self._failed(hosted)
 
-    @staticmethod
-    def _failed(hosted: Hosted) -> None:
-        run, hosted.run = hosted.run, None
-        if run is not None:
-            run.stop()
+    def _failed(self, hosted: Hosted) -> None:
+        self._stand_by(hosted)
         rest = min(LONGEST_REST, FIRST_REST * 2**hosted.failures)
         hosted.failures += 1
         hosted.again_at = time.monotonic() + rest
-        hosted.figures = ""
 
     @staticmethod
     def _pass_on(hosted: Hosted, row: LiveScheduler) -> None:
@@ -217,6 +227,7 @@ class Host:
     def _end(self, hosted: Hosted) -> None:
         if hosted.run is not None:
             hosted.run.stop()
+        services.host_leave(live=hosted.row, identity=self.identity)
         services.candidate_leave(live=hosted.row, identity=self.identity)
 
     def _stop_all(self) -> None:

@@ -57,6 +57,9 @@ class LiveScheduler(models.Model):
     paused = models.BooleanField(default=False)
     steps = models.PositiveIntegerField(default=0, validators=_between(0, 1000))  # pods still to be tried while paused
     reloads = models.PositiveIntegerField(default=0)  # grows with each wish to begin anew
+    # Which process hosts it, and until when nobody else does: for modes that write nothing, so that no Lease is there.
+    holder = models.CharField(max_length=253, blank=True)
+    held_until = models.DateTimeField(null=True, blank=True)
     # What is kept.
     keep_decisions = models.PositiveIntegerField(default=100_000, validators=_between(100, 10_000_000))
     keep_days = models.PositiveIntegerField(default=30, validators=_between(1, 3650))

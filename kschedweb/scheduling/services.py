@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from kschedweb.accounts import audit
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
 NAME_HELP = "Lower-case letters, digits, hyphens and dots, at most 63, beginning and ending with a letter or digit."
 MOST_STEPS = 1000
+HELD = timedelta(seconds=10)
 FORGOTTEN = timedelta(minutes=10)  # rows of processes that fell silent are kept for so long
 # What ``live_change`` may set beside the mode, which has a way of its own.
 CHANGEABLE = frozenset(
@@ -219,6 +220,19 @@ def steps_take(*, live: LiveScheduler) -> int:
     """The steps that ``live`` (as it was read) asks for, which nobody else takes then."""
     taken = LiveScheduler.objects.filter(pk=live.pk, steps=live.steps).update(steps=0)
     return live.steps if taken else 0
+
+
+def host_claim(*, live: LiveScheduler, identity: str) -> bool:
+    """Whether ``identity`` hosts ``live`` for the next seconds: it did so far, or nobody does."""
+    now = timezone.now()
+    free = Q(holder=identity) | Q(holder="") | Q(held_until=None) | Q(held_until__lt=now)
+    rows = LiveScheduler.objects.filter(free, pk=live.pk)
+    return rows.update(holder=identity, held_until=now + HELD) == 1
+
+
+def host_leave(*, live: LiveScheduler, identity: str) -> None:
+    """Let others host ``live`` at once."""
+    LiveScheduler.objects.filter(pk=live.pk, holder=identity).update(holder="", held_until=None)
 
 
 @transaction.atomic

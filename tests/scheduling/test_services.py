@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.utils import timezone
 
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.clusters.models import Cluster, Source
@@ -137,3 +139,26 @@ def test_without_a_pinned_revision_the_newest_is_in_force(connected: Cluster, ad
     assert selectors.revision_in_force(live) == first
     services.live_set_mode(user=admin, live=live, mode=Mode.SHADOW)
     assert [row.newest for row in selectors.running()] == [second.pk]
+
+
+def test_one_process_hosts_what_has_no_lease_until_it_leaves_or_falls_silent(live: LiveScheduler) -> None:
+    assert services.host_claim(live=live, identity="a")
+    assert not services.host_claim(live=live, identity="b")
+    assert services.host_claim(live=live, identity="a")
+    services.host_leave(live=live, identity="b")
+    assert not services.host_claim(live=live, identity="b")
+    LiveScheduler.objects.filter(pk=live.pk).update(held_until=timezone.now() - timedelta(seconds=1))
+    assert services.host_claim(live=live, identity="b")
+    services.host_leave(live=live, identity="b")
+    assert services.host_claim(live=live, identity="a")
+
+
+def test_steps_are_taken_once(live: LiveScheduler, admin: User) -> None:
+    services.live_set_mode(user=admin, live=live, mode=Mode.SCHEDULING)
+    services.live_pause(user=admin, live=live)
+    services.live_step(user=admin, live=live, pods=2)
+    live.refresh_from_db()
+    assert services.steps_take(live=live) == 2
+    assert services.steps_take(live=live) == 0
+    live.refresh_from_db()
+    assert live.steps == 0

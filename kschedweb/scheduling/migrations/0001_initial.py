@@ -63,6 +63,8 @@ class Migration(migrations.Migration):
                 ('paused', models.BooleanField(default=False)),
                 ('steps', models.PositiveIntegerField(default=0, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1000)])),
                 ('reloads', models.PositiveIntegerField(default=0)),
+                ('holder', models.CharField(blank=True, max_length=253)),
+                ('held_until', models.DateTimeField(blank=True, null=True)),
                 ('keep_decisions', models.PositiveIntegerField(default=100000, validators=[django.core.validators.MinValueValidator(100), django.core.validators.MaxValueValidator(10000000)])),
                 ('keep_days', models.PositiveIntegerField(default=30, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(3650)])),
                 ('keep_columns', models.PositiveIntegerField(default=1000, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(100000)])),
