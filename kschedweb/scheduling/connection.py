@@ -6,16 +6,18 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
+
 from kschedweb.clusters.client import Client
 from kschedweb.clusters.kinds import KINDS
 from kschedweb.clusters.sources import endpoint_of, secret_of
-from kschedweb.scheduling.elector import Elector
+from kschedweb.scheduling.elector import LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS, Elector
 from kschedweb.scheduling.facts import KnownPods
 from kschedweb.scheduling.lease import LeaseLock
 from kschedweb.scheduling.limits import TokenBucket
 from kschedweb.scheduling.recorder import Recorder
 from kschedweb.scheduling.reflector import Reflector
-from kschedweb.scheduling.writer import Writer
+from kschedweb.scheduling.writer import CALL_SECONDS, Writer
 
 if TYPE_CHECKING:
     from kschedweb.scheduling.models import LiveScheduler
@@ -38,8 +40,18 @@ class Connection:
         self.recorder = Recorder(
             self._writes, self.pods, controller=row.scheduler_name, limit=limit_of(row.qps, row.burst)
         )
-        lock = LeaseLock(self._votes, row.lease_namespace, row.lease, identity, component=row.scheduler_name)
-        self.elector = Elector(lock, identity)
+        lease, self._renew = float(settings.LEASE_SECONDS), settings.LEASE_SECONDS * RENEW_SECONDS / LEASE_SECONDS
+        lock = LeaseLock(
+            self._votes,
+            row.lease_namespace,
+            row.lease,
+            identity,
+            component=row.scheduler_name,
+            seconds=self._renew / 3,
+        )
+        self.elector = Elector(
+            lock, identity, lease=lease, renew=self._renew, retry=lease * RETRY_SECONDS / LEASE_SECONDS
+        )
         self._resign = threading.Event()
         self._election = threading.Thread(target=self.elector.run, args=(self._resign,), name="live-lease", daemon=True)
         self.reflectors: dict[str, Reflector] = {}
@@ -57,7 +69,13 @@ class Connection:
         self._election.start()
 
     def writer(self, leading: Callable[[], bool]) -> Writer:
-        return Writer(self._writes, self.pods, leading=leading, limit=limit_of(self._row.qps, self._row.burst))
+        return Writer(
+            self._writes,
+            self.pods,
+            leading=leading,
+            limit=limit_of(self._row.qps, self._row.burst),
+            call_seconds=min(CALL_SECONDS, 0.8 * self._renew),
+        )
 
     def resign(self, seconds: float) -> None:
         """Give the lease back, so that nobody has to wait until it runs out."""

@@ -23,6 +23,7 @@ from tests.support.site import ROOT, clean_environment
 Json = dict[str, Any]
 NAMESPACE = "default"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+LEASE_SECONDS = 6  # instead of 15: all times of an election are in proportion to it, so tests are only shorter
 HELD = {"approval": "asked"}  # labels of pods that wait for people
 DOCUMENT = """\
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -50,6 +51,7 @@ class Deployment:
             KSCHEDWEB_ENCRYPTION_KEYS=secrets.token_urlsafe(32),
             KSCHEDWEB_CLUSTER_ALLOWLIST="127.0.0.0/8",
             KSCHEDWEB_DATA_DIR=str(folder),
+            KSCHEDWEB_LEASE_SECONDS=str(LEASE_SECONDS),
         )
 
     def environment(self, **more: str) -> dict[str, str]:
@@ -95,13 +97,22 @@ class LiveSite:
         )
 
     def begin(
-        self, name: str, workers: int, document: str = DOCUMENT, *, cluster: str = "real", qps: int = 0, burst: int = 0
+        self,
+        name: str,
+        workers: int,
+        document: str = DOCUMENT,
+        *,
+        nodes: int = 0,
+        cluster: str = "real",
+        qps: int = 0,
+        burst: int = 0,
     ) -> None:
         """A new live scheduler ``name``, without client limits unless given, and ``workers`` that host it, one leading.
 
-        The cluster ``real`` is reached through the proxy.
+        History begins here, with ``nodes`` new nodes. The cluster ``real`` is reached through the proxy.
         """
         self._begin = self.plane.audit_log.stat().st_size if self.plane.audit_log.exists() else 0
+        self.nodes(nodes)
         self.name = name
         self.live = self.backstage("live", cluster=cluster, scheduler=name, document=document, qps=qps, burst=burst)
         while len(self.workers) < workers:
@@ -225,7 +236,7 @@ class LiveSite:
             asks=lambda pod: "approval" in (pod.raw["metadata"].get("labels") or {}),
             sent={call.audit_id: call.at for call in self.proxy.calls},
         )
-        assert found == []
+        assert not found, "\n".join(found)
         return history
 
     def settle(self, seconds: float = 30) -> None:
