@@ -1,0 +1,134 @@
+"""Live loops for tests, with plugins that let pods wait, and what must be equal where two snapshots are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from kschedweb.engine import Pod, Scheduler, Snapshot
+from kschedweb.engine.config import Configuration, load
+from kschedweb.engine.config.registry import IN_TREE_REGISTRY, PluginSpec
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.status import SUCCESS, Code, Status
+from kschedweb.engine.live import Bind, Intent, LiveLoop
+from kschedweb.engine.plugins import registry
+
+Json = dict[str, Any]
+HOLDER, WAITER = "Holder", "Waiter"
+HOUR = 3600.0
+
+
+class Waits:
+    """Lets pods with the label ``name`` wait at Permit."""
+
+    def __init__(self, name: str, seconds: float) -> None:
+        self.name, self.seconds = name, seconds
+
+    def permit(self, cycle: Cycle, node: str) -> tuple[Status, float]:
+        if self.name not in cycle.pod.labels:
+            return SUCCESS, 0.0
+        cycle.asks[self.name] = self.ask(cycle, node)
+        return Status(Code.WAIT), self.seconds
+
+    def ask(self, cycle: Cycle, node: str) -> Json:
+        assert cycle.decision is not None
+        return {"node": node, "margin": cycle.decision.margin}
+
+
+PLUGINS = {name: Waits(name, seconds) for name, seconds in ((HOLDER, HOUR), (WAITER, 90.0))}
+
+
+def configuration(**profile: Any) -> Configuration:
+    specs = [PluginSpec(name, frozenset({"permit"}), "Waits.") for name in PLUGINS]
+    enabled = {"multiPoint": {"enabled": [{"name": name} for name in PLUGINS]}}
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "default-scheduler", "plugins": enabled, **profile}],
+    }
+    loaded = load(document, registry=IN_TREE_REGISTRY.extended(*specs))
+    assert loaded.configuration is not None, loaded.errors
+    return loaded.configuration
+
+
+CONFIGURATION = configuration()
+
+
+def made() -> dict[str, Any]:
+    return {**registry(), **{name: partial(_plugin, name) for name in PLUGINS}}
+
+
+def _plugin(name: str, args: Json) -> Waits:
+    return PLUGINS[name]
+
+
+def live(**how: Any) -> LiveLoop:
+    return LiveLoop(CONFIGURATION, registry=made(), holds=frozenset({HOLDER}), **how)
+
+
+def versioned(raw: Json, version: int = 1, uid: str = "") -> Json:
+    raw["metadata"].update(resourceVersion=str(version), uid=uid or f"uid of {raw['metadata']['name']}")
+    return raw
+
+
+def drain(loop: LiveLoop, now: float) -> list[Intent]:
+    """Try every pod that is there to be tried; each binding is taken to be accepted."""
+    intents: list[Intent] = []
+    while loop.ready:
+        found = loop.step(now)
+        for one in found:
+            if isinstance(one, Bind):
+                loop.bound(one.pod.uid, now)
+        intents += found
+    return intents
+
+
+def contents(snapshot: Snapshot) -> Json:
+    """Everything in the columns of a snapshot, by name of the node."""
+    found: Json = {}
+    for position, name in enumerate(snapshot.names):
+        amounts = {
+            resource: (int(snapshot.allocatable[row, position]), int(snapshot.requested[row, position]))
+            for resource, row in snapshot.resources.items()
+            if snapshot.allocatable[row, position] or snapshot.requested[row, position]
+        }
+        codes, taints = snapshot.taint_sets()
+        found[name] = {
+            "amounts": amounts,
+            "nonzero": snapshot.nonzero[:, position].tolist(),
+            "pods": (int(snapshot.pod_count[position]), int(snapshot.pod_limit[position])),
+            "names": sorted(pod.key for pod in snapshot.pods.on(position)),
+            "uids": sorted(pod.uid for pod in snapshot.pods.on(position)),
+            "ports": sorted(
+                (port, ip) for port, ips in snapshot.ports.items() for ip, counts in ips.items() if counts[position]
+            ),
+            "unschedulable": bool(snapshot.unschedulable[position]),
+            "taints": taints[int(codes[position])],
+            "labels": snapshot.nodes[position].labels,
+            "raw": snapshot.nodes[position].raw["metadata"]["resourceVersion"],
+            "zone": snapshot.label("zone").values[code]
+            if (code := snapshot.label("zone").codes[position]) >= 0
+            else "",
+            "images": sorted((image, size) for image, (size, rows) in snapshot.images.items() if position in rows),
+            "attached": int(snapshot.volume_use.attached("csi.example")[position]),
+            "errors": snapshot.volume_use.errors().get(position, ""),
+        }
+    return found
+
+
+def judgements(snapshot: Snapshot, probes: Iterable[Json]) -> list[Json]:
+    """What a scheduler on a snapshot says of pods that are not in it, by name of the node."""
+    scheduler = Scheduler(
+        snapshot, CONFIGURATION, {**registry(), **{n: (lambda a, p=p: p) for n, p in PLUGINS.items()}}
+    )
+    found = []
+    for raw in probes:
+        answer = scheduler.explain(Pod.read(raw))
+        names = [answer.nodes[row] for row in answer.feasible]
+        verdicts = {name: said.reasons if (said := answer.verdict(name)) else () for name in sorted(answer.nodes)}
+        scores = {
+            column.plugin: dict(sorted(zip(names, column.weighted.tolist(), strict=True))) for column in answer.scores
+        }
+        found.append({"verdicts": verdicts, "scores": scores, "message": answer.message})
+    return found

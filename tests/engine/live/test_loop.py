@@ -1,0 +1,398 @@
+"""The live loop, step by step: what it wants done, and what it makes of the answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedweb.engine import Pod, Scheduler, Snapshot
+from kschedweb.engine.framework.preparation import SelectNode, TakeVolume
+from kschedweb.engine.live import Bind, Evict, Hold, Intent, LiveLoop, Nominate, Report, Superseded, Wait
+from kschedweb.engine.watermarks.table import Watermarks
+from tests.engine.builders import node, pod
+from tests.engine.live.loops import CONFIGURATION, HOLDER, HOUR, WAITER, drain, live, made, versioned
+from tests.engine.live.test_machine import claim, others, volume
+
+NOW = 1_700_000_000.0
+
+
+def started(*names: str, **fields: Any) -> LiveLoop:
+    """A loop that knows the nodes ``names``."""
+    loop = live()
+    loop.replace("Node", [versioned(node(name, **fields)) for name in names], NOW)
+    return loop
+
+
+def create(loop: LiveLoop, name: str, **how: Any) -> list[Intent]:
+    """A pod comes, and is tried."""
+    assert loop.apply("Pod", versioned(pod(name, **how)), NOW) == []
+    return loop.step(NOW)
+
+
+def show(loop: LiveLoop, name: str, on: str = "", version: int = 2, **how: Any) -> list[Intent]:
+    """The cluster shows a pod as it is by now."""
+    return loop.apply("Pod", versioned(pod(name, on=on, **how), version), NOW)
+
+
+def only(intents: list[Intent], kind: type) -> Any:
+    assert [type(one) for one in intents] == [kind]
+    return intents[0]
+
+
+def test_a_pod_is_bound_and_counts_from_then_on() -> None:
+    loop = started("a")
+    bind = only(create(loop, "web", requests={"cpu": "3"}), Bind)
+    assert (bind.pod.key, bind.pod.uid, bind.node) == ("default/web", "uid of web", "a")
+    assert loop.state.binding == 1
+    assert only(create(loop, "next", requests={"cpu": "3"}), Report).reason == "Unschedulable"
+    loop.bound("uid of web", NOW)
+    assert show(loop, "web", on="a", requests={"cpu": "3"}) == []
+    assert loop.state.binding == 0
+    assert loop.snapshot.pods.slots.keys() == {"default/web"}
+
+
+def test_a_report_says_what_the_status_says_already() -> None:
+    loop = started("a")
+    report = only(create(loop, "big", requests={"cpu": "9"}), Report)
+    assert report.message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    assert report.status_changes
+    raw = versioned(pod("big", requests={"cpu": "9"}), 2)
+    condition = {"type": "PodScheduled", "status": "False", "reason": report.reason, "message": report.message}
+    raw["status"] = {"conditions": [condition]}
+    loop.apply("Pod", raw, NOW)
+    loop.activate("uid of big", NOW)
+    assert not only(loop.step(NOW), Report).status_changes
+
+
+def test_a_pod_whose_binding_failed_is_tried_again_after_its_backoff() -> None:
+    loop = started("a")
+    create(loop, "web")
+    report = only(loop.bind_failed("uid of web", "the server is away", NOW), Report)
+    assert (report.reason, report.message) == ("SchedulerError", "the server is away")
+    assert len(loop.snapshot.pods.slots) == 0
+    due = loop.next_time(NOW)
+    assert due is not None
+    assert NOW + 1.0 <= due <= NOW + 3.0
+    assert loop.step(due - 0.5) == []
+    assert only(loop.step(due), Bind).decision.attempt == 2
+
+
+def test_a_failure_that_comes_after_the_pod_was_seen_on_its_node_means_nothing() -> None:
+    loop = started("a")
+    create(loop, "web")
+    show(loop, "web", on="a")
+    assert loop.bind_failed("uid of web", "no answer", NOW) == []
+    assert "default/web" in loop.snapshot.pods.slots
+
+
+def test_a_pod_that_another_scheduler_bound_is_where_that_put_it() -> None:
+    loop = started("a", "b")
+    node_name = only(create(loop, "web", requests={"cpu": "3"}), Bind).node
+    other = "b" if node_name == "a" else "a"
+    show(loop, "web", on=other, requests={"cpu": "3"})
+    requested = loop.snapshot.amounts(loop.snapshot.requested, "cpu")
+    assert requested[loop.snapshot.index[other]] == 3000
+    assert requested[loop.snapshot.index[node_name]] == 0
+    assert loop.state.binding == 0
+
+
+def test_pods_of_other_schedulers_count_once_they_are_bound() -> None:
+    loop = started("a")
+    assert create(loop, "foreign", requests={"cpu": "3"}, schedulerName="another") == []
+    assert only(create(loop, "web", requests={"cpu": "3"}), Bind).node == "a"
+    show(loop, "foreign", on="a", requests={"cpu": "3"}, schedulerName="another")
+    assert loop.snapshot.amounts(loop.snapshot.requested, "cpu").tolist() == [6000]
+
+
+def test_a_deleting_pod_is_only_told_of() -> None:
+    loop = started("a")
+    raw = versioned(pod("web"))
+    raw["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    loop.apply("Pod", raw, NOW)
+    report = only(loop.step(NOW), Report)
+    assert (report.reason, report.message) == ("", "skip schedule deleting pod: default/web")
+
+
+def test_a_decision_tells_what_an_explanation_shows() -> None:
+    loop = started("a", "b", "c", "d", "e", "f", "g")
+    for number in range(9):
+        create(loop, f"busy{number}", requests={"cpu": f"{100 + 90 * number}m"})
+    raw = pod("web", requests={"cpu": "700m", "memory": "1Gi"})
+    for name in ("first", "second"):  # without a plan, and with one
+        snapshot = loop.snapshot.copy()
+        explanation = Scheduler(snapshot, CONFIGURATION, made()).explain(Pod.read(raw))
+        decision = only(create(loop, name, requests={"cpu": "700m", "memory": "1Gi"}), Bind).decision
+        totals = dict(zip([explanation.nodes[row] for row in explanation.feasible], explanation.total, strict=True))
+        best = sorted(totals.values(), reverse=True)
+        assert [one.total for one in decision.top] == best[:5]
+        assert decision.margin == best[0] - best[1]
+        for ranked in decision.top:
+            place = list(totals).index(ranked.node)
+            shown = {column.plugin: int(column.weighted[place]) for column in explanation.scores}
+            assert {name: score for name, score in ranked.scores.items() if score} == {
+                name: score for name, score in shown.items() if score
+            }
+            assert ranked.total == totals[ranked.node]
+
+
+def test_durations_are_measured_by_the_clock_that_is_passed_in() -> None:
+    ticks = iter(range(1000))
+    loop = live(clock=lambda: float(next(ticks)))
+    loop.replace("Node", [versioned(node(name)) for name in "ab"], NOW)
+    durations = only(create(loop, "web"), Bind).decision.durations
+    assert durations == {"PreFilter": 1.0, "Filter": 1.0, "Score": 1.0, "Reserve": 1.0, "Permit": 1.0}
+
+
+# Waiting.
+
+
+def held(loop: LiveLoop, **how: Any) -> Hold:
+    hold: Hold = only(create(loop, "held", labels={HOLDER: "x"}, requests={"cpu": "3"}, **how), Hold)
+    return hold
+
+
+def test_a_held_pod_keeps_its_node_until_it_is_allowed() -> None:
+    loop = started("a")
+    hold = held(loop)
+    assert (hold.node, hold.plugin, hold.seconds) == ("a", HOLDER, HOUR)
+    assert hold.ask == {"node": "a", "margin": None}
+    assert only(create(loop, "other", requests={"cpu": "3"}), Report).reason == "Unschedulable"
+    loop.step(NOW + 100 * HOUR)
+    assert loop.state.held == 1  # nobody ends the wait but who holds it
+    assert loop.recheck(hold.pod.uid, NOW) == ""
+    assert only(loop.allow(hold.pod.uid, HOLDER, NOW), Bind).node == "a"
+
+
+def test_a_denied_pod_gives_its_node_back_and_is_not_asked_about_at_once() -> None:
+    loop = started("a")
+    hold = held(loop)
+    report = only(loop.reject(hold.pod.uid, HOLDER, "not on a Friday", NOW), Report)
+    assert report.message == "0/1 nodes are available: 1 not on a Friday."
+    assert report.reason == "Unschedulable"
+    assert not loop.ready
+    assert only(create(loop, "other", requests={"cpu": "3"}), Bind).node == "a"
+    assert loop.state.unschedulable == 1
+
+
+@pytest.mark.parametrize("how", ["deleted", "terminating", "relabelled", "cordoned", "node gone", "bound elsewhere"])
+def test_a_request_ends_when_what_it_was_made_for_is_gone(how: str) -> None:
+    loop = started("a")
+    hold = held(loop)
+    raw = versioned(pod("held", labels={HOLDER: "x"}, requests={"cpu": "3"}), 2)
+    match how:
+        case "deleted":
+            intents = loop.delete("Pod", raw, NOW)
+        case "terminating":
+            raw["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+            intents = loop.apply("Pod", raw, NOW)
+        case "relabelled":
+            raw["metadata"]["labels"]["more"] = "x"
+            intents = loop.apply("Pod", raw, NOW)
+        case "cordoned":
+            intents = loop.apply("Node", versioned(node("a", unschedulable=True), 2), NOW)
+        case "node gone":
+            intents = loop.delete("Node", versioned(node("a"), 2), NOW)
+        case _:
+            raw["spec"]["nodeName"] = "b"
+            intents = loop.apply("Pod", raw, NOW)
+    ended = only(intents, Superseded)
+    assert ended.pod == hold.pod
+    assert ended.why
+    assert loop.state.waiting == 0
+    assert loop.allow(hold.pod.uid, HOLDER, NOW) == []
+
+
+def test_an_annotation_does_not_end_a_request() -> None:
+    loop = started("a")
+    held(loop)
+    raw = versioned(pod("held", labels={HOLDER: "x"}, requests={"cpu": "3"}), 2)
+    raw["metadata"]["annotations"] = {"note": "x"}
+    assert loop.apply("Pod", raw, NOW) == []
+    assert loop.state.held == 1
+
+
+def test_an_allowed_pod_whose_node_fits_no_more_is_asked_about_again() -> None:
+    loop = started("a", "b")
+    hold = held(loop)
+    create(loop, "foreign", schedulerName="another", requests={"cpu": "2"})
+    show(loop, "foreign", on=hold.node, schedulerName="another", requests={"cpu": "2"})
+    assert "Insufficient cpu" in loop.recheck(hold.pod.uid, NOW)
+    superseded = only(loop.allow(hold.pod.uid, HOLDER, NOW), Superseded)
+    assert "Insufficient cpu" in superseded.why
+    assert only(loop.step(NOW), Hold).node != hold.node
+
+
+def test_a_held_pod_gets_its_reservation_back_after_a_restart() -> None:
+    loop = started("a")
+    hold = held(loop)
+    loop = started("a")
+    loop.replace("Pod", [versioned(pod("held", labels={HOLDER: "x"}, requests={"cpu": "3"}))], NOW)
+    assert loop.restore(hold.pod.uid, "a", HOLDER, NOW + 60.0, NOW) == []
+    assert loop.state.held == 1
+    assert not loop.ready
+    assert only(loop.allow(hold.pod.uid, HOLDER, NOW), Bind).node == "a"
+
+
+@pytest.mark.parametrize("how", ["gone", "another", "gated", "full", "no node"])
+def test_a_reservation_that_cannot_be_given_back_ends_the_request(how: str) -> None:
+    loop = started("a")
+    raw = versioned(pod("held", labels={HOLDER: "x"}, requests={"cpu": "3"}))
+    uid, where = raw["metadata"]["uid"], "a"
+    match how:
+        case "another":
+            raw["metadata"]["uid"] = "another uid"
+        case "gated":
+            raw["spec"]["schedulingGates"] = [{"name": "closed"}]
+        case "full":
+            loop.apply("Pod", versioned(pod("other", on="a", requests={"cpu": "2"})), NOW)
+        case "no node":
+            where = "b"
+    if how != "gone":
+        loop.apply("Pod", raw, NOW)
+    assert only(loop.restore(uid, where, HOLDER, NOW + 60.0, NOW), Superseded).pod.uid == uid
+    assert loop.state.held == 0
+    assert loop.ready == (how in ("another", "full", "no node"))
+
+
+def test_a_wait_ends_when_its_time_is_up() -> None:
+    loop = started("a")
+    wait = only(create(loop, "waits", labels={WAITER: "x"}), Wait)
+    assert (wait.plugins, wait.until) == ((WAITER,), NOW + 90.0)
+    assert loop.next_time(NOW) == wait.until
+    assert loop.step(NOW + 89.0) == []
+    report = only(loop.pass_time(NOW + 90.0), Report)
+    assert "rejected due to timeout after waiting 1m30s at plugin Waiter" in report.message
+
+
+def test_leadership_lost_gives_reservations_back_without_a_word() -> None:
+    loop = started("a")
+    held(loop)
+    create(loop, "web")
+    loop.forget(NOW)
+    assert len(loop.snapshot.pods.slots) == 0
+    assert {type(one) for one in drain(loop, NOW)} == {Hold, Bind}
+
+
+# Preemption.
+
+
+def test_room_is_made_by_eviction_and_weaker_nominations_end() -> None:
+    loop = started("a")
+    for name, uid in (("low", 1), ("lower", 2)):
+        loop.apply("Pod", versioned(pod(name, on="a", requests={"cpu": "2"}, priority=0), uid), NOW)
+    middle = versioned(pod("middle", requests={"cpu": "2"}, priority=5))
+    middle["status"] = {"nominatedNodeName": "a"}
+    loop.apply("Pod", middle, NOW)
+    loop.step(NOW)
+    intents = create(loop, "high", requests={"cpu": "4"}, priority=100)
+    assert {one.pod.name for one in intents if isinstance(one, Evict)} == {"low", "lower"}
+    assert [(one.pod.name, one.node) for one in intents if isinstance(one, Nominate)] == [("middle", "")]
+    report = next(one for one in intents if isinstance(one, Report))
+    assert report.nominated == "a"
+
+
+def test_a_waiting_victim_gives_way_at_once() -> None:
+    loop = started("a")
+    hold = held(loop, priority=0)
+    intents = create(loop, "high", requests={"cpu": "4"}, priority=100)
+    assert [type(one) for one in intents] == [Superseded, Report, Report]
+    assert intents[0].pod == hold.pod
+    assert loop.state.waiting == 0
+
+
+# Other objects.
+
+
+def test_a_pod_waits_for_its_claim_and_says_what_has_to_be_written() -> None:
+    loop = started("a", labels={"zone": "east"})
+    loop.apply("StorageClass", versioned(others("StorageClass", "")), NOW)
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    assert 'persistentvolumeclaim "data" not found' in only(create(loop, "web", volumes=volumes), Report).message
+    loop.apply("PersistentVolumeClaim", versioned(claim("")), NOW)
+    bind = only(drain(loop, NOW + 5.0), Bind)
+    assert bind.preparations == (SelectNode("default", "data", "uid of data", "a"),)
+
+
+def test_a_volume_that_is_there_is_taken() -> None:
+    loop = started("a", labels={"zone": "east"})
+    for raw in (others("StorageClass", ""), claim(""), volume("east")):
+        loop.apply(raw["kind"], versioned(raw), NOW)
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    bind = only(create(loop, "web", volumes=volumes), Bind)
+    assert bind.preparations == (TakeVolume("disk", "default", "data", "uid of data"),)
+    assert loop.snapshot.objects.storage.volumes["disk"].claim is not None
+    loop.bind_failed(bind.pod.uid, "no", NOW)
+    assert loop.snapshot.objects.storage.volumes["disk"].claim is None
+
+
+def test_what_cannot_be_understood_is_left_out_and_named() -> None:
+    loop = started("a")
+    loop.apply("Pod", versioned(pod("odd", on="a", requests={"cpu": "much"})), NOW)
+    assert list(loop.problems) == [("Pod", "default/odd")]
+    assert "spec.containers[0].resources.requests.cpu" in loop.problems["Pod", "default/odd"]
+    show(loop, "odd", on="a", requests={"cpu": "1"})
+    assert not loop.problems
+    assert loop.snapshot.amounts(loop.snapshot.requested, "cpu").tolist() == [1000]
+
+
+def test_heartbeats_leave_the_snapshot_as_it_is() -> None:
+    loop = started("a", "b")
+    before = loop.snapshot
+    raw = versioned(node("a"), 2)
+    raw["status"]["conditions"] = [{"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-01T00:00:00Z"}]
+    loop.apply("Node", raw, NOW)
+    assert loop.snapshot is before
+    assert before.nodes[before.index["a"]].raw["metadata"]["resourceVersion"] == "2"
+
+
+def test_figures_are_those_measured_or_else_those_of_annotations() -> None:
+    loop = live()
+    raw = versioned(node("a"))
+    said = '{"updated":"2026-11-21T13:00:00Z","cpu":{"15m":41.5}}'
+    raw["metadata"]["annotations"] = {"watermarks.kschedweb.dev/use": said}
+    loop.replace("Node", [raw, versioned(node("b"))], NOW)
+
+    def cpu() -> float:
+        figures = loop.snapshot.watermarks
+        assert figures is not None
+        return float(figures.column("cpu", "15m")[loop.snapshot.index["a"]])
+
+    assert cpu() == 41.5
+    loop.measured(Watermarks.read({"nodes": {"a": {"updated": NOW, "cpu": {"15m": 70.0}}}}, ["a"]), NOW)
+    assert cpu() == 70.0
+    loop.apply("Node", versioned(node("c")), NOW)  # figures keep to their nodes when others come
+    assert cpu() == 70.0
+    loop.measured(None, NOW)
+    assert cpu() == 41.5
+
+
+def test_a_pod_on_a_node_that_is_not_known_counts_once_it_is() -> None:
+    loop = started("a")
+    loop.apply("Pod", versioned(pod("early", on="b", requests={"cpu": "1"})), NOW)
+    assert len(loop.snapshot.pods.slots) == 0
+    loop.apply("Node", versioned(node("b")), NOW)
+    assert loop.snapshot.amounts(loop.snapshot.requested, "cpu").tolist() == [0, 1000]
+    loop.delete("Node", versioned(node("b"), 2), NOW)
+    loop.delete("Pod", versioned(pod("early", on="b"), 2, "uid of early"), NOW)
+    loop.apply("Node", versioned(node("b"), 3), NOW)
+    assert loop.snapshot.amounts(loop.snapshot.requested, "cpu").tolist() == [0, 0]
+
+
+def test_an_explanation_shows_the_pod_as_if_it_were_on_no_node() -> None:
+    loop = started("a", "b")
+    bind = only(create(loop, "web", requests={"cpu": "3"}), Bind)
+    explanation = loop.explain(bind.pod.uid, NOW)
+    assert sorted(explanation.nodes[row] for row in explanation.feasible) == ["a", "b"]
+    with pytest.raises(KeyError):
+        loop.explain("nobody", NOW)
+
+
+def test_a_list_takes_away_what_is_not_in_it() -> None:
+    loop = started("a", "b")
+    loop.replace("Pod", [versioned(pod(name, on="a", requests={"cpu": "1"})) for name in ("one", "two")], NOW)
+    loop.replace("Pod", [versioned(pod("two", on="a", requests={"cpu": "1"}))], NOW)
+    loop.replace("Node", [versioned(node("a"))], NOW)
+    assert loop.snapshot.names == ["a"]
+    assert loop.snapshot.pods.slots.keys() == {"default/two"}
+    assert isinstance(loop.snapshot, Snapshot)

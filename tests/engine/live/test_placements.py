@@ -1,0 +1,208 @@
+"""The live loop places pods as the real scheduler did, and as a simulation of the same events does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kschedweb.engine.config import EMPTY, default_document, load
+from kschedweb.engine.controllers.admission import admit
+from kschedweb.engine.live import Bind, LiveLoop, Report
+from kschedweb.engine.simulation import (
+    Event,
+    NodeChanges,
+    NodeJoins,
+    PodArrives,
+    PodLeaves,
+    Settings,
+    Simulation,
+)
+from tests.conformance.make_goldens import read
+from tests.engine.builders import node, pod
+from tests.engine.live.loops import live, versioned
+from tests.engine.live.store import Store
+
+NOW, END = 1_700_000_000.0, 900.0
+SIMPLE = {"preempt", "watermarks"}
+
+
+def comparable(scenario: dict) -> bool:
+    """Whether the live loop does with the scenario's pods as the reference, which binds nothing, does."""
+    config = scenario.get("config") or {}
+    pods = scenario.get("pending") or []
+    finished = [one for one in scenario.get("objects") or [] if (one.get("status") or {}).get("phase")]
+    special = ("volumes", "resourceClaims", "schedulingGates")
+    return not (
+        any(scenario.get(key) for key in SIMPLE)
+        or config.get("extenders")
+        or finished
+        or any(one["spec"].get(key) for one in pods for key in special)
+        or any((one.get("status") or {}).get("nominatedNodeName") for one in pods)
+        or any(one["metadata"].get("deletionTimestamp") for one in pods)
+    )
+
+
+def placements(scenario: dict) -> list[tuple[str, str, str]]:
+    """(pod, node, message) of the pods one after the other, up to the first for which others would have to go."""
+    loaded = load(EMPTY if scenario.get("config") is None else scenario["config"])
+    assert loaded.configuration is not None
+    loop = LiveLoop(loaded.configuration)
+    for raw in scenario.get("objects") or []:
+        loop.apply(raw["kind"], raw, NOW)
+    found = []
+    for raw in scenario.get("pending") or []:
+        loop.apply("Pod", raw, NOW)
+        key = f"{raw['metadata'].get('namespace') or 'default'}/{raw['metadata']['name']}"
+        intents = [one for one in loop.step(NOW) if isinstance(one, Bind | Report)]
+        assert [one.pod.key for one in intents] == [key]
+        if isinstance(intents[0], Bind):
+            found.append((key, intents[0].node, ""))
+            continue
+        decision = intents[0].decision
+        assert decision is not None
+        message = (
+            decision.message.removesuffix(f" {decision.post_filter}") if decision.post_filter else decision.message
+        )
+        found.append((key, "", message))
+        if decision.nominated:
+            break
+    return found
+
+
+def test_pods_are_placed_as_the_real_scheduler_placed_them() -> None:
+    compared = 0
+    for line in read("schedule.jsonl.xz"):
+        scenario = line["scenario"]
+        if line["ask"] != "schedule" or "error" in line["expected"] or not comparable(scenario):
+            continue
+        found = placements(scenario)
+        expected = [
+            (one["pod"], one.get("node", ""), one.get("message", "")) for one in line["expected"]["placements"] or ()
+        ]
+        assert found == expected[: len(found)], scenario["name"]
+        compared += len(found)
+    assert compared > 500
+
+
+# The same events, in a simulation and live.
+
+TIMES = st.floats(0, 600).map(lambda time: round(time, 1))
+REQUESTS = st.sampled_from([{"cpu": "1"}, {"cpu": "2", "memory": "1Gi"}, {"cpu": "4"}, {}])
+SPREAD = [
+    {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+]
+SPECS: st.SearchStrategy[dict[str, Any]] = st.sampled_from([{}, {"topologySpreadConstraints": SPREAD}, {"nodeSelector": {"disk": "ssd"}}])
+
+
+@st.composite
+def arrivals(draw: st.DrawFn) -> list[Event]:
+    events: list[Event] = []
+    for number in range(draw(st.integers(1, 14))):
+        raw = pod(f"p{number}", requests=draw(REQUESTS), labels={"app": "web"}, **draw(SPECS))
+        raw["spec"]["terminationGracePeriodSeconds"] = 0
+        at = draw(TIMES)
+        events.append(PodArrives(at, raw))
+        if draw(st.booleans()):
+            events.append(PodLeaves(at + draw(st.sampled_from([0.5, 60.0, 200.0])), f"default/p{number}"))
+    return events
+
+
+LABELS = st.sampled_from([{"disk": "ssd"}, {}])
+CHANGES = st.lists(
+    st.one_of(
+        st.builds(NodeJoins, TIMES, st.just(node("d", labels={"disk": "ssd"}))),
+        st.builds(
+            NodeChanges,
+            TIMES,
+            st.sampled_from("abc"),
+            st.sampled_from([{"disk": "ssd"}, {}]),
+            unschedulable=st.booleans(),
+        ),
+    ),
+    max_size=6,
+    unique_by=lambda event: "d" if isinstance(event, NodeJoins) else str(id(event)),
+)
+
+
+class Played:
+    """A live loop to which the same happens; ``bound`` holds (time, pod, node) of its bindings."""
+
+    def __init__(self, events: list[Event], configuration: Any, simulation: Simulation) -> None:
+        self.store, self.loop, self.cluster = Store(), LiveLoop(configuration), simulation.world.cluster
+        self.bound: list[tuple[float, str, str]] = []
+        for name in "abc":
+            self.store.put(node(name))
+        self._hear(0.0)
+        coming, now = list(events), 0.0
+        while (next_time := self._next(coming, now)) is not None and next_time <= END:
+            now = next_time
+            while coming and coming[0].time <= now:
+                self._happen(coming.pop(0))
+            self._hear(now)
+            self._work(now)
+
+    def _next(self, coming: list[Event], now: float) -> float | None:
+        due = self.loop.next_time(now)
+        times = [event.time for event in coming[:1]] + ([max(due, now)] if due is not None else [])
+        return min(times, default=None)
+
+    def _hear(self, now: float) -> None:
+        for kind in ("Node", "Pod"):
+            while self.store.streams.get(kind):
+                assert self.store.deliver(self.loop, kind, now) == []
+
+    def _happen(self, event: Event) -> None:
+        match event:
+            case PodArrives(pod=dict() as raw):
+                self.store.put(admit(raw, self.cluster))
+            case PodLeaves(pod=key):
+                self.store.delete("Pod", key)
+            case NodeJoins(node=raw):
+                self.store.put(raw)
+            case NodeChanges(node=name, labels=labels, unschedulable=cordoned):
+
+                def write(raw: dict[str, Any]) -> None:
+                    raw["metadata"]["labels"].update(labels or {})
+                    raw["spec"]["unschedulable"] = cordoned
+
+                self.store.change("Node", f"/{name}", write)
+
+    def _work(self, now: float) -> None:
+        while True:
+            for intent in self.loop.step(now):
+                if isinstance(intent, Bind):
+                    assert self.store.bind(intent) == ""
+                    self.loop.bound(intent.pod.uid, now)
+                    self.bound.append((now, intent.pod.key, intent.node))
+            self._hear(now)
+            if not self.loop.ready:
+                return
+
+
+@settings(max_examples=60, deadline=None)
+@given(arrivals(), CHANGES)
+def test_a_simulation_of_the_same_events_comes_to_the_same(pods: list[Event], others: list[Event]) -> None:
+    configuration = load(default_document()).configuration
+    assert configuration is not None
+    events = sorted(pods + others, key=lambda event: event.time)
+    simulation = Simulation(
+        [node(name) for name in "abc"], configuration, events, Settings(cycle=0.0, sample=END, controllers=False)
+    )
+    simulated = [(one.time, one.pod, one.node) for one in simulation.run(END).bound]
+    assert Played(events, configuration, simulation).bound == simulated
+
+
+def test_versioned_objects_are_told_apart() -> None:
+    loop = live()
+    loop.apply("Node", versioned(node("a")), NOW)
+    loop.apply("Node", versioned(node("a", unschedulable=True)), NOW)  # the same version: nothing new
+    assert not loop.snapshot.unschedulable.any()
+    loop.apply("Node", versioned(node("a", unschedulable=True), 2), NOW)
+    assert loop.snapshot.unschedulable.all()
