@@ -28,6 +28,13 @@ def _shared() -> list[Any]:
     ]
 
 
+def _expected(logger: Any, method: str, event: Any) -> Any:
+    """Leave out that a stream was cut: everybody who leaves a page with live figures does that."""
+    if event.get("event") == "streaming_cancelled":
+        raise structlog.DropEvent
+    return event
+
+
 def configuration(*, json_lines: bool, level: str) -> dict[str, Any]:
     """Set structlog up and return the dict for Django's ``LOGGING``; a wrong level stops the start."""
     if level not in LEVELS:
@@ -35,6 +42,7 @@ def configuration(*, json_lines: bool, level: str) -> dict[str, Any]:
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
+            _expected,
             *_shared(),
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],

@@ -61,7 +61,8 @@ def title(decision: LiveDecision, ceiling: int = 0) -> str:
         if decision.nominated:
             return f"{name} waits for pods to leave {decision.nominated}"
         verb = "could not be tried" if decision.result == Result.ERROR else "fits on no node"
-        return f"{name} {verb}: {decision.message or 'no reason was given'}"
+        reason, _, _ = decision.message.partition(". ")
+        return f"{name} {verb}: {reason.rstrip('.') or 'no reason was given'}"
     said = f"{name} {ENDS[Result(decision.result)]} {decision.node}"
     return f"{said}{_how(decision, ceiling)}"
 

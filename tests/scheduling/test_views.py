@@ -224,7 +224,7 @@ def test_of_another_decision_the_best_nodes_are_shown_and_what_is_not_kept_is_sa
     assert "of this one they are not kept" in page
     stuck = seed_live.decision(scheduling, "stuck", "unschedulable")
     page = text(client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{stuck.pk}/"))
-    assert "stuck fits on no node: 0/30 nodes are available: 30 Insufficient cpu." in page
+    assert "stuck fits on no node: 0/30 nodes are available: 30 Insufficient cpu" in page
     assert "Rejected by NodeResourcesFit" in page
 
 
