@@ -98,7 +98,8 @@ SPREAD = [
         "labelSelector": {"matchLabels": {"app": "web"}},
     }
 ]
-SPECS: st.SearchStrategy[dict[str, Any]] = st.sampled_from([{}, {"topologySpreadConstraints": SPREAD}, {"nodeSelector": {"disk": "ssd"}}])
+WISHES: list[dict[str, Any]] = [{}, {"topologySpreadConstraints": SPREAD}, {"nodeSelector": {"disk": "ssd"}}]
+SPECS = st.sampled_from(WISHES)
 
 
 @st.composite
