@@ -17,6 +17,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.scheduling.api")),
     path("", include("kschedweb.extender.api")),
     path("", include("kschedweb.shadow.api")),
+    path("", include("kschedweb.approvals.api")),
     path("", include("kschedweb.usage.api")),
     path("", include("kschedweb.playground.load_api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
@@ -36,6 +37,8 @@ urlpatterns = [
     path("", include("kschedweb.scheduling.urls")),
     path("", include("kschedweb.extender.urls")),
     path("", include("kschedweb.shadow.urls")),
+    path("", include("kschedweb.approvals.webhooks.urls")),
+    path("", include("kschedweb.approvals.urls")),
     path("", include("kschedweb.usage.urls")),
     path("", include("kschedweb.dashboard.urls")),
 ]

@@ -11,9 +11,9 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from kschedweb.accounts import audit
-from kschedweb.accounts.roles import Action, may
 from kschedweb.approvals import rules, transitions
 from kschedweb.approvals.models import ApprovalRequest, Event, State, Verdict, Vote
+from kschedweb.approvals.selectors import refused
 from kschedweb.approvals.webhooks.services import tell
 from kschedweb.engine.binding import duration
 from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound
@@ -118,21 +118,6 @@ def _checked(user: User, row: ApprovalRequest, verdict: str, reason: str) -> str
         left = rules.people(rules.missing(row.ask, [vote.role for vote in given]))
         raise Conflict(f"No further {user.role} is needed for {row.pod}: it waits for {left}.")
     return reason
-
-
-def refused(user: User, row: ApprovalRequest) -> ApplicationError | None:
-    """Why this person may not decide about this request; ``None`` where they may."""
-    if not may(user.role, Action.APPROVE) or not rules.may_decide(row.ask, user.role):
-        return ApplicationError(
-            f"Your role does not allow you to decide about {row.pod}: it waits for "
-            f"{rules.people(rules.asked(row.ask))}.",
-            status=403,
-        )
-    if rules.is_own(row.ask, user.get_username(), user.email):
-        return ApplicationError(f"{row.pod} is a pod of your own: somebody else has to decide about it.", status=403)
-    if row.state != State.WAITING:
-        return Conflict(f"{row.pod} is {row.get_state_display().lower()} already.")
-    return None
 
 
 def _count(user: User, row: ApprovalRequest, verdict: str, reason: str, now: datetime) -> None:

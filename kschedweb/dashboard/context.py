@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.utils.functional import SimpleLazyObject
 
 from kschedweb.accounts.roles import Action, may
+from kschedweb.approvals.selectors import waiting_count
 from kschedweb.dashboard import navigation
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.jobs.models import ENDED, Job
@@ -18,7 +19,7 @@ THEMES = ("system", "light", "dark")
 
 
 def frame(request: HttpRequest) -> dict[str, object]:
-    """Adds the scope, the theme, the pages of the rail, running jobs, and where the choosers lead."""
+    """Adds the scope, the theme, the pages of the rail, what runs and waits, and where the choosers lead."""
     scope = scope_of(request)
     user = getattr(request, "user", None)
     role = getattr(user, "role", "")
@@ -29,6 +30,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "theme": theme if theme in THEMES else "system",
         "rail": SimpleLazyObject(lambda: navigation.entries(navigation.MAIN, role, current, scope.query)),
         "account_pages": SimpleLazyObject(lambda: navigation.entries(navigation.ACCOUNT, role, current, "")),
+        "waiting_approvals": waiting_count,
         "running_jobs": Job.objects.exclude(state__in=ENDED).count,
         "may_edit": may(role, Action.EDIT),
         "path_scoped": current in navigation.SCOPED,

@@ -54,6 +54,17 @@ MAIN = (
     ),
     _entry("Experiments", "git-compare", "experiments", "experiment", "experiment-new"),
     _entry(
+        "Approvals",
+        "user-check",
+        "approvals",
+        "approval",
+        "approvals-history",
+        "webhooks",
+        "webhook-new",
+        "webhook",
+        "webhook-delete",
+    ),
+    _entry(
         "Live",
         "radio",
         "live",

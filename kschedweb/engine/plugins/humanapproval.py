@@ -176,6 +176,7 @@ class HumanApproval:
             "why": list(dict.fromkeys(said for _, why in met for said in why)),
             "margin": margin_of(cycle),
             "priority": cycle.pod.priority,
+            "node": room(cycle, node),
             "usage": {
                 window: {name: usage(cycle, node, name, window) for name in (CPU, MEMORY)}
                 for window in sorted(windows or {WINDOW})
@@ -206,6 +207,19 @@ def lasting(seconds: float) -> str:
         if count:
             parts.append(f"{count} {'day' if unit == 'days' and count == 1 else unit}")
     return " ".join(parts[:2]) or f"{seconds:g} s"
+
+
+def room(cycle: Cycle, node: str) -> dict[str, list[int]]:
+    """What of the node would be taken with the pod on it, and what it has: milli-CPU, bytes, and pods."""
+    snapshot, at = cycle.snapshot, cycle.snapshot.index[node]
+    there = cycle.pod.key in snapshot.pods.slots
+    found = {}
+    for name in (CPU, MEMORY):
+        taken = int(snapshot.amounts(snapshot.requested, name)[at])
+        taken += 0 if there else cycle.pod.occupied.get(name, 0)
+        found[name] = [taken, int(snapshot.amounts(snapshot.allocatable, name)[at])]
+    count = int(snapshot.pod_count[at]) + (0 if there else 1)
+    return found | {"pods": [count, int(snapshot.amounts(snapshot.allocatable, "pods")[at])]}
 
 
 def usage(cycle: Cycle, node: str, resource: str, window: str) -> float | None:

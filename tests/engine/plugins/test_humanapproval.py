@@ -155,6 +155,17 @@ def test_who_created_the_pod_is_what_its_annotation_says() -> None:
     assert asked(raw, {})["createdBy"] == "alice"
 
 
+def test_the_state_of_the_node_is_told_with_the_pod_on_it_placed_already_or_not() -> None:
+    raw = pod("p", requests={"cpu": "500m", "memory": "1Gi"})
+    running = pod("r", on="a", requests={"cpu": "1"})
+    engine = scheduler({}, objects=(node("a"), running))
+    plugin = engine.framework(Pod.read(raw)).plugins("permit")[0]
+    before = plugin.ask(Cycle(engine.snapshot, Pod.read(raw)), "a")["node"]
+    assert before == {"cpu": [1500, 4000], "memory": [2**30, 8 * 2**30], "pods": [2, 110]}
+    engine.bind(Pod.read(raw), "a")
+    assert plugin.ask(Cycle(engine.snapshot, Pod.read(raw)), "a")["node"] == before
+
+
 @pytest.mark.parametrize(
     ("rule", "text"),
     [

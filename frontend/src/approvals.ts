@@ -1,0 +1,114 @@
+// The inbox of approvals: keys, and time that runs down. Everything it does has a plain link or form beneath it.
+
+const KEEP = "shortcuts"; // as in frame/palette.ts: "off" silences the single-key shortcuts
+const UNITS: [string, number][] = [["days", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
+
+startClock();
+startKeys();
+
+/** "59 min 3 s left", as the server words it. */
+function left(seconds: number): string {
+  const parts: string[] = [];
+  let rest = Math.floor(seconds);
+  for (const [unit, size] of UNITS) {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    if (count) parts.push(`${count} ${unit === "days" && count === 1 ? "day" : unit}`);
+  }
+  return parts.length ? `${parts.slice(0, 2).join(" ")} left` : "no time left";
+}
+
+function startClock(): void {
+  const tick = (): void => {
+    const now = Date.now() / 1000;
+    for (const ring of document.querySelectorAll<SVGElement>("[data-ring]")) {
+      const asked = Number(ring.dataset["asked"]);
+      const expires = Number(ring.dataset["expires"]);
+      const seconds = Math.max(expires - now, 0);
+      const share = expires > asked ? Math.min(seconds / (expires - asked), 1) : 0;
+      ring.querySelector("circle:last-child")?.setAttribute("stroke-dasharray", `${Math.round(share * 1000)} 1000`);
+      const urgent = share < 0.1 || seconds < 300;
+      ring.classList.toggle("urgent", urgent);
+      const text = ring.parentElement?.querySelector<HTMLElement>("[data-left]");
+      if (text) {
+        text.textContent = left(seconds);
+        text.classList.toggle("urgent", urgent);
+      }
+    }
+  };
+  window.setInterval(() => { if (!document.hidden) tick(); }, 1000);
+}
+
+function startKeys(): void {
+  const list = document.getElementById("mail");
+  const form = document.getElementById("decide") as HTMLFormElement | null;
+  if (!list) return;
+  const reason = document.getElementById("decide-reason") as HTMLInputElement | null;
+  const rows = (): HTMLElement[] => [...list.querySelectorAll<HTMLElement>(".mail-row")];
+  const current = (): HTMLElement | undefined => rows().find((row) => row.classList.contains("current")) ?? rows()[0];
+  const box = (row?: HTMLElement): HTMLInputElement | null => row?.querySelector<HTMLInputElement>("input[type=checkbox]") ?? null;
+
+  const choose = (row: HTMLElement): void => {
+    for (const other of rows()) {
+      const chosen = other === row;
+      other.classList.toggle("current", chosen);
+      const link = other.querySelector("a");
+      if (chosen) link?.setAttribute("aria-current", "true");
+      else link?.removeAttribute("aria-current");
+    }
+  };
+  list.addEventListener("click", (event) => {
+    const row = (event.target as Element).closest<HTMLElement>(".mail-row");
+    if (row && (event.target as Element).closest("a")) choose(row);
+  });
+  const move = (by: number): void => {
+    const all = rows();
+    const at = all.indexOf(current() as HTMLElement);
+    const row = all[Math.min(Math.max(at + by, 0), all.length - 1)];
+    const link = row?.querySelector("a");
+    link?.focus();
+    if (row && row !== all[at]) link?.click();
+  };
+  const ticked = (): HTMLInputElement[] => rows().map(box).filter((one): one is HTMLInputElement => !!one?.checked);
+  const count = (): void => {
+    const element = document.getElementById("decide-count");
+    const number = ticked().length;
+    if (element) element.textContent = number ? `${number} ticked.` : "Nothing ticked: the open one is decided.";
+  };
+  list.addEventListener("change", count);
+  // Without a tick the open request is meant.
+  const submit = (verdict: string): void => {
+    form?.querySelector<HTMLButtonElement>(`button[value=${verdict}]`)?.click();
+  };
+  form?.addEventListener("submit", () => {
+    const open = box(current());
+    if (!ticked().length && open && !open.disabled) open.checked = true;
+  });
+  reason?.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") {
+      event.preventDefault();
+      if (reason.value.trim()) submit("deny");
+    } else if (event.key === "Escape") {
+      current()?.querySelector("a")?.focus();
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    const target = event.target as HTMLElement;
+    const typing = target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName) || (target instanceof HTMLInputElement && target.type !== "checkbox");
+    if (event.ctrlKey || event.metaKey || event.altKey || typing || document.querySelector("dialog[open]")) return;
+    if (localStorage.getItem(KEEP) === "off") return;
+    if (event.key === "j") move(1);
+    else if (event.key === "k") move(-1);
+    else if (event.key === "x") box(current())?.click();
+    else if (event.key === "a") submit("approve");
+    else if (event.key === "d") {
+      event.preventDefault();
+      if (reason?.value.trim()) submit("deny");
+      else if (reason) {
+        reason.placeholder = "Why is it denied? Enter denies";
+        reason.focus();
+      }
+    }
+  });
+  count();
+}
