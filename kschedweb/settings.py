@@ -237,6 +237,8 @@ SPECTACULAR_SETTINGS = {
         "Scope": "kschedweb.accounts.roles.Action",
         "JobState": "kschedweb.jobs.models.State",
         "TokenState": ["active", "expired", "revoked"],
+        "ApprovalState": "kschedweb.approvals.models.State",
+        "VoteVerdict": "kschedweb.approvals.models.Verdict",
         "LiveMode": "kschedweb.scheduling.models.Mode",
         "LiveResult": "kschedweb.scheduling.models.Result",
     },

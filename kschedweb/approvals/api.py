@@ -121,15 +121,15 @@ class DecideSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(max_length=LONGEST_REASON, required=False, allow_blank=True, default="")
 
 
-class OutcomeSerializer(serializers.Serializer[Any]):
+class DecidedOneSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField(source="request_id")
     pod = serializers.CharField(allow_blank=True)
     state = serializers.CharField(allow_blank=True)
     problem = serializers.CharField(allow_blank=True, help_text="Why nothing was done; empty where it was.")
 
 
-class OutcomesSerializer(serializers.Serializer[Any]):
-    results = OutcomeSerializer(many=True)
+class DecidedManySerializer(serializers.Serializer[Any]):
+    results = DecidedOneSerializer(many=True)
 
 
 class ApprovalList(generics.ListAPIView[ApprovalRequest]):
@@ -171,7 +171,7 @@ class Deny(IdempotencyMixin, APIView):
 class DecideMany(IdempotencyMixin, APIView):
     action_required = Action.APPROVE
 
-    @extend_schema(request=DecideSerializer, responses=OutcomesSerializer)
+    @extend_schema(request=DecideSerializer, responses=DecidedManySerializer)
     def post(self, request: ApiRequest) -> Response:
         """The same verdict on several requests, each for itself: the answer says what became of each."""
         asked = DecideSerializer(data=request.data)
@@ -180,7 +180,7 @@ class DecideMany(IdempotencyMixin, APIView):
         done = services.requests_decide(
             user=request.user, request_ids=given["requests"], verdict=given["verdict"], reason=given["reason"]
         )
-        return Response(OutcomesSerializer({"results": done}).data)
+        return Response(DecidedManySerializer({"results": done}).data)
 
 
 def _decide(request: ApiRequest, id: UUID, verdict: str, asked: serializers.Serializer[Any]) -> Response:

@@ -9,13 +9,14 @@ import yaml
 from kschedweb.accounts import services as accounts
 from kschedweb.accounts.models import Token, User
 from kschedweb.accounts.roles import Action
+from kschedweb.approvals.models import ApprovalRequest
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.experiments.models import Experiment
 from kschedweb.jobs.models import Job
 from kschedweb.scheduling.models import LiveDecision
 from tests.conftest import person
-from tests.support import seed_live
+from tests.support import seed_approvals, seed_live
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Seed:
     job: Job
     experiment: Experiment
     decision: LiveDecision
+    approval: ApprovalRequest
 
 
 def node(name: str, **spec: Any) -> dict[str, Any]:
@@ -64,5 +66,6 @@ def seed(db: None) -> Seed:
     cluster, snapshot, _ = clusters.cluster_import(user=admin, name="seed", files=[file], limit=2**20, replace=False)
     job = Job.objects.create(kind="tests.seed", title="Seed", created_by=admin)
     experiment = Experiment.objects.create(policies=["default"], seeds=[1], setup={}, job=job, created_by=admin)
-    decision = seed_live.explained(seed_live.scheduler(admin))
-    return Seed(admin, key, token, cluster, snapshot, job, experiment, decision)
+    live = seed_live.scheduler(admin)
+    decision, approval = seed_live.explained(live), seed_approvals.request(live)
+    return Seed(admin, key, token, cluster, snapshot, job, experiment, decision, approval)

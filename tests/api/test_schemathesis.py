@@ -62,6 +62,7 @@ def api_schema(seed, one_connection, monkeypatch):
         "policies": {"name": "default", "number": 1},
         "experiments": {"id": str(seed.experiment.pk)},
         "jobs": {"id": str(seed.job.pk)},
+        "approvals": {"id": str(seed.approval.pk)},
         "live": {"id": str(seed.decision.scheduler_id), "decision": str(seed.decision.pk)},
         "tokens": {"id": seed.token.pk},
         "users": {"username": "admin"},

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support import addresses, seed_live
+from tests.support import addresses, seed_approvals, seed_live
 from tests.support.seed import experimented
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
     from kschedweb.playground.services import outcomes
     from kschedweb.policies.selectors import policy_get, revision_get
     from kschedweb.policies.services import revision_save
+    from kschedweb.scheduling.models import LiveScheduler
 
     cluster = demo_load(user=admin)
     policy = policy_get("default")
@@ -46,6 +47,7 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
         kind="seeded", title="Refresh demo", state=State.RUNNING, done=3, total=10, step="Reading pods"
     )
     live, decision = seed_live.everything(10, admin)
+    approval, webhook = seed_approvals.everything(4, LiveScheduler.objects.get(pk=live), admin)
     return addresses.Places(
         cluster="demo",
         fitting=next(key for key in keys if found[key].node),
@@ -55,6 +57,8 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
         experiment=experimented(admin),
         live=live,
         live_decision=decision,
+        approval=approval,
+        webhook=webhook,
     )
 
 

@@ -52,7 +52,9 @@ def test_every_address_costs_its_committed_number_of_queries(
 
 
 def test_no_page_is_forgotten() -> None:
-    every = dict.fromkeys(("job", "experiment", "snapshot", "token", "live", "live_decision"), "1")
+    every = dict.fromkeys(
+        ("job", "experiment", "snapshot", "token", "live", "live_decision", "approval", "webhook"), "1"
+    )
     places = addresses.Places("c", "n/p", "n/p", **every)  # type: ignore[arg-type]
     assert {name.partition(":")[0] for name in addresses.pages(places)} == addresses.routes(False) - addresses.NOT_PAGES
     assert set(addresses.resources(places)) == addresses.routes(True) - addresses.NOT_RESOURCES

@@ -16,6 +16,7 @@ NOT_PAGES = frozenset(
         "policy-effect", "policy-preview", "policy-restore", "policy-schema", "search", "sessions-end", "theme",
         "token-revoke", "watermark-source-change", "watermark-source-run",
         "watermark-policies-pods", "policy-curves",
+        "approvals-badge", "approvals-decide", "approvals-news", "webhook-delete", "webhook-renew", "webhook-test",
         "live-command", "live-delete", "live-extender-secret", "live-figures", "live-now",
     }
 )  # fmt: skip
@@ -26,6 +27,7 @@ NOT_RESOURCES = frozenset(
         "annotations-write",
         "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema", "schema-page", "user-password",
         "revision-restore", "watermark-source-run", "watermark-source-test",
+        "approval-approve", "approval-deny", "approvals-decide",
         "live-extender-secret", "live-mode", "live-pause", "live-reload", "live-resume", "live-rights", "live-step",
         "live-stream",
     }
@@ -47,6 +49,8 @@ class Places:
     token: str = ""
     live: str = ""
     live_decision: str = ""
+    approval: str = ""
+    webhook: str = ""
     user: str = "admin"
 
 
@@ -79,6 +83,10 @@ def pages(at: Places) -> dict[str, str]:
         "watermark-policies": f"/watermarks/policies/?cluster={c}&policy={p}",
         "experiments": "/experiments/",
         "experiment-new": "/experiments/new/",
+        "approvals": "/approvals/",
+        "approvals-history": "/approvals/history/",
+        "webhooks": "/approvals/webhooks/",
+        "webhook-new": "/approvals/webhooks/new/",
         "live": "/live/",
         "live-new": "/live/new/",
         "live-pod": "/live/pod/watched/default/web-0/",
@@ -91,6 +99,8 @@ def pages(at: Places) -> dict[str, str]:
         "login": "/login/",
     }
     found |= {"experiment": f"/experiments/{at.experiment}/"} if at.experiment else {}
+    found |= {"approval": f"/approvals/{at.approval}/"} if at.approval else {}
+    found |= {"webhook": f"/approvals/webhooks/{at.webhook}/"} if at.webhook else {}
     if at.live:
         live = f"/live/{at.live}"
         found |= {
@@ -134,6 +144,7 @@ def resources(at: Places) -> dict[str, str]:
         "watermark-nodes": f"{cluster}/watermarks/nodes/",
         "watermark-workloads": f"{cluster}/watermarks/workloads/",
         "experiments": "/api/v1/experiments/",
+        "approvals": "/api/v1/approvals/",
         "live": "/api/v1/live/",
         "jobs": "/api/v1/jobs/",
         "tokens": "/api/v1/tokens/",
@@ -141,6 +152,8 @@ def resources(at: Places) -> dict[str, str]:
         "user": f"/api/v1/users/{at.user}/",
         "audit": "/api/v1/audit/",
     }
+    if at.approval:
+        found["approval"] = f"/api/v1/approvals/{at.approval}/"
     if at.experiment:
         found["experiment"] = f"/api/v1/experiments/{at.experiment}/"
     if at.live:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from tests.support import seed_live
+from tests.support import seed_approvals, seed_live
 from tests.support.addresses import Places
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ def everything(rows: int, admin: User) -> Places:
     from kschedweb.accounts.models import User
     from kschedweb.jobs.models import Job, State
     from kschedweb.policies import services as policies
+    from kschedweb.scheduling.models import LiveScheduler
 
     snapshot = imported("seeded", cluster(rows, 2 * rows), admin)
     measured("seeded", [f"node-{number:05d}" for number in range(rows)], hours=2)
@@ -148,6 +149,7 @@ def everything(rows: int, admin: User) -> Places:
         token, _ = accounts.token_create(user=admin, name=f"token {number}", scope="view", days=1)
     compared = [experimented(admin) for _ in range(rows)]
     live, live_decision = seed_live.everything(rows, admin)
+    approval, webhook = seed_approvals.everything(rows, LiveScheduler.objects.get(pk=live), admin)
     policy = policies.policy_create(name="seeded", document=POLICY.format(1), author=admin)
     for number in range(1, rows):
         author = User.objects.get(username=f"person-{number}")
@@ -164,5 +166,7 @@ def everything(rows: int, admin: User) -> Places:
         token=str(token.pk),
         live=live,
         live_decision=live_decision,
+        approval=approval,
+        webhook=webhook,
         user=admin.username,
     )
