@@ -115,7 +115,8 @@ class Recorder:
     def preempted(self, victim: Named, preemptor: Named, node: str, *, in_memory: bool = False) -> None:
         """``in_memory``: the victim waited at Permit and was put back, not deleted."""
         note = f"Preempted by pod {preemptor.uid} on node {node}" + in_memory * " (in kube-scheduler memory)."
-        self.pod(victim, NORMAL, "Preempted", "Preempting", note, related=preemptor)
+        # kube-scheduler 1.36.3's event names the preemptor in its words only, not as the related object.
+        self.pod(victim, NORMAL, "Preempted", "Preempting", note)
 
     def pod(
         self, pod: Named, severity: str, reason: str, action: str, note: str, *, related: Named | None = None

@@ -99,6 +99,13 @@ def resume(live: str) -> None:
     live_resume(user=None, live=LiveScheduler.objects.get(pk=live))
 
 
+def step(live: str, pods: int) -> None:
+    from kschedweb.scheduling.models import LiveScheduler
+    from kschedweb.scheduling.services import live_step
+
+    live_step(user=None, live=LiveScheduler.objects.get(pk=live), pods=pods)
+
+
 def candidates(live: str) -> list[Json]:
     """What every process said of itself last, the one that took part last first."""
     from django.utils import timezone
@@ -153,7 +160,7 @@ def decide(ids: list[str], verdict: str, reason: str = "", person: str = "approv
     return [f"{one.pod}: {one.problem}" for one in found if one.problem]
 
 
-OFFERED = (connect, live, mode, pause, resume, candidates, decisions, requests, decide)
+OFFERED = (connect, live, mode, pause, resume, step, candidates, decisions, requests, decide)
 FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in OFFERED}
 
 

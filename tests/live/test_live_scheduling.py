@@ -1,0 +1,210 @@
+"""Live scheduling by real worker processes on the real API server, beside what kube-scheduler does there."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import seed
+from tests.support.kubescheduler import kube_scheduler
+from tests.support.livesite import PODS, LiveSite, live_site
+from tests.support.processes import free_port, wait_until
+from tests.support.prometheus import Prometheus
+
+pytestmark = pytest.mark.live
+
+Json = dict[str, Any]
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+DEFAULT = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+POLICY = "\n".join(f"{key}: {value}" for key, value in DEFAULT.items()) + "\nprofiles: [{schedulerName: any}]\n"
+
+
+@pytest.fixture(scope="module")
+def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveSite]:
+    folder = tmp_path_factory.mktemp("live")
+    folder.chmod(0o755)
+    with live_site(assets, folder) as site:
+        for name, value in (("low", 10), ("high", 1000)):
+            body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
+            site.plane.call("POST", CLASSES, body | {"value": value})
+        yield site
+
+
+# The same story told to both schedulers.
+
+
+def story(site: LiveSite, scheduler: str) -> Json:
+    """Pods that fit, that fit nowhere, that are gated, and one for which others must go: what is to be read after."""
+    site.plane.create_nodes([seed.node("large", cpu="8"), seed.node("small", cpu="2")])
+    site.name = scheduler
+
+    def create(name: str, cpu: str, **spec: Any) -> None:
+        site.plane.call("POST", PODS, site.pod(name, cpu, **spec))
+
+    def until(name: str, done: Callable[[Json], bool]) -> None:
+        try:
+            wait_until(lambda: done(site.listed().get(name, {})), 15, name, 0.05)
+        except TimeoutError as late:
+            raise TimeoutError(f"{late}: {site.listed().get(name)}") from None
+
+    create("fits", "3", priorityClassName="low")
+    until("fits", placed)
+    create("too-large", "64")
+    until("too-large", lambda pod: bool(condition(pod)))
+    create("elsewhere", "1", nodeSelector={"no": "such-node"})
+    until("elsewhere", lambda pod: bool(condition(pod)))
+    create("gated", "1", schedulingGates=[{"name": "example.com/later"}])
+    create("fills", "1500m", priorityClassName="low", nodeSelector={"kubernetes.io/hostname": "small"})
+    until("fills", placed)
+    create("important", "6", priorityClassName="high")
+    until("important", placed)
+    until("fits", lambda pod: not pod)
+    expected = {"Scheduled": 3, "FailedScheduling": 3, "Preempted": 1}
+    wait_until(lambda: reasons(site) == expected, 15, f"events {reasons(site)}", 0.1)
+    said = told(site)
+    site.plane.wipe()
+    site.plane.call("DELETE", EVENTS)
+    return said
+
+
+def placed(pod: Json) -> bool:
+    return bool(pod.get("spec", {}).get("nodeName"))
+
+
+def condition(pod: Json) -> Json:
+    found = {item["type"]: item for item in pod.get("status", {}).get("conditions", [])}
+    return found.get("PodScheduled", {})
+
+
+def reasons(site: LiveSite) -> dict[str, int]:
+    found: dict[str, set[str]] = {}
+    for event in site.plane.call("GET", EVENTS)["items"]:
+        if event["regarding"]["kind"] == "Pod":
+            found.setdefault(event["reason"], set()).add(event["regarding"]["name"])
+    return {reason: len(names) for reason, names in found.items()}
+
+
+def told(site: LiveSite) -> Json:
+    """What the scheduler wrote, without what differs from run to run: uids and times."""
+    pods = site.listed()
+    uids = {pod["metadata"]["uid"]: name for name, pod in pods.items()}
+    events = set()
+    for event in site.plane.call("GET", EVENTS)["items"]:
+        if event["regarding"]["kind"] != "Pod":
+            continue
+        note = event["note"]
+        for uid, name in uids.items():
+            note = note.replace(uid, name)
+        assert event["reportingController"] == site.name
+        related = (event.get("related") or {}).get("name")
+        events.add((event["regarding"]["name"], event["type"], event["reason"], event["action"], note, related))
+    kept = ("status", "reason", "message", "observedGeneration")
+    conditions = {name: {key: condition(pod).get(key) for key in kept} for name, pod in pods.items()}
+    nodes = {name: pod["spec"].get("nodeName") for name, pod in pods.items()}
+    return {"events": sorted(events, key=str), "conditions": conditions, "nodes": nodes}
+
+
+def test_events_conditions_and_places_are_those_of_kube_scheduler(site: LiveSite) -> None:
+    with kube_scheduler(site.plane, DEFAULT | {"profiles": [{"schedulerName": "theirs"}]}):
+        theirs = story(site, "theirs")
+    site.begin("ours", 1, document=POLICY)
+    ours = story(site, "ours")
+    assert ours["nodes"] == theirs["nodes"]
+    assert ours["conditions"] == theirs["conditions"]
+    assert ours["events"] == theirs["events"]
+    site.end()
+
+
+def test_a_hundred_pods_are_bound_once_each_and_every_decision_is_kept(site: LiveSite) -> None:
+    site.begin("hundred", 1, document=POLICY)
+    site.nodes(10)
+    site.pods(f"pod-{number}" for number in range(100))
+    site.wait_bound(100)
+    site.settle()
+
+    def kept() -> list[Json]:
+        found: list[Json] = site.backstage("decisions", live=site.live)
+        return found
+
+    wait_until(lambda: len(kept()) >= 100, 10, "every decision is stored", 0.2)
+    assert {row["name"]: row["node"] for row in kept() if row["result"] == "bound"} == site.bound()
+    assert {row["attempt"] for row in kept()} == {1}
+    leader = site.leader()
+    assert leader is not None
+    assert leader["bound"] == 100
+    assert 0 < leader["latency"]["p50"] <= leader["latency"]["p99"] < 30
+    site.check()
+    site.end()
+
+
+def test_nothing_is_tried_while_paused_but_what_is_stepped(site: LiveSite) -> None:
+    site.begin("paused", 1, document=POLICY)
+    site.nodes(2)
+    site.backstage("pause", live=site.live)
+    time.sleep(1.2)  # the pause has arrived: rows are read twice a second
+    site.pods(f"pod-{number}" for number in range(5))
+    wait_until(lambda: (site.leader() or {"depths": {}})["depths"].get("active") == 5, 10, "five pods are queued")
+    assert site.bound() == {}
+    site.backstage("step", live=site.live, pods=2)
+    wait_until(lambda: len(site.bound()) == 2, 10, "two pods were stepped")
+    time.sleep(0.6)
+    assert len(site.bound()) == 2
+    site.backstage("resume", live=site.live)
+    site.wait_bound(5, 10)
+    site.end()
+
+
+def test_another_takes_over_at_once_when_the_leader_is_stopped(site: LiveSite) -> None:
+    site.begin("handed", 2, document=POLICY)
+    site.nodes(3)
+    site.pods(f"early-{number}" for number in range(10))
+    site.wait_bound(10)
+    wait_until(lambda: len([one for one in site.candidates() if one["synced"]]) == 2, 30, "one stands by", 0.2)
+    first, before = site.leading_worker(), site.leader()
+    assert before is not None
+    first.signal(signal.SIGTERM)
+    begun = time.monotonic()
+    site.pods(f"late-{number}" for number in range(10))
+    site.wait_bound(20, 20)
+    # A lease that was given back need not run out, which would take 15 seconds.
+    assert time.monotonic() - begun < 12
+    after = site.leader()
+    assert after is not None
+    assert after["identity"] != before["identity"]
+    assert after["epoch"] > before["epoch"]
+    site.check()
+    first.stop()
+    site.workers.remove(first)
+    site.end()
+
+
+def test_a_prometheus_reads_the_metrics_under_kube_schedulers_names(site: LiveSite, tmp_path: Path) -> None:
+    port = free_port()
+    for worker in list(site.workers):
+        worker.stop()
+        site.workers.remove(worker)
+    site.begin("measured", 1, document=POLICY, KSCHEDWEB_METRICS_PORT=str(port))
+    site.nodes(3)
+    site.pods(f"pod-{number}" for number in range(7))
+    site.plane.call("POST", PODS, site.pod("too-large", "64"))
+    site.wait_bound(7)
+    with Prometheus(tmp_path, scrape=[port]).started() as prometheus:
+
+        def reads(query: str, value: float) -> None:
+            wait_until(lambda: prometheus.value(query) == value, 15, f"{query} is {value}", 0.2)
+
+        reads('scheduler_schedule_attempts_total{result="scheduled",profile="measured",cluster="real"}', 7)
+        reads('scheduler_schedule_attempts_total{result="unschedulable",profile="measured"}', 1)
+        reads('scheduler_pending_pods{queue="unschedulable",profile="measured"}', 1)
+        reads('leader_election_master_status{name="kschedweb-measured"}', 1)
+        reads("scheduler_pod_scheduling_sli_duration_seconds_count", 7)
+        reads('scheduler_cache_size{type="nodes",profile="measured"}', 3)
+        reads('scheduler_framework_extension_point_duration_seconds_count{extension_point="Filter"}', 8)
+        reads('scheduler_queue_incoming_pods_total{event="PodAdd",queue="active"}', 8)
+    site.end()
