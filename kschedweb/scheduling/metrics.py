@@ -12,6 +12,8 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, start_http_server
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from kschedweb.engine.framework.diagnosis import EXTENDER
+
 if TYPE_CHECKING:
     from kschedweb.engine.live import Depths
 
@@ -109,7 +111,7 @@ MASTER = Gauge(
     registry=REGISTRY,
 )
 # Extension points that are part of finding a node.
-ALGORITHM = frozenset({"PreFilter", "Filter", "PreScore", "Score", "Prefilter", "Prescore"})
+ALGORITHM = frozenset({"PreFilter", "Filter", "Score", EXTENDER})
 
 
 class Instruments:
@@ -123,6 +125,7 @@ class Instruments:
         }
         self._algorithm = ALGORITHM_SECONDS.labels(cluster)
         self._points: dict[str, Histogram] = {}
+        self._incoming: dict[tuple[str, str], int] = {}
         self._master = MASTER.labels(cluster, lease)
 
     def attempted(self, result: str, durations: Mapping[str, float]) -> None:
@@ -145,8 +148,12 @@ class Instruments:
     def permit_waited(self, seconds: float, result: str) -> None:
         PERMIT_SECONDS.labels(self._cluster, result).observe(seconds)
 
-    def incoming(self, queue: str, event: str) -> None:
-        INCOMING.labels(self._cluster, queue, event).inc()
+    def incoming(self, counts: Mapping[tuple[str, str], int]) -> None:
+        """``counts`` since the run began, by queue and event."""
+        for key, count in counts.items():
+            if news := count - self._incoming.get(key, 0):
+                INCOMING.labels(self._cluster, *key).inc(news)
+                self._incoming[key] = count
 
     def preempted(self, victims: int) -> None:
         PREEMPTIONS.labels(self._cluster).inc()

@@ -193,6 +193,7 @@ class LiveRun:
         self._depths = depths_of(state := self._loop.state)
         self.figures.tell(state, now)
         self.instruments.depths(state)
+        self.instruments.incoming(self._loop.incoming)
         due = self._loop.next_time(now) if self._may_try() else None
         seconds = LONGEST_WAIT if due is None else min(LONGEST_WAIT, max(0.0, due - now))
         try:

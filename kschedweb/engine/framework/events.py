@@ -50,6 +50,12 @@ class ClusterEvent:
     label: str = ""
 
     @property
+    def name(self) -> str:
+        """As metrics name it: the label of a special event, else such as NodeAdd."""
+        short = self.resource.rpartition("/")[2]
+        return self.label or short + {Action.ADD: "Add", Action.DELETE: "Delete"}.get(self.action, "Update")
+
+    @property
     def wildcard(self) -> bool:
         """Whether the event moves every pod."""
         return self.resource == ANY and self.action == Action.ALL

@@ -192,6 +192,11 @@ class LiveLoop:
         return self._feed.problems
 
     @property
+    def incoming(self) -> Mapping[tuple[str, str], int]:
+        """How many pods came into each queue so far, by queue and what brought them."""
+        return self._queue.incoming
+
+    @property
     def snapshot(self) -> Snapshot:
         """The cluster with what is reserved in it; not to be changed."""
         self._feed.read_annotations()

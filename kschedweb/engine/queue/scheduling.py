@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +28,9 @@ from kschedweb.engine.queue.pods import Pool, QueuedPod
 FLUSH_PERIOD = 30.0  # seconds between two looks for pods that have waited for long
 FLUSH_AGE = 5 * 60.0  # seconds after which a pod is tried again although nothing happened
 INITIAL_BACKOFF, LONGEST_BACKOFF = 1.0, 10.0
+# What brings pods into the queue, beside events of the cluster; as kube-scheduler's metrics name it.
+POD_ADD, POD_UPDATE = "PodAdd", "PodUpdate"
+FAILED, BACKOFF_COMPLETE = "ScheduleAttemptFailure", "BackoffComplete"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +86,20 @@ class SchedulingQueue:
         self._events: deque[tuple[int, ClusterEvent, Change]] = deque()
         self._counted = 0
         self._looked = 0  # the last period in which old pods were looked for
+        self.incoming: Counter[tuple[str, str]] = Counter()  # pods by the part they came into, and what brought them
+        self._cause = ""
 
     # Pods come, change and go.
 
     def add(self, pod: Pod, now: float) -> None:
         """A new pod without a node."""
+        self._cause = POD_ADD
         self._to_active(QueuedPod(pod, now), now, nominate=True)
 
     def update(self, old: Pod, new: Pod, now: float) -> None:
         """The object of a pod without a node changed: this may open its gates, or let it be tried again."""
         events = pod_changes(old, new)
+        self._cause = POD_UPDATE
         if (flying := self.in_flight.get(new.uid)) is not None:
             flying.pod = new
             for event in events:
@@ -186,6 +193,7 @@ class SchedulingQueue:
             else:
                 queued.errors += 1
             queued.queued, queued.expires, queued.flushed = now, None, False
+            self._cause = FAILED
             unconcerned = not watched and queued.rejectors
             self._requeue(queued, Strategy.SKIP if unconcerned else self._meanwhile(queued), now)
         finally:
@@ -193,6 +201,7 @@ class SchedulingQueue:
 
     def again(self, queued: QueuedPod, now: float) -> None:
         """A pod that was taken is to be tried again at once."""
+        self._cause = FAILED
         self.done(queued.pod.uid)
         self._to_active(queued, now, nominate=True)
 
@@ -236,6 +245,7 @@ class SchedulingQueue:
 
     def _wake(self, candidates: Iterable[QueuedPod], event: ClusterEvent, old: Any, new: Any, now: float) -> None:
         change = Change(old, new, self.cluster)
+        self._cause = event.name
         for queued in candidates:
             if queued.gating and not self._hints.opens_gate(queued.gating, event):
                 continue
@@ -248,6 +258,7 @@ class SchedulingQueue:
 
     def activate(self, pods: Iterable[Pod], now: float) -> None:
         """Try these pods again at once, whatever they wait for; one in flight, when it comes back."""
+        self._cause = FORCE_ACTIVATE.name
         for pod in pods:
             if (queued := self.unschedulable.get(pod.key)) is not None:
                 self._to_active(queued, now)
@@ -259,6 +270,7 @@ class SchedulingQueue:
     def flush(self, now: float) -> None:
         """What time brings about by itself: backoff ends, and each 30 seconds old pods are tried again."""
         for queued in self.backoff.pop_completed(now):
+            self._cause = BACKOFF_COMPLETE
             self._to_active(queued, now, checked=True)
         if (period := self._period(now)) > self._looked:
             self._looked = period
@@ -285,7 +297,7 @@ class SchedulingQueue:
     def _requeue(self, queued: QueuedPod, strategy: Strategy, now: float, *, nominate: bool = False) -> bool:
         """Put a pod that is nowhere, or unschedulable, where ``strategy`` says; whether it is to be tried again."""
         if strategy is Strategy.SKIP:
-            self.unschedulable.add(queued)
+            self._wait(queued)
             return False
         if strategy is Strategy.AFTER_BACKOFF and self.backoff.backing_off(queued, now):
             return self._to_backoff(queued)
@@ -295,24 +307,31 @@ class SchedulingQueue:
         """Let the pod be tried, unless a PreEnqueue plugin (not asked again where ``checked``) keeps it out."""
         if not checked and not self._passes_gates(queued):
             if queued.key not in self.active and queued.key not in self.backoff:
-                self.unschedulable.add(queued)
+                self._wait(queued)
             return False
         if queued.first_attempt is None:
             queued.first_attempt = now
         self.unschedulable.remove(queued.key)
         self.backoff.remove(queued.key)
         self.active.add(queued.key, queued)
+        self.incoming["active", self._cause] += 1
         if nominate:
             self.nominator.add(queued.pod, queued.pod.nominated_node)
         return True
 
     def _to_backoff(self, queued: QueuedPod) -> bool:
         if not self._passes_gates(queued):
-            self.unschedulable.add(queued)
+            self._wait(queued)
             return False
         self.unschedulable.remove(queued.key)
         self.backoff.add(queued)
+        self.incoming["backoff", self._cause] += 1
         return True
+
+    def _wait(self, queued: QueuedPod) -> None:
+        if queued.key not in self.unschedulable:
+            self.incoming["unschedulable", self._cause] += 1
+        self.unschedulable.add(queued)
 
     def _passes_gates(self, queued: QueuedPod) -> bool:
         """Ask the PreEnqueue plugins, first of all the one that kept the pod out so far."""
