@@ -48,9 +48,8 @@ def standing(
 
 
 def _highest(totals: Ints, number: int) -> list[int]:
-    """The places of the ``number`` highest totals, the highest first, of equal ones the first."""
+    """The places of the ``number`` highest totals, the highest first; which of equal ones is not said."""
     number = min(number, len(totals))
-    threshold = np.partition(totals, len(totals) - number)[len(totals) - number]
-    above, equal = np.flatnonzero(totals > threshold), np.flatnonzero(totals == threshold)
-    above = above[np.argsort(-totals[above], kind="stable")]
-    return [*above.tolist(), *equal[: number - len(above)].tolist()]
+    places = np.argpartition(totals, len(totals) - number)[len(totals) - number :]
+    ranked = sorted(zip((-totals[places]).tolist(), places.tolist(), strict=True))
+    return [place for _, place in ranked]

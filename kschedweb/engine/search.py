@@ -140,7 +140,10 @@ def search(filtered: Filtered, start: int, wanted: int, rejected: int = -1) -> F
 
     feasible, visited, failure = filtered.feasible, size, None
     if start and feasible.size:
-        feasible = np.roll(feasible, -int(np.argmin(turns(feasible))))
+        # The nodes are in order: the walk comes first to those from where it starts.
+        first = int(np.searchsorted(feasible, start if filtered.named is None else filtered.named[start]))
+        if 0 < first < len(feasible):
+            feasible = np.concatenate((feasible[first:], feasible[:first]))
     if len(feasible) > wanted:
         visited = int(turns(feasible[wanted : wanted + 1])[0])
         feasible = feasible[:wanted]

@@ -95,6 +95,7 @@ class EventHint:
     hint: Hint | None = None
 
 
+NO_CLAIMS: tuple[Any, Any] = ([], {})
 ASSIGNED_POD_ADD = ClusterEvent(ASSIGNED_POD, Action.ADD)
 ASSIGNED_POD_DELETE = ClusterEvent(ASSIGNED_POD, Action.DELETE)
 UNSCHEDULED_POD_ADD = ClusterEvent(UNSCHEDULED_POD, Action.ADD)
@@ -144,12 +145,16 @@ def pod_changes(old: Pod, new: Pod) -> list[ClusterEvent]:
 
 
 def _scaled_down(old: Pod, new: Pod) -> bool:
+    if old.template == new.template:  # they ask for, and have, the same
+        return False
     before, after = old.resources.total(status=True), new.resources.total(status=True)
     return any(name not in after or amount > after[name] for name, amount in before.items())
 
 
 def _generated_claims(pod: Pod) -> tuple[Any, Any]:
     status = mapping(pod.raw, "status")
+    if "resourceClaimStatuses" not in status and "extendedResourceClaimStatus" not in status:
+        return NO_CLAIMS
     return objects(status, "resourceClaimStatuses"), mapping(status, "extendedResourceClaimStatus")
 
 

@@ -72,6 +72,7 @@ class Framework:
         self.normalizing = {name for name, one in self._instances.items() if isinstance(one, NormalizeScorePlugin)}
         self._asking = {one.name: one for one in self._points["permit"] if isinstance(one, AskingPlugin)}
         self.weighs_margin = any(getattr(one, "weighs_margin", False) for one in self._asking.values())
+        self._preparing = {one.name for one in self._points["preBind"] if isinstance(one, Preparing)}
         self._extended = [plugin for plugin in self._points["preFilter"] if isinstance(plugin, PreFilterExtensions)]
 
     def _instance(self, name: str, registry: Mapping[str, Factory]) -> Any:
@@ -269,7 +270,7 @@ class Framework:
         """Run PreBind where others write: a plugin that says what has to be written does nothing. Raises CycleError."""
         found: list[Preparation] = []
         for plugin in self._points["preBind"]:
-            if isinstance(plugin, Preparing):
+            if plugin.name in self._preparing:
                 found += plugin.preparations(cycle, node)
                 continue
             status: Status = plugin.pre_bind(cycle, node)

@@ -31,13 +31,13 @@ class PodFeed:
         if mapping(raw, "status").get("phase") in FINISHED:
             metadata = mapping(raw, "metadata")
             return self.delete(f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}", now)
-        pod = Pod.read(raw)
-        old = self._pods.get(pod.key)
-        if old is not None and old.uid != pod.uid:
-            intents = self.delete(pod.key, now)
+        metadata = mapping(raw, "metadata")
+        old = self._pods.get(f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}")
+        if old is None or ((uid := metadata.get("uid")) != old.uid and uid):
+            pod = Pod.read(raw)
+            intents = [] if old is None else self.delete(old.key, now)
             return [*intents, *self._add(pod, now)]
-        if old is None:
-            return self._add(pod, now)
+        pod = old.renewed(raw)
         if not old.node_name:
             return self._settle(old, pod, now) if pod.node_name else self._update_pending(old, pod, now)
         # A pod never leaves its node again: who says so speaks of earlier.

@@ -43,6 +43,7 @@ SHARED_FIELDS = (
     *("resourceClaims", "runtimeClassName", "restartPolicy"),
 )
 CONTAINER_FIELDS = ("name", "image", "resources", "ports", "restartPolicy", "restartPolicyRules")
+CLAIM_FIELDS = ("resourceClaimStatuses", "extendedResourceClaimStatus")
 Port = tuple[str, str, int]  # host ip, protocol, port
 Placed = list[tuple[Json, str]]  # parts of the pod, each with the path of its fields
 
@@ -137,6 +138,39 @@ class Pod:
         other.__dict__.update(self.__dict__, scheduler_name=scheduler_name)
         return other
 
+    def renewed(self, raw: Json) -> Pod:
+        """The pod, of the same name and uid, as ``raw`` shows it later; raises ObjectError as ``read`` does.
+
+        What most updates leave as it is, all but the node and the status, is not read again.
+        """
+        old, new = (mapping(one, "metadata") for one in (self.raw, raw))
+        before, after = ({**mapping(one, "spec"), "nodeName": None} for one in (self.raw, raw))
+        known, status = mapping(self.raw, "status"), mapping(raw, "status")
+        same = before == after and all(old.get(field) == new.get(field) for field in ("labels", "ownerReferences"))
+        if not same or any(known.get(field) != status.get(field) for field in CLAIM_FIELDS):
+            return Pod.read(raw)
+        try:
+            if _status_content(known) != _status_content(status):
+                return Pod.read(raw)
+        except (TypeError, AttributeError):  # not what an API server sends: reading it says what is wrong
+            return Pod.read(raw)
+        pod = object.__new__(Pod)
+        pod.__dict__.update(
+            self.__dict__,
+            node_name=text(mapping(raw, "spec"), "nodeName", "spec."),
+            terminating=new.get("deletionTimestamp") is not None,
+            nominated_node=text(status, "nominatedNodeName", "status."),
+            raw=raw,
+        )
+        stale = ["started", "scheduled"]
+        if pod.terminating != self.terminating:
+            stale += ["seen_by_selectors", "alike"]
+        elif pod.node_name != self.node_name:
+            stale.append("alike")
+        for name in stale:
+            pod.__dict__.pop(name, None)
+        return pod
+
     @classmethod
     def read(cls, raw: Json) -> Pod:
         """A v1 Pod, defaulted as the API server does; raises ObjectError where it cannot be understood."""
@@ -205,12 +239,21 @@ def _content(namespace: str, spec: Json, status: Json) -> tuple[Any, ...]:
         [[raw.get(field) for field in CONTAINER_FIELDS] for raw in _listed(spec, "containers")],
         [[raw.get(field) for field in CONTAINER_FIELDS] for raw in _listed(spec, "initContainers")],
         [raw["image"] for raw in _listed(spec, "volumes") if raw.get("image") is not None],
+        *_status_content(status),
+    )
+
+
+def _status_content(status: Json) -> tuple[Any, ...]:
+    containers = [
+        [raw.get(field) for field in ("name", "resources", "allocatedResources")]
+        for key in ("containerStatuses", "initContainerStatuses")
+        for raw in _listed(status, key)
+    ]
+    # Containers that do not say what they have are as good as unknown.
+    told = any(resources is not None or not isinstance(name, str) for name, resources, _ in containers)
+    return (
         status.get("resources"),
-        [
-            [raw.get(field) for field in ("name", "resources", "allocatedResources")]
-            for key in ("containerStatuses", "initContainerStatuses")
-            for raw in _listed(status, key)
-        ],
+        containers if told else [],
         [raw.get("reason") for raw in _listed(status, "conditions") if raw.get("type") == "PodResizePending"],
     )
 

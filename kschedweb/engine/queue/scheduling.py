@@ -337,7 +337,7 @@ class SchedulingQueue:
         """Ask the PreEnqueue plugins, first of all the one that kept the pod out so far."""
         framework = self._frameworks.get(queued.pod.scheduler_name)
         plugins = framework.plugins("preEnqueue") if framework is not None else []
-        for plugin in sorted(plugins, key=lambda one: one.name != queued.gating):
+        for plugin in sorted(plugins, key=lambda one: one.name != queued.gating) if queued.gating else plugins:
             if not plugin.pre_enqueue(queued.pod, self.cluster).ok:
                 queued.rejected_by |= {plugin.name}
                 queued.gating = plugin.name

@@ -119,9 +119,7 @@ def contents(snapshot: Snapshot) -> Json:
 
 def judgements(snapshot: Snapshot, probes: Iterable[Json]) -> list[Json]:
     """What a scheduler on a snapshot says of pods that are not in it, by name of the node."""
-    scheduler = Scheduler(
-        snapshot, CONFIGURATION, {**registry(), **{n: (lambda a, p=p: p) for n, p in PLUGINS.items()}}
-    )
+    scheduler = Scheduler(snapshot, CONFIGURATION, made())
     found = []
     for raw in probes:
         answer = scheduler.explain(Pod.read(raw))

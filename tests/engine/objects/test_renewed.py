@@ -1,0 +1,77 @@
+"""A pod that is read again after an update is what a pod is that is read for the first time."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kschedweb.engine import Pod
+from kschedweb.engine.objects.access import ObjectError
+from tests.engine.builders import pod
+
+Json = dict[str, Any]
+CLAIM = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+RESIZED = {"name": "main", "resources": {"requests": {"cpu": "3"}}, "allocatedResources": {"cpu": "3"}}
+OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "controller": True}
+SCHEDULED = {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-02T00:00:00Z"}
+WRONG: list[tuple[str, Json]] = [
+    ("spec", {"nodeName": 7}),
+    ("status", {"containerStatuses": "none"}),
+    ("metadata", {"labels": 1}),
+]
+PATCHES: list[tuple[str, Json]] = [
+    ("spec", {"nodeName": "a"}),
+    ("spec", {"nodeName": "b"}),
+    ("spec", {"tolerations": [{"key": "k", "operator": "Exists"}]}),
+    ("spec", {"schedulingGates": [{"name": "closed"}]}),
+    ("spec", {"volumes": CLAIM}),
+    ("spec", {"priority": 7}),
+    ("metadata", {"labels": {"app": "web"}}),
+    ("metadata", {"annotations": {"note": "x"}}),
+    ("metadata", {"deletionTimestamp": "2026-01-01T00:00:00Z"}),
+    ("metadata", {"ownerReferences": [OWNER]}),
+    ("status", {"phase": "Running", "startTime": "2026-01-01T00:00:00Z"}),
+    ("status", {"nominatedNodeName": "b"}),
+    ("status", {"containerStatuses": [{"name": "main", "ready": True}]}),
+    ("status", {"containerStatuses": [RESIZED]}),
+    ("status", {"conditions": [SCHEDULED]}),
+    ("status", {"conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]}),
+    ("status", {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "gpu-1"}]}),
+]
+WHOLE = pod("web", requests={"cpu": "1"}, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpu"}])
+
+
+def patched(raw: Json, patches: list[tuple[str, Json]]) -> Json:
+    raw = copy.deepcopy(raw)
+    for part, change in patches:
+        raw.setdefault(part, {}).update(copy.deepcopy(change))
+    return raw
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(PATCHES), max_size=5), st.lists(st.sampled_from(PATCHES), max_size=5), st.booleans())
+def test_it_does_not_matter_what_was_known_before(
+    before: list[tuple[str, Json]], after: list[tuple[str, Json]], looked_at: bool
+) -> None:
+    old, raw = Pod.read(patched(WHOLE, before)), patched(WHOLE, after)
+    if looked_at:  # what was worked out of the old object must not be taken for that of the new one
+        assert all([old.alike, old.seen_by_selectors, old.started, old.scheduled])
+    new, fresh = old.renewed(raw), Pod.read(raw)
+    for field in fields(Pod):
+        assert getattr(new, field.name) == getattr(fresh, field.name), field.name
+    assert new.alike == fresh.alike
+    assert new.seen_by_selectors == fresh.seen_by_selectors
+    assert new.started == fresh.started
+    assert str(new.scheduled) == str(fresh.scheduled)  # NaN where nothing says when
+
+
+def test_what_cannot_be_understood_is_an_error_all_the_same() -> None:
+    old = Pod.read(WHOLE)
+    for part, change in WRONG:
+        with pytest.raises(ObjectError, match=next(iter(change))):
+            old.renewed(patched(WHOLE, [(part, change)]))
