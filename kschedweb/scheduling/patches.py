@@ -21,7 +21,7 @@ def status_patch(
     """The patch for a ``condition`` (type, status, reason, message) and the nominated node; ``None``: nothing to do.
 
     ``nominated`` is "" to clear it and ``None`` to leave it. ``now`` is the time of a condition's change, which only
-    a new status is. The uid makes the server refuse the patch for another pod of the same name.
+    a new status is. The uid makes the server refuse the patch for another pod of that name.
     """
     status: dict[str, Any] = {}
     if condition is not None and (merged := _condition(facts, condition, now)):

@@ -87,9 +87,11 @@ class Recorder:
         limit: TokenBucket | None = None,
         clock: Callable[[], float] = time.time,
         threads: int = THREADS,
+        sleep: float = SLEEP,
     ) -> None:
         self.dropped = self.failed = self.written = 0
         self._client, self._pods, self._limit, self._clock = client, pods, limit, clock
+        self._sleep = sleep
         self._controller, self._instance = controller, f"{controller}-{socket.gethostname()}"
         self._jobs: queue.PriorityQueue[_Job] = queue.PriorityQueue()
         self._cache: dict[Key, _Known] = {}
@@ -232,7 +234,7 @@ class Recorder:
         if job.tries >= TRIES:
             self.failed += 1
             return
-        job.due = time.monotonic() + (wait or SLEEP * (1 + JITTER * random.random()))  # noqa: S311
+        job.due = time.monotonic() + (wait or self._sleep * (1 + JITTER * random.random()))  # noqa: S311
         self._jobs.put(job)
 
     @property

@@ -25,7 +25,7 @@ CALL_SECONDS = 8.0  # below the 10 s after which who cannot renew leads no more
 LOOK_SECONDS = 15.0
 TRIES = 4  # client-go's DefaultBackoff: 10, 50 and 250 ms between them
 FIRST_REST, FACTOR = 0.01, 5.0
-CONFLICT, MISSING, TOO_MANY = 409, 404, 429
+CONFLICT, MISSING, INVALID, TOO_MANY = 409, 404, 422, 429
 
 
 class Result(StrEnum):
@@ -210,13 +210,12 @@ def _said(answer: Answer) -> str:
 
 
 def _refused(answer: Answer) -> Outcome:
-    if answer.code == MISSING:
-        return Outcome(Result.MISSING, _said(answer))
     text = _said(answer)
-    if answer.code != CONFLICT:
-        return Outcome(Result.REFUSED, text)
-    # The pod of that name is another one now: ours is gone.
-    return Outcome(Result.MISSING if "Precondition failed: UID" in text else Result.CONFLICT, text)
+    # The pod of that name is another one now: a deletion calls that a conflict, a patch an invalid change.
+    another = "Precondition failed: UID" in text or (answer.code == INVALID and "metadata.uid" in text)
+    if answer.code == MISSING or another:
+        return Outcome(Result.MISSING, text)
+    return Outcome(Result.CONFLICT if answer.code == CONFLICT else Result.REFUSED, text)
 
 
 def _seen(answer: Answer, pod: Named, node: str, why: str) -> Outcome:

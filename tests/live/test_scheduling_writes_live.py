@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +14,12 @@ from kschedweb.clusters.client import Client
 from kschedweb.clusters.credentials import Secret
 from kschedweb.engine.live import PodRef
 from kschedweb.scheduling.facts import KnownPods
-from kschedweb.scheduling.writer import Result, Writer
+from kschedweb.scheduling.limits import TokenBucket
+from kschedweb.scheduling.recorder import Recorder
+from kschedweb.scheduling.writer import Outcome, Result, Writer
+from tests.support.faultproxy import FaultProxy
+from tests.support.faults import DropReply, Fault, Hang, Refuse, Sever, Truncate
+from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane
@@ -75,3 +81,230 @@ def test_a_pod_is_bound_once(place: Place) -> None:
     assert place.read(pod)["spec"]["nodeName"] == "node-a"
     scheduled = next(found for found in place.read(pod)["status"]["conditions"] if found["type"] == "PodScheduled")
     assert scheduled["status"] == "True"
+
+
+def test_the_server_says_why_a_pod_cannot_be_bound(place: Place) -> None:
+    gated = place.pod("gated", schedulingGates=[{"name": "example.com/wait"}])
+    refused = place.writer.bind(gated, "node-a")
+    assert refused.result is Result.CONFLICT
+    assert refused.text.endswith("pod gated has non-empty .spec.schedulingGates")
+    leaving = place.pod("leaving")
+    place.plane.call("PATCH", f"{PODS}/leaving", {"metadata": {"finalizers": ["example.com/stay"]}})
+    place.plane.call("DELETE", f"{PODS}/leaving")
+    refused = place.writer.bind(leaving, "node-a")
+    assert refused.result is Result.CONFLICT
+    assert refused.text.endswith("pod leaving is being deleted, cannot be assigned to a host")
+    place.plane.call("PATCH", f"{PODS}/leaving", {"metadata": {"finalizers": None}})
+
+
+def test_another_pod_of_that_name_is_not_touched(place: Place) -> None:
+    old = place.pod("twin")
+    place.plane.call("DELETE", f"{PODS}/twin", {"gracePeriodSeconds": 0})
+    assert place.writer.bind(old, "node-a").result is Result.MISSING
+    new = place.pod("twin")
+    assert place.writer.bind(old, "node-a").result is Result.MISSING
+    assert place.writer.unscheduled(old, "Unschedulable", "no room").result is Result.MISSING
+    assert place.writer.evict(old, new).result is Result.MISSING
+    found = place.read(new)
+    assert "nodeName" not in found["spec"]
+    assert "conditions" not in found["status"]
+    assert "deletionTimestamp" not in found["metadata"]
+
+
+def test_who_leads_no_more_writes_nothing(place: Place) -> None:
+    pod = place.pod("left-alone")
+    place.leads.clear()
+    assert place.writer.bind(pod, "node-a").result is Result.WITHHELD
+    assert place.writer.unscheduled(pod, "Unschedulable", "no room").result is Result.WITHHELD
+    assert place.writer.evict(pod, pod).result is Result.WITHHELD
+    assert "nodeName" not in place.read(pod)["spec"]
+
+
+def test_leadership_is_asked_for_after_the_wait_for_a_turn(place: Place) -> None:
+    first, second = place.pod("first"), place.pod("second")
+    writer = Writer(place.client, place.pods, leading=place.leads.is_set, limit=TokenBucket(1.5, 1))
+    assert writer.bind(first, "node-a").result is Result.BOUND
+    found: list[Outcome] = []
+    waiting = threading.Thread(target=lambda: found.append(writer.bind(second, "node-a")))
+    waiting.start()
+    place.leads.clear()
+    waiting.join(10)
+    assert [outcome.result for outcome in found] == [Result.WITHHELD]
+    assert "nodeName" not in place.read(second)["spec"]
+
+
+def test_conditions_are_merged_as_kube_scheduler_does(place: Place) -> None:
+    pod = place.pod("waits")
+    other = {"type": "example.com/ready", "status": "True"}
+    place.plane.call("PATCH", f"{PODS}/waits/status", {"status": {"conditions": [other]}})
+    place.read(pod)
+    assert place.writer.unscheduled(pod, "Unschedulable", "no room", "node-a").done
+    found = place.read(pod)["status"]
+    mine = next(each for each in found["conditions"] if each["type"] == "PodScheduled")
+    said = {key: mine[key] for key in ("status", "reason", "message", "lastProbeTime", "observedGeneration")}
+    assert said == {
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "no room",
+        "lastProbeTime": None,
+        "observedGeneration": 1,
+    }
+    assert found["nominatedNodeName"] == "node-a"
+    assert {each["type"] for each in found["conditions"]} == {"example.com/ready", "PodScheduled"}
+    version = place.read(pod)["metadata"]["resourceVersion"]
+    assert place.writer.unscheduled(pod, "Unschedulable", "no room", "node-a").done
+    assert place.read(pod)["metadata"]["resourceVersion"] == version  # nothing was new, so nothing was written
+    assert place.writer.unscheduled(pod, "SchedulerError", "no luck").done
+    again = next(each for each in place.read(pod)["status"]["conditions"] if each["type"] == "PodScheduled")
+    assert (again["message"], again["lastTransitionTime"]) == ("no luck", mine["lastTransitionTime"])
+    assert place.writer.nominate(pod, "").done
+    assert "nominatedNodeName" not in place.read(pod)["status"]
+
+
+def test_a_victim_is_marked_and_leaves(place: Place) -> None:
+    victim, preemptor = place.pod("victim"), place.pod("preemptor", schedulerName="water")
+    assert place.writer.bind(victim, "node-a").done
+    place.plane.call("PATCH", f"{PODS}/victim", {"metadata": {"finalizers": ["example.com/stay"]}})
+    place.read(victim)
+    assert place.writer.evict(victim, preemptor).result is Result.DONE
+    found = place.read(victim)
+    mark = next(each for each in found["status"]["conditions"] if each["type"] == "DisruptionTarget")
+    assert (mark["status"], mark["reason"]) == ("True", "PreemptionByScheduler")
+    assert mark["message"] == "water: preempting to accommodate a higher priority pod"
+    assert found["metadata"]["deletionTimestamp"]
+    place.plane.call("PATCH", f"{PODS}/victim", {"metadata": {"finalizers": None}})
+
+
+def test_a_budget_holds_where_it_is_asked_to(place: Place) -> None:
+    victim, preemptor = place.pod("guarded"), place.pod("pusher")
+    assert place.writer.bind(victim, "node-a").done
+    budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "guarded"}}}
+    place.plane.call("POST", budgets, {"metadata": {"name": "one"}, "spec": spec})
+    try:
+        ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+        place.plane.call("PATCH", f"{PODS}/guarded/status", {"status": ready})
+        place.read(victim)
+        refused = place.writer.evict(victim, preemptor, keep_budgets=True)
+        assert refused.result is Result.REFUSED
+        assert "disruption budget" in refused.text
+        assert "deletionTimestamp" not in place.read(victim)["metadata"]
+        assert place.writer.evict(victim, preemptor).done
+        assert place.read(victim)["metadata"]["deletionTimestamp"]
+    finally:
+        place.plane.call("DELETE", f"{budgets}/one")
+
+
+def test_events_read_like_kube_schedulers(place: Place) -> None:
+    pod, other = place.pod("told"), place.pod("other")
+    recorder = Recorder(place.client, place.pods, controller="water")
+    recorder.scheduled(pod, "node-a")
+    recorder.preempted(other, pod, "node-b")
+    recorder.failed_scheduling(pod, "0/3 nodes are available: " + "ä" * 1000)
+    recorder.close()
+    assert (recorder.written, recorder.failed, recorder.dropped) == (3, 0, 0)
+    scheduled, failed = sorted(place.events(pod), key=lambda event: event["reason"], reverse=True)
+    assert scheduled["note"] == "Successfully assigned default/told to node-a"
+    assert (scheduled["type"], scheduled["reason"], scheduled["action"]) == ("Normal", "Scheduled", "Binding")
+    assert scheduled["reportingController"] == "water"
+    assert scheduled["reportingInstance"].startswith("water-")
+    assert scheduled["regarding"]["resourceVersion"]
+    assert (failed["type"], failed["reason"], failed["action"]) == ("Warning", "FailedScheduling", "Scheduling")
+    assert len(failed["note"].encode()) in (1023, 1024)
+    assert failed["note"].endswith("ä ...")
+    (preempted,) = place.events(other)
+    assert preempted["note"] == f"Preempted by pod {pod.uid} on node node-b"
+    assert (preempted["reason"], preempted["action"]) == ("Preempted", "Preempting")
+    assert preempted["related"]["uid"] == pod.uid
+
+
+def test_what_is_said_again_of_the_same_state_is_a_series(place: Place) -> None:
+    pod = place.pod("again")
+    recorder = Recorder(place.client, place.pods, controller="water")
+    for _ in range(3):
+        recorder.failed_scheduling(pod, "no room")
+    recorder.close()
+    (event,) = place.events(pod)
+    assert event["series"]["count"] in (2, 3)
+    place.plane.call("PATCH", f"{PODS}/again", {"metadata": {"labels": {"new": "state"}}})
+    place.read(pod)
+    recorder = Recorder(place.client, place.pods, controller="water")
+    recorder.failed_scheduling(pod, "no room")
+    recorder.close()
+    assert len(place.events(pod)) == 2
+
+
+@pytest.fixture
+def proxy(control_plane: ControlPlane, tmp_path: Path) -> Iterator[FaultProxy]:
+    with FaultProxy(control_plane, tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def behind(place: Place, proxy: FaultProxy) -> Iterator[Place]:
+    """The same, with the fault proxy in between and little patience."""
+    secret = Secret(server=proxy.url, ca=proxy.ca, token=place.plane.tokens["admin"])
+    with Client.open(secret) as client:
+        found = Place(place.plane, client)
+        found.writer = Writer(client, found.pods, leading=found.leads.is_set, call_seconds=1.0, look_seconds=3.0)
+        yield found
+
+
+def test_a_binding_whose_answer_is_lost_counts(behind: Place, proxy: FaultProxy) -> None:
+    pod = behind.pod("lost-reply")
+    with proxy.fault("POST", "/binding", DropReply(), times=1):
+        assert behind.writer.bind(pod, "node-a").result is Result.BOUND
+    assert [call.method for call in proxy.calls] == ["POST", "GET"]
+
+
+@pytest.mark.parametrize("fault", [Sever(), Hang(), Refuse(500), Refuse(503)], ids=lambda fault: type(fault).__name__)
+def test_a_binding_that_did_not_arrive_is_known_not_to_be(behind: Place, proxy: FaultProxy, fault: Fault) -> None:
+    pod = behind.pod("lost-call")
+    with proxy.fault("POST", "/binding", fault, times=1):
+        assert behind.writer.bind(pod, "node-a").result is Result.REFUSED
+    assert behind.writer.bind(pod, "node-a").result is Result.BOUND
+
+
+def test_a_binding_nobody_can_tell_about_is_unknown_until_somebody_can(behind: Place, proxy: FaultProxy) -> None:
+    pod = behind.pod("dark")
+    with proxy.fault("POST", "/binding", DropReply()), proxy.fault("GET", "/pods/", Refuse(503)):
+        assert behind.writer.bind(pod, "node-a").result is Result.UNKNOWN
+    assert behind.writer.look(pod, "node-a").result is Result.BOUND
+    assert behind.writer.look(pod, "node-b").result is Result.CONFLICT
+
+
+def test_an_answer_that_breaks_off_is_no_answer(behind: Place, proxy: FaultProxy) -> None:
+    pod = behind.pod("torn")
+    with proxy.fault("POST", "/binding", Truncate(20), times=1):
+        assert behind.writer.bind(pod, "node-a").result is Result.BOUND
+
+
+def test_a_server_that_is_away_was_not_reached(behind: Place, proxy: FaultProxy) -> None:
+    pod = behind.pod("away")
+    proxy.down()
+    try:
+        assert behind.writer.bind(pod, "node-a").result is Result.REFUSED
+    finally:
+        proxy.up()
+    assert behind.writer.bind(pod, "node-a").result is Result.BOUND
+
+
+def test_a_busy_server_is_asked_again_when_it_says_so(behind: Place, proxy: FaultProxy) -> None:
+    pod = behind.pod("busy")
+    behind.writer = Writer(behind.client, behind.pods, leading=behind.leads.is_set)
+    with proxy.fault("POST", "/binding", Refuse(429, retry_after=1), times=1) as refused:
+        assert behind.writer.bind(pod, "node-a").result is Result.BOUND
+        assert len(refused.seen) == 1
+    with proxy.fault("PATCH", "/status", Refuse(500), times=2):
+        assert behind.writer.unscheduled(pod, "Unschedulable", "no room").done
+
+
+def test_events_are_written_once_the_server_is_back(behind: Place, proxy: FaultProxy) -> None:
+    pod = behind.pod("late")
+    recorder = Recorder(behind.client, behind.pods, controller="water", sleep=0.2)
+    with proxy.fault("POST", "/events", Refuse(503), times=2), proxy.fault("POST", "/events", DropReply(), times=3):
+        recorder.scheduled(pod, "node-a")
+        wait_until(lambda: bool(behind.events(pod)), 10, "the event", 0.05)
+        recorder.close(5)
+    assert len(behind.events(pod)) == 1
+    assert recorder.failed == 0
