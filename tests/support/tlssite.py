@@ -1,0 +1,51 @@
+"""The site over TLS in a thread of this process, for programs that call it."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import uvicorn
+
+from tests.support.processes import free_port, wait_until
+
+
+def certificate(folder: Path) -> Path:
+    """A certificate for 127.0.0.1 that is its own authority; the key lies beside it as key.pem."""
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+         "-subj", "/CN=kschedweb", "-days", "2", "-addext", "subjectAltName=IP:127.0.0.1",
+         "-keyout", "key.pem", "-out", "certificate.pem"],
+        cwd=folder, check=True, capture_output=True,
+    )  # fmt: skip
+    return folder / "certificate.pem"
+
+
+@contextlib.contextmanager
+def site_over_tls(folder: Path, port: int = 0) -> Iterator[str]:
+    """Serve the ASGI application as `make run` does, with the certificate in ``folder``; yields its address."""
+    from kschedweb.asgi import application
+
+    port = port or free_port()
+    config = uvicorn.Config(
+        application,
+        host="127.0.0.1",
+        port=port,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        ssl_certfile=str(folder / "certificate.pem"),
+        ssl_keyfile=str(folder / "key.pem"),
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        wait_until(lambda: server.started, 30, "the site listens")
+        yield f"https://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
