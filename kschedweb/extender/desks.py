@@ -1,7 +1,8 @@
 """What a web process needs to answer kube-scheduler from memory: one desk an endpoint that is asked.
 
 A desk is opened by the first question and closed after ten minutes without one, so that a process that nobody asks
-reads no cluster. Rows are read again each two seconds; while the database is gone, what was read last holds.
+reads no cluster. A thread of its own reads the rows again each two seconds; while the database is gone, what was read
+last holds, and questions are answered all the same.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Settings:
     def key(self) -> Hashable:
         """Changes where the cluster has to be read anew, or answers are made otherwise."""
         live, endpoint = self.live, self.endpoint
-        return live.cluster_id, live.scheduler_name, self.revision.pk, live.reloads, tuple(endpoint.plugins)
+        return live.mode, live.cluster_id, live.scheduler_name, self.revision.pk, live.reloads, tuple(endpoint.plugins)
 
     @property
     def on(self) -> bool:
@@ -83,8 +84,15 @@ def read_settings(live_id: UUID) -> Settings | None:
 class Desk:
     """Answers for one endpoint. ``connect`` starts what feeds the view, and returns how to stop it."""
 
-    def __init__(self, settings: Settings, connect: Callable[[LiveScheduler, View], Callable[[], None]]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        connect: Callable[[LiveScheduler, View], Callable[[], None]],
+        read: Callable[[UUID], Settings | None],
+    ) -> None:
         self.settings = settings
+        self.current = True  # until it is closed, or the rows ask for another one
+        self._read, self._read_at, self._told = read, time.monotonic(), ""
         self.counts: Counter[str] = Counter()
         self.asked = time.monotonic()
         live = settings.live
@@ -98,24 +106,24 @@ class Desk:
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._writing: Writer | None = None
-        self._disconnect = connect(live, self.view)
+        self._disconnect = connect(live, self.view) if settings.on else lambda: None
         self._keeper = threading.Thread(target=self._keep, name=f"extender {live.scheduler_name}", daemon=True)
         self._keeper.start()
 
     def close(self) -> None:
         """Stop reading the cluster."""
+        self.current = False
         self._stopping.set()
         self._disconnect()
-
-    @property
-    def idle(self) -> bool:
-        return time.monotonic() - self.asked > IDLE
 
     def answer(self, verb: str, body: bytes) -> Result:
         """What kube-scheduler is told. Raises QuestionError."""
         self.asked = time.monotonic()
         answer, trouble = getattr(self, f"_{verb}")(body)
         self.counts[f"{verb} in vain" if trouble else verb] += 1
+        if trouble != self._told:
+            self._told = trouble
+            logger.info("extender_trouble", scheduler=str(self.settings.live.pk), verb=verb, trouble=trouble[:500])
         return answer, trouble
 
     def _trouble(self, setting: str) -> str:
@@ -186,6 +194,7 @@ class Desk:
     def _keep(self) -> None:
         while not self._stopping.wait(ROUND):
             try:
+                self._look()
                 self._measure()
                 self._beat()
             except DatabaseError:
@@ -196,6 +205,17 @@ class Desk:
                 close_old_connections()
         connection.close()
 
+    def _look(self) -> None:
+        """Take the rows over; close where they ask for another desk, or nobody asks this one any more."""
+        if time.monotonic() - self._read_at < REREAD:
+            return
+        self._read_at = time.monotonic()
+        settings = self._read(self.settings.live.pk)
+        if settings is None or settings.key != self.settings.key or time.monotonic() - self.asked > IDLE:
+            self.close()
+        else:
+            self.settings = settings
+
     def _measure(self) -> None:
         cluster = self.settings.live.cluster
         version = watermarks.version(cluster)
@@ -205,7 +225,7 @@ class Desk:
 
     def _beat(self) -> None:
         """Show this process among those that take part."""
-        if time.monotonic() - self._beaten < HEARTBEAT:
+        if not self.settings.on or time.monotonic() - self._beaten < HEARTBEAT:
             return
         self._beaten = time.monotonic()
         now, trouble = timezone.now(), self.view.trouble
@@ -228,53 +248,36 @@ class Desks:
         read: Callable[[UUID], Settings | None] = read_settings,
     ) -> None:
         self._connect, self._read = connect, read
-        self._lock = threading.RLock()
-        self._known: dict[UUID, tuple[float, Settings | None]] = {}
+        self._lock = threading.Lock()
         self._desks: dict[UUID, Desk] = {}
 
     def opened(self, live_id: UUID, header: str) -> Desk | None:
-        """The desk that the Authorization ``header`` opens; ``None`` where it opens none."""
-        settings = self._settings(live_id)
+        """The desk that the Authorization ``header`` opens; ``None`` where it opens none.
+
+        The database is asked only where no desk is open that the header opens. Raises ApplicationError where the
+        cluster's credentials do not open, and DatabaseError.
+        """
+        desk = self._desks.get(live_id)
+        if desk is not None and desk.current and opens(desk.settings.endpoint.digest, header):
+            return desk
+        settings = self._read(live_id)
         if settings is None or not opens(settings.endpoint.digest, header):
             return None
         with self._lock:
             desk = self._desks.get(live_id)
-            if desk is not None and desk.settings.key != settings.key:
-                self._desks.pop(live_id).close()
-                desk = None
-            if desk is None:
-                desk = self._desks[live_id] = Desk(settings, self._connect)
+            if desk is None or not desk.current or desk.settings.key != settings.key:
+                if desk is not None:
+                    desk.close()
+                desk = self._desks[live_id] = Desk(settings, self._connect, self._read)
             desk.settings = settings
-            self._close_idle()
             return desk
 
     def close(self) -> None:
-        """Close all of them, and forget what was read."""
+        """Close all of them."""
         with self._lock:
             for desk in self._desks.values():
                 desk.close()
             self._desks.clear()
-            self._known.clear()
-
-    def _close_idle(self) -> None:
-        for live_id in [live_id for live_id, desk in self._desks.items() if desk.idle]:
-            self._desks.pop(live_id).close()
-
-    def _settings(self, live_id: UUID) -> Settings | None:
-        with self._lock:
-            read_at, settings = self._known.get(live_id, (0.0, None))
-        if time.monotonic() - read_at < REREAD:
-            return settings
-        try:
-            settings = self._read(live_id)
-        except DatabaseError:
-            logger.warning("extender_without_database")
-        with self._lock:
-            if settings is not None:
-                self._known[live_id] = time.monotonic(), settings
-            else:
-                self._known.pop(live_id, None)
-        return settings
 
 
 IDENTITY = f"{socket.gethostname()}_{os.getpid()}_web"

@@ -15,10 +15,12 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
-from django.http import JsonResponse
+from django.db import DatabaseError
+from django.http import JsonResponse, UnreadablePostError
 
 from kschedweb.accounts.authentication import StrangerThrottle
 from kschedweb.engine.extenders.answers import QuestionError
+from kschedweb.errors import ApplicationError
 from kschedweb.extender.configuration import PREFIX
 from kschedweb.extender.desks import desks
 
@@ -47,16 +49,22 @@ def answer(request: HttpRequest) -> HttpResponse:
     if match is None:
         return _refused(404, "There is nothing at this address.")
     if request.method != "POST":
-        return _refused(405, "kube-scheduler asks with POST.")
+        return _refused(405, "kube-scheduler asks with POST.", Allow="POST")
     if settings.HTTPS and not request.is_secure():
         return _refused(403, "Ask over https.")
-    desk = desks.opened(UUID(match[1]), request.headers.get("Authorization", ""))
-    if desk is None:
-        throttle = StrangerThrottle()
-        if not throttle.allow_request(request, None):  # type: ignore[arg-type]
-            return _refused(429, "Too many wrong secrets.", Retry_After=str(int(throttle.wait() or 1) + 1))
+    try:
+        desk = desks.opened(UUID(match[1]), request.headers.get("Authorization", ""))
+    except (ApplicationError, DatabaseError) as error:
+        logger.warning("extender_not_opened", scheduler=match[1], error=type(error).__name__)
+        return _refused(503, "kschedweb cannot open the endpoint now.")
+    return _answered(request, desk, match[2]) if desk is not None else _stranger(request)
+
+
+def _stranger(request: HttpRequest) -> HttpResponse:
+    throttle = StrangerThrottle()
+    if throttle.allow_request(request, None):  # type: ignore[arg-type]
         return _refused(401, "The secret is wrong.", WWW_Authenticate='Basic realm="kschedweb"')
-    return _answered(request, desk, match[2])
+    return _refused(429, "Too many wrong secrets.", Retry_After=str(int(throttle.wait() or 1) + 1))
 
 
 def _answered(request: HttpRequest, desk: Any, verb: str) -> HttpResponse:
@@ -64,7 +72,7 @@ def _answered(request: HttpRequest, desk: Any, verb: str) -> HttpResponse:
         found, trouble = desk.answer(verb, request.body)
     except RequestDataTooBig:
         found, trouble = None, f"the question is larger than {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes"
-    except (QuestionError, RecursionError) as error:
+    except (QuestionError, RecursionError, UnreadablePostError) as error:
         found, trouble = None, f"the question cannot be understood: {error}"
     except Exception:
         logger.exception("extender_failed", verb=verb)
@@ -74,7 +82,6 @@ def _answered(request: HttpRequest, desk: Any, verb: str) -> HttpResponse:
     response = JsonResponse(found, safe=False)
     if trouble:
         response[TROUBLE] = " ".join(trouble.split())[:200].encode("ascii", "replace").decode()
-        logger.info("extender_trouble", scheduler=str(desk.settings.live.pk), verb=verb, trouble=trouble[:500])
     return response
 
 

@@ -24,8 +24,8 @@ from kschedweb.scheduling import services
 from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
 from tests.live.test_clusters_live import by_token
 from tests.support.kubescheduler import PodWatch, kube_scheduler
-from tests.support.tlssite import certificate, site_over_tls
 from tests.support.processes import free_port, wait_until
+from tests.support.tlssite import certificate, site_over_tls
 
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane
@@ -174,10 +174,6 @@ def test_kube_scheduler_places_pods_by_use(
             "0/6 nodes are available: 1 Load[cpu_usage_avg_5m] of node[node-0] is too high, "
             "5 node(s) didn't match Pod's node affinity/selector."
         )
-        # The desk says of itself that it is at work.
-        wait_until(lambda: Candidate.objects.filter(scheduler=live, synced=True).exists(), 15, "the heartbeat")
-    depths = Candidate.objects.get(scheduler=live).depths
-    assert depths["nodes"] == len(USE)
 
 
 def test_a_pod_is_bound_here_where_that_is_switched_on(
@@ -202,6 +198,8 @@ def test_a_pod_is_bound_here_where_that_is_switched_on(
         def refusal() -> str:
             return str(asking.ask("bind", asked).json()["Error"])
 
+        wait_until(lambda: Candidate.objects.filter(scheduler=live, synced=True).exists(), 15, "the heartbeat")
+        assert Candidate.objects.get(scheduler=live).depths["nodes"] == len(USE)
         # Whoever knows the secret can have no other scheduler's pod bound.
         wait_until(lambda: refusal() == "kschedweb: the pod is another scheduler's: somebody-else", 10, "the refusal")
 

@@ -37,6 +37,7 @@ def site_over_tls(folder: Path, port: int = 0) -> Iterator[str]:
         lifespan="off",
         log_config=None,
         access_log=False,
+        timeout_graceful_shutdown=1,
         ssl_certfile=str(folder / "certificate.pem"),
         ssl_keyfile=str(folder / "key.pem"),
     )
