@@ -193,9 +193,9 @@ AXES_VERBOSE = False
 AXES_IPWARE_PROXY_COUNT = 1 if BEHIND_PROXY else None
 AXES_IPWARE_META_PRECEDENCE_ORDER = ["HTTP_X_FORWARDED_FOR", "REMOTE_ADDR"] if BEHIND_PROXY else ["REMOTE_ADDR"]
 
-# Where the process that hosts live schedulers serves its metrics; 0: nowhere but on the site itself.
 # How long a live scheduler's lease lasts; it is renewed within two thirds of that. kube-scheduler's default.
 LEASE_SECONDS = env.integer("KSCHEDWEB_LEASE_SECONDS", 15, 3, 600)
+# Where the process that hosts live schedulers serves its metrics; 0: nowhere but on the site itself.
 METRICS_PORT = env.integer("KSCHEDWEB_METRICS_PORT", 0, 0, 65535)
 METRICS_HOST = env.text("KSCHEDWEB_METRICS_HOST", "127.0.0.1")
 

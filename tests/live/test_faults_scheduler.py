@@ -1,0 +1,97 @@
+"""Schedulers killed, paused and set against each other while they place pods; the API server's history is the judge.
+
+Real etcd, API server, PostgreSQL, Redis and Celery workers. The lease lasts 6 s instead of 15 s, which only makes the
+tests shorter: every time in the election is in proportion to it.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.faults import Hold, HoldReply
+from tests.support.livesite import HELD, LiveSite, live_site
+from tests.support.processes import Server, wait_until
+
+COUNT, HELD_COUNT = 300, 24
+BINDING = r"/binding$"
+
+
+@pytest.fixture(scope="module")
+def whole(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveSite]:
+    with live_site(assets, tmp_path_factory.mktemp("faults")) as site:
+        yield site
+
+
+@pytest.fixture
+def site(whole: LiveSite, request: pytest.FixtureRequest) -> Iterator[LiveSite]:
+    """A scheduler of the test's own with two workers, on 12 nodes with room for all."""
+    whole.begin(f"faults-{abs(hash(request.node.name)) % 10**6}", workers=2, nodes=12)
+    yield whole
+    whole.end()
+
+
+def names(kind: str, count: int) -> list[str]:
+    return [f"{kind}-{number:03d}" for number in range(count)]
+
+
+def kill(site: LiveSite, worker: Server) -> None:
+    worker.kill()
+    site.replace_worker(worker)
+
+
+def test_killed_at_each_step_of_reserve_permit_and_bind(site: LiveSite) -> None:
+    # Reserved, the request for approval is being stored.
+    site.pods(names("held", HELD_COUNT), labels=HELD)
+    site.waiting(1)
+    kill(site, site.leading_worker())
+    shown = {row["pod"]: row["node"] for row in site.waiting(HELD_COUNT)}
+
+    # Permitted, while nobody leads, and while the binding is on its way.
+    rows = site.waiting(HELD_COUNT)
+    with site.proxy.fault("POST", BINDING, Hold()) as held:
+        leader = site.leading_worker()
+        site.approve(rows[: HELD_COUNT // 2])
+        held.wait()
+        kill(site, leader)
+        site.approve(rows[HELD_COUNT // 2 :])
+    site.wait_bound(HELD_COUNT)
+    assert {f"default/{name}": node for name, node in site.bound().items()} == shown
+
+    # Bound, and the answer has not arrived; then in the middle of it all.
+    with site.proxy.fault("POST", BINDING, HoldReply()) as unanswered:
+        site.pods(names("plain", COUNT))
+        unanswered.wait(4)
+        kill(site, site.leading_worker())
+    site.wait_bound(HELD_COUNT + 20)
+    kill(site, site.leading_worker())
+    site.wait_bound(HELD_COUNT + COUNT)
+    history = site.check()
+    assert len({write.holder for write in history.leases if site.name in write.lease}) >= 5
+
+
+def test_leader_paused_beyond_its_term_binds_nothing_when_it_wakes(site: LiveSite) -> None:
+    site.pods(names("held", HELD_COUNT), labels=HELD)
+    rows = site.waiting(HELD_COUNT)
+    old = site.leading_worker()
+    epoch = (site.leader() or {})["epoch"]
+    with site.proxy.fault("POST", BINDING, Hold(), times=8) as late:
+        site.pods(names("plain", COUNT))
+        late.wait(4)
+        old.signal(signal.SIGSTOP)
+        site.approve(rows)
+        wait_until(lambda: (site.leader() or {"epoch": epoch})["epoch"] > epoch, 40, "the other one leads", 0.2)
+        site.wait_bound(HELD_COUNT + COUNT - 20)
+        old.signal(signal.SIGCONT)
+    site.wait_bound(HELD_COUNT + COUNT)
+    history = site.check()
+    paused = [bind for bind in history.binds if f"_{old.pid}_" in bind.identity]
+    # What it had sent before it was paused arrived late, and was refused or made; nothing was sent after.
+    sent = {call.audit_id for call in late.seen}
+    taken = min(write.done for write in history.leases if site.name in write.lease and write.epoch > epoch)
+    late_binds = [bind for bind in paused if bind.received > taken]
+    assert late_binds
+    assert {bind.audit_id for bind in late_binds} <= sent
