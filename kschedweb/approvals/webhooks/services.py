@@ -15,7 +15,7 @@ from django.utils import timezone
 from kschedweb.accounts import audit
 from kschedweb.approvals.models import ApprovalRequest, Delivered, Delivery, Endpoint, EndpointSecret, Event
 from kschedweb.approvals.webhooks import messages
-from kschedweb.approvals.webhooks.sending import Answer
+from kschedweb.approvals.webhooks.sending import Answer, send
 from kschedweb.celery import app
 from kschedweb.clusters.addresses import AddressError, endpoint_check
 from kschedweb.clusters.credentials import text_open, text_seal
@@ -134,6 +134,20 @@ def delivery_claim(*, delivery_id: UUID | str, now: datetime) -> Delivery | None
     if not Delivery.objects.filter(due).update(attempts=F("attempts") + 1, next_at=now + CLAIM):
         return None
     return Delivery.objects.select_related("endpoint").get(pk=delivery_id)
+
+
+def delivery_try(delivery_id: UUID | str) -> bool:
+    """One try to hand over a message; False where it failed, another one does it, or it is not due."""
+    delivery = delivery_claim(delivery_id=delivery_id, now=timezone.now())
+    if delivery is None:
+        return False
+    try:
+        secret = secret_of(delivery.endpoint)
+        answer = send(url=delivery.endpoint.url, secret=secret, message_id=str(delivery.pk), body=delivery.body)
+    except ApplicationError as error:
+        answer = Answer(error=error.detail)
+    delivery_conclude(delivery=delivery, answer=answer, now=timezone.now())
+    return answer.ok
 
 
 def secret_of(endpoint: Endpoint) -> str:

@@ -6,25 +6,14 @@ from django.db import close_old_connections
 from django.utils import timezone
 
 from kschedweb.approvals.webhooks import services
-from kschedweb.approvals.webhooks.sending import Answer, send
 from kschedweb.celery import app
-from kschedweb.errors import ApplicationError
 
 
 @app.task(name=services.TASK, ignore_result=True)  # type: ignore[untyped-decorator]
 def deliver(delivery_id: str) -> bool:
-    """One try; False where another one does it, or it is not due."""
+    """One try to hand over one message."""
     close_old_connections()
-    delivery = services.delivery_claim(delivery_id=delivery_id, now=timezone.now())
-    if delivery is None:
-        return False
-    try:
-        secret = services.secret_of(delivery.endpoint)
-        answer = send(url=delivery.endpoint.url, secret=secret, message_id=str(delivery.pk), body=delivery.body)
-    except ApplicationError as error:
-        answer = Answer(error=error.detail)
-    services.delivery_conclude(delivery=delivery, answer=answer, now=timezone.now())
-    return answer.ok
+    return services.delivery_try(delivery_id)
 
 
 @app.task(name="kschedweb.approvals.webhooks.tasks.deliver_due", ignore_result=True)  # type: ignore[untyped-decorator]
