@@ -27,7 +27,7 @@ from kschedweb.errors import ApplicationError
 if TYPE_CHECKING:
     from django.test import Client
     from pytest_django import DjangoCaptureOnCommitCallbacks
-    from pytest_django.fixtures import SettingsWrapper
+    from pytest_django.fixtures import Settings
 
     from kschedweb.accounts.models import User
 
@@ -64,7 +64,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def receiver(settings: SettingsWrapper) -> Iterator[Receiver]:
+def receiver(settings: Settings) -> Iterator[Receiver]:
     settings.CLUSTER_ALLOWLIST, settings.CLUSTER_ALLOW_INSECURE = ["127.0.0.1"], True
     server = Receiver()
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
@@ -195,7 +195,7 @@ def test_nobody_is_sent_elsewhere(receiver: Receiver) -> None:
     ],
 )
 def test_an_address_that_the_operator_does_not_allow_is_refused_beside_its_field(
-    settings: SettingsWrapper, admin: User, url: str, words: str
+    settings: Settings, admin: User, url: str, words: str
 ) -> None:
     settings.CLUSTER_ALLOWLIST, settings.CLUSTER_ALLOW_INSECURE = ["192.0.2.0/24"], False
     with pytest.raises(ApplicationError, match=words) as caught:
@@ -204,7 +204,7 @@ def test_an_address_that_the_operator_does_not_allow_is_refused_beside_its_field
     assert not Endpoint.objects.exists()
 
 
-def test_what_is_no_longer_allowed_is_not_sent_to(settings: SettingsWrapper, receiver: Receiver) -> None:
+def test_what_is_no_longer_allowed_is_not_sent_to(settings: Settings, receiver: Receiver) -> None:
     settings.CLUSTER_ALLOWLIST = ["192.0.2.0/24"]
     found = send(url=receiver.url, secret=messages.new_secret(), message_id="m", body="{}")
     assert found.status is None
@@ -220,7 +220,7 @@ def test_who_does_not_answer_is_said_to_be_out_of_reach(receiver: Receiver) -> N
 
 
 def test_the_secret_is_sealed_shown_once_and_rotated_with_the_keys(
-    endpoint: tuple[Endpoint, str], client_as: Callable[[str], Client], settings: SettingsWrapper, admin: User
+    endpoint: tuple[Endpoint, str], client_as: Callable[[str], Client], settings: Settings, admin: User
 ) -> None:
     row, secret = endpoint
     sealed = EndpointSecret.objects.get()
