@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import structlog
 
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.scheduling.preparing import Preparer
 from kschedweb.scheduling.writer import Outcome, Result, Writer
 
 if TYPE_CHECKING:
@@ -98,7 +99,12 @@ class Carrier:
     # One method an intent.
 
     def bind(self, intent: Bind, term: int) -> None:
-        self._put(intent.pod, term, lambda: self._bind(intent, term))
+        """What has to be written before comes first, in a thread of its own: volumes may take minutes."""
+        if not intent.preparations:
+            self._put(intent.pod, term, lambda: self._bind(intent, term))
+            return
+        name = f"live-prepare-{intent.pod.name}"
+        threading.Thread(target=self._prepare, args=(intent, term), name=name, daemon=True).start()
 
     def report(self, intent: Report, term: int) -> None:
         """The event FailedScheduling, and the condition where it says something new."""
@@ -116,6 +122,21 @@ class Carrier:
     def evict(self, intent: Evict, term: int) -> None:
         self._put(intent.pod, term, lambda: self._evict(intent, term))
 
+    # In a thread of its own.
+
+    def _prepare(self, intent: Bind, term: int) -> None:
+        self._terms.now = term
+        try:
+            preparer = Preparer(self._writer, lambda: self._leads(term), self._ended)
+            outcome = preparer.prepare(intent.pod, intent.preparations)
+        except Exception as error:
+            logger.exception("live_prepare_failed", pod=intent.pod.key)
+            outcome = Outcome(Result.REFUSED, f"preparing failed: {type(error).__name__}")
+        if outcome.done:
+            self._put(intent.pod, term, lambda: self._bind(intent, term))
+        elif outcome.result is not Result.WITHHELD:
+            self._sink(BindEnded(term, intent, "refused", outcome.text))
+
     # In a lane.
 
     def _bind(self, intent: Bind, term: int) -> None:
@@ -131,8 +152,7 @@ class Carrier:
 
     def _bound(self, intent: Bind, term: int) -> BindEnded | None:
         """``None`` where another leads by now, so that nobody waits for an answer."""
-        if intent.extender is not None:
-            intent.extender()
+        if intent.extender is not None and intent.extender():
             outcome = Outcome(Result.BOUND)
         else:
             outcome = self._writer.bind(intent.pod, intent.node)

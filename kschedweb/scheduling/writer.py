@@ -132,7 +132,7 @@ class Writer:
         patch = status_patch(pod.uid, facts, now=_now(), condition=condition, nominated=nominated)
         if patch is None:
             return DONE
-        return self._persist("PATCH", f"{pod_path(pod)}/status", patch, STRATEGIC)
+        return self.persist("PATCH", f"{pod_path(pod)}/status", patch, STRATEGIC)
 
     # Evictions.
 
@@ -150,18 +150,22 @@ class Writer:
             return marked
         options: Json = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": victim.uid}}
         if not keep_budgets:
-            return self._persist("DELETE", pod_path(victim), options)
+            return self.persist("DELETE", pod_path(victim), options)
         eviction = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
             "metadata": {"namespace": victim.namespace, "name": victim.name},
             "deleteOptions": options,
         }
-        return self._persist("POST", f"{pod_path(victim)}/eviction", eviction, patient=False)
+        return self.persist("POST", f"{pod_path(victim)}/eviction", eviction, patient=False)
 
     # Sending.
 
-    def _persist(self, method: str, path: str, body: Json, content: str = JSON, *, patient: bool = True) -> Outcome:
+    def read(self, path: str) -> Answer:
+        """What stands at ``path``. Raises ClusterError where there is no answer."""
+        return self._client.send("GET", path, seconds=self._call_seconds)
+
+    def persist(self, method: str, path: str, body: Json, content: str = JSON, *, patient: bool = True) -> Outcome:
         """A write that does no harm when it is done twice: tried again where the server was busy or away."""
         outcome, rest = WITHHELD, FIRST_REST
         for attempt in range(1, TRIES + 1):

@@ -1,0 +1,90 @@
+"""Claims get their volumes on the real API server before their pod is bound; this test is the volumes' controller."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.engine.framework.preparation import SelectNode, TakeVolume
+from kschedweb.engine.live import PodRef
+from kschedweb.scheduling.preparing import BIND_COMPLETED, SELECTED_NODE, Preparer
+from kschedweb.scheduling.writer import Outcome, Result
+from tests.live.test_scheduling_writes_live import Place, allowed, place  # noqa: F401 (fixtures)
+from tests.live.test_volumes_live import CLAIMS, VOLUMES, claim, volume
+from tests.support.processes import wait_until
+
+if TYPE_CHECKING:
+    from tests.support.controlplane import ControlPlane
+
+Json = dict[str, Any]
+
+pytestmark = pytest.mark.live
+
+
+class Preparing:
+    """A pod whose preparation is under way in a thread."""
+
+    def __init__(self, at: Place, pod: PodRef, *preparations: Any, seconds: float = 60.0) -> None:
+        self.found: list[Outcome] = []
+        preparer = Preparer(at.writer, at.leads.is_set, threading.Event(), seconds=seconds)
+        self._thread = threading.Thread(target=lambda: self.found.append(preparer.prepare(pod, preparations)))
+        self._thread.start()
+
+    def outcome(self) -> Outcome:
+        self._thread.join(30)
+        assert self.found, "it is still not prepared"
+        return self.found[0]
+
+
+def annotation(plane: ControlPlane, name: str) -> str:
+    return str((plane.call("GET", f"{CLAIMS}/{name}")["metadata"].get("annotations") or {}).get(SELECTED_NODE))
+
+
+def bind_claim(plane: ControlPlane, name: str, to: str) -> None:
+    """What the controller of volumes does in the end."""
+    change = {"metadata": {"annotations": {BIND_COMPLETED: "yes"}}, "spec": {"volumeName": to}}
+    plane.call("PATCH", f"{CLAIMS}/{name}", change)
+
+
+def test_a_claim_without_a_volume_is_told_its_node_and_waited_for(place: Place) -> None:  # noqa: F811
+    uid = place.plane.call("POST", CLAIMS, claim("data", 1))["metadata"]["uid"]
+    preparing = Preparing(place, place.pod("made"), SelectNode("default", "data", uid, "node-1"))
+    wait_until(lambda: annotation(place.plane, "data") == "node-1", 20, "the claim is told its node")
+    assert not preparing.found
+    bind_claim(place.plane, "data", "pvc-made")
+    assert preparing.outcome().done
+
+
+def test_a_volume_is_taken_for_its_claim_and_for_no_other(place: Place) -> None:  # noqa: F811
+    plane = place.plane
+    plane.call("POST", VOLUMES, volume("disk", "node-1", 1))
+    uids = {name: plane.call("POST", CLAIMS, claim(name, 1))["metadata"]["uid"] for name in ("mine", "other")}
+    preparing = Preparing(place, place.pod("takes"), TakeVolume("disk", "default", "mine", uids["mine"]))
+
+    def taker() -> Json:
+        return plane.call("GET", f"{VOLUMES}/disk")["spec"].get("claimRef") or {}
+
+    wait_until(lambda: taker().get("uid") == uids["mine"], 20, "the volume is taken")
+    bind_claim(plane, "mine", "disk")
+    assert preparing.outcome().done
+    refused = Preparing(place, place.pod("late"), TakeVolume("disk", "default", "other", uids["other"])).outcome()
+    assert refused.result is Result.REFUSED
+    assert 'running PreBind plugin "VolumeBinding": binding volumes: persistentvolume "disk" was taken' in refused.text
+    assert taker()["name"] == "mine"
+
+
+def test_what_does_not_come_about_is_an_error_and_no_binding(place: Place) -> None:  # noqa: F811
+    uid = place.plane.call("POST", CLAIMS, claim("slow", 1))["metadata"]["uid"]
+    wanted = SelectNode("default", "slow", uid, "node-1")
+    late = Preparing(place, place.pod("late-claim"), wanted, seconds=0.1).outcome()
+    assert late.text == 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
+    given_up = Preparing(place, place.pod("given-up"), wanted)
+    wait_until(lambda: annotation(place.plane, "slow") == "node-1", 20, "the claim is told its node")
+    place.plane.call("PATCH", f"{CLAIMS}/slow", {"metadata": {"annotations": {SELECTED_NODE: None}}})
+    assert "provisioning failed" in given_up.outcome().text
+    missing = Preparing(place, place.pod("missing"), SelectNode("default", "nowhere", "", "node-1")).outcome()
+    assert missing.result is Result.REFUSED
+    place.leads.clear()
+    assert Preparing(place, PodRef("default", "any", "uid"), wanted).outcome().result is Result.WITHHELD
