@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import structlog
 
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.scheduling.preparing import Preparer
-from kschedweb.scheduling.writer import Outcome, Result, Writer
+from kschedweb.scheduling.writer import WITHHELD, Outcome, Result, Writer
 
 if TYPE_CHECKING:
     from kschedweb.engine.live import Bind, Evict, Nominate, PodRef, Report
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 logger = structlog.get_logger(__name__)
 
 LANES = 8
+FIRST_REST, LONGEST_REST = 0.25, 5.0  # seconds between tries to bind the same pod, growing twofold
 LOOK_AGAIN = 1.0  # seconds until a binding of unknown outcome is looked at again
 
 
@@ -98,13 +101,20 @@ class Carrier:
 
     # One method an intent.
 
-    def bind(self, intent: Bind, term: int) -> None:
-        """What has to be written before comes first, in a thread of its own: volumes may take minutes."""
+    def bind(self, intent: Bind, term: int, *, patience: float = 0.0) -> None:
+        """Bind a pod; what the server refuses for a reason that may pass is tried again for ``patience`` seconds.
+
+        What has to be written before comes first, in a thread of its own: volumes may take minutes.
+        """
         if not intent.preparations:
-            self._put(intent.pod, term, lambda: self._bind(intent, term))
+            self._begin(intent, term, patience)
             return
         name = f"live-prepare-{intent.pod.name}"
-        threading.Thread(target=self._prepare, args=(intent, term), name=name, daemon=True).start()
+        threading.Thread(target=self._prepare, args=(intent, term, patience), name=name, daemon=True).start()
+
+    def _begin(self, intent: Bind, term: int, patience: float) -> None:
+        until = time.monotonic() + patience
+        self._put(intent.pod, term, lambda: self._bind(intent, term, until, FIRST_REST))
 
     def report(self, intent: Report, term: int) -> None:
         """The event FailedScheduling, and the condition where it says something new."""
@@ -124,7 +134,7 @@ class Carrier:
 
     # In a thread of its own.
 
-    def _prepare(self, intent: Bind, term: int) -> None:
+    def _prepare(self, intent: Bind, term: int, patience: float) -> None:
         self._terms.now = term
         try:
             preparer = Preparer(self._writer, lambda: self._leads(term), self._ended)
@@ -133,40 +143,46 @@ class Carrier:
             logger.exception("live_prepare_failed", pod=intent.pod.key)
             outcome = Outcome(Result.REFUSED, f"preparing failed: {type(error).__name__}")
         if outcome.done:
-            self._put(intent.pod, term, lambda: self._bind(intent, term))
+            self._begin(intent, term, patience)
         elif outcome.result is not Result.WITHHELD:
             self._sink(BindEnded(term, intent, "refused", outcome.text))
 
     # In a lane.
 
-    def _bind(self, intent: Bind, term: int) -> None:
+    def _bind(self, intent: Bind, term: int, until: float, rest: float) -> None:
         try:
-            ended = self._bound(intent, term)
+            outcome = self._bound(intent, term)
         except CycleError as error:
-            ended = BindEnded(term, intent, "refused", str(error))
+            outcome = Outcome(Result.MISSING, str(error))
         except Exception as error:
             logger.exception("live_bind_failed", pod=intent.pod.key)
-            ended = BindEnded(term, intent, "refused", f"binding failed: {type(error).__name__}")
-        if ended is not None:
-            self._sink(ended)
-
-    def _bound(self, intent: Bind, term: int) -> BindEnded | None:
-        """``None`` where another leads by now, so that nobody waits for an answer."""
-        if intent.extender is not None and intent.extender():
-            outcome = Outcome(Result.BOUND)
+            outcome = Outcome(Result.MISSING, f"binding failed: {type(error).__name__}")
+        if outcome.result is Result.WITHHELD:
+            return
+        if outcome.result is Result.REFUSED and time.monotonic() + rest < until and not self._ended.is_set():
+            # The lane goes on with other pods meanwhile.
+            longer = min(LONGEST_REST, 2 * rest)
+            again = partial(self._bind, intent, term, until, longer)
+            timer = threading.Timer(rest, self._put, (intent.pod, term, again))
+            timer.daemon = True
+            timer.start()
+        elif outcome.done:
+            self._recorder.scheduled(intent.pod, intent.node)
+            self._sink(BindEnded(term, intent, "bound"))
         else:
-            outcome = self._writer.bind(intent.pod, intent.node)
+            self._sink(BindEnded(term, intent, "refused", outcome.text))
+
+    def _bound(self, intent: Bind, term: int) -> Outcome:
+        """What came of one try; withheld also where another leads by now, so that nobody waits for an answer."""
+        if intent.extender is not None and intent.extender():
+            return Outcome(Result.BOUND)
+        outcome = self._writer.bind(intent.pod, intent.node)
         while outcome.result is Result.UNKNOWN:
             # Nothing else may be done with the pod until it is known whether it is bound.
             if not self._leads(term) or self._ended.wait(LOOK_AGAIN):
-                return None
+                return WITHHELD
             outcome = self._writer.look(intent.pod, intent.node, outcome.text)
-        if outcome.result is Result.WITHHELD:
-            return None
-        if not outcome.done:
-            return BindEnded(term, intent, "refused", outcome.text)
-        self._recorder.scheduled(intent.pod, intent.node)
-        return BindEnded(term, intent, "bound")
+        return outcome
 
     def _status(self, intent: Report) -> None:
         outcome = self._writer.unscheduled(intent.pod, intent.reason, intent.message, intent.nominated)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 logger = structlog.get_logger(__name__)
 
 AT_ONCE = 256  # news that are taken in before a pod is tried
+APPROVED_SECONDS = 60.0  # a binding that people approved is tried again for as long, before they are asked again
 LONGEST_WAIT = 0.1  # seconds that the loop waits for news: leadership is looked at as often
 STOP_SECONDS = 5.0
 
@@ -287,7 +288,7 @@ class LiveRun:
             case Permission():
                 bind, intents = self._requests.permitted(news, now)
                 if bind is not None:
-                    self._carrier.bind(bind, self._term)
+                    self._carrier.bind(bind, self._term, patience=APPROVED_SECONDS)
                 self._carry_out(intents, now)
             case EvictFailed(_, intent, message):
                 self.figures.failed(f"eviction of {intent.pod.key}: {message}", now)
