@@ -31,6 +31,7 @@ def site(assets: Path, tmp_path_factory: pytest.TempPathFactory, long: bool) -> 
             "connect", name="direct", server=site.plane.url, ca=site.plane.ca, token=site.plane.tokens["admin"]
         )
         site.nodes(SIZES[long][0])
+        site.have_workers(1)
         yield site
 
 

@@ -23,6 +23,7 @@ BINDING = r"/binding$"
 @pytest.fixture(scope="module")
 def whole(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveSite]:
     with live_site(assets, tmp_path_factory.mktemp("faults")) as site:
+        site.have_workers(2)
         yield site
 
 

@@ -75,16 +75,11 @@ class Deployment:
         return Backstage(self._env, self.folder / "backstage.log")
 
 
-class LiveSite:
-    """One live scheduler on a recorded cluster that its workers reach through ``proxy`` only."""
+class Live:
+    """One live scheduler on a recorded cluster, which its processes reach through ``proxy`` only."""
 
-    def __init__(
-        self, plane: ControlPlane, proxy: FaultProxy, deployment: Deployment, postgres: PostgreSQL, broker: Redis
-    ) -> None:
-        self.plane, self.proxy, self.deployment = plane, proxy, deployment
-        self.postgres, self.redis = postgres, broker
-        self.backstage = deployment.backstage()
-        self.workers: list[Server] = []
+    def __init__(self, plane: ControlPlane, proxy: FaultProxy, backstage: Backstage) -> None:
+        self.plane, self.proxy, self.backstage = plane, proxy, backstage
         self.name = ""  # of the scheduler, as pods name it
         self.live = ""
         self._begin = 0
@@ -92,14 +87,12 @@ class LiveSite:
     # Setting up.
 
     def connect(self) -> None:
-        self.backstage(
-            "connect", name="real", server=self.proxy.url, ca=self.proxy.ca, token=self.plane.tokens["admin"]
-        )
+        token = self.plane.tokens["admin"]
+        self.backstage("connect", name="real", server=self.proxy.url, ca=self.proxy.ca, token=token)
 
-    def begin(
+    def start(
         self,
         name: str,
-        workers: int,
         document: str = DOCUMENT,
         *,
         nodes: int = 0,
@@ -107,7 +100,7 @@ class LiveSite:
         qps: int = 0,
         burst: int = 0,
     ) -> None:
-        """A new live scheduler ``name``, without client limits unless given, and ``workers`` that host it, one leading.
+        """A new live scheduler ``name``, without client limits unless given, once somebody leads it.
 
         History begins here, with ``nodes`` new nodes. The cluster ``real`` is reached through the proxy.
         """
@@ -115,27 +108,12 @@ class LiveSite:
         self.nodes(nodes)
         self.name = name
         self.live = self.backstage("live", cluster=cluster, scheduler=name, document=document, qps=qps, burst=burst)
-        while len(self.workers) < workers:
-            self.start_worker()
         wait_until(lambda: self.leader() is not None, 60, f"somebody leads {name}", 0.2)
-
-    def start_worker(self, **more: str) -> Server:
-        worker = self.deployment.scheduler(f"scheduler-{len(self.workers)}", **more)
-        self.workers.append(worker)
-        worker.start()
-        return worker
 
     def end(self) -> None:
         """The scheduler off, its pods and nodes gone."""
         self.backstage("mode", live=self.live, mode="off")
         self.plane.wipe()
-
-    def close(self) -> None:
-        for worker in self.workers:
-            worker.signal(signal.SIGTERM)
-        for worker in self.workers:
-            worker.stop(patience=5)
-        self.backstage.close()
 
     # The cluster.
 
@@ -170,9 +148,7 @@ class LiveSite:
         try:
             wait_until(lambda: len(self.bound()) >= count, seconds, f"{count} pods are bound", 0.2)
         except TimeoutError as late:
-            raise TimeoutError(
-                f"{late}; {len(self.bound())} are: {self.backstage('candidates', live=self.live)}"
-            ) from None
+            raise TimeoutError(f"{late}; {len(self.bound())} are: {self.candidates()}") from None
 
     # The scheduler.
 
@@ -184,26 +160,6 @@ class LiveSite:
         """What the leader says of itself, once it knows the cluster."""
         leading = [one for one in self.candidates() if one["leading"] and one["synced"] and one["silent"] < 5]
         return max(leading, key=lambda one: one["epoch"]) if leading else None
-
-    def leading_worker(self, seconds: float = 40) -> Server:
-        """The process that leads, once one does, by its own word in the lease: ``host_pid_…``."""
-        found: list[Server] = []
-
-        def led() -> bool:
-            leading = [one for one in self.candidates() if one["leading"] and one["synced"] and one["silent"] < 5]
-            for one in sorted(leading, key=lambda one: -one["epoch"]):
-                found[:] = [worker for worker in self.workers if worker.alive and f"_{worker.pid}_" in one["identity"]]
-                if found:
-                    return True
-            return False
-
-        wait_until(led, seconds, f"somebody leads {self.name}", 0.1)
-        return found[0]
-
-    def replace_worker(self, old: Server, **more: str) -> Server:
-        """Another process in the place of one that is dead."""
-        self.workers.remove(old)
-        return self.start_worker(**more)
 
     # People.
 
@@ -258,6 +214,62 @@ class LiveSite:
             return bool(depths["pods"] == len(placed) and depths["binding"] == 0)
 
         wait_until(same, seconds, f"the cache is a fresh list: {self.leader()}", 0.3)
+
+
+class LiveSite(Live):
+    """A live site on PostgreSQL and Redis, with Celery workers that host the scheduler."""
+
+    def __init__(
+        self, plane: ControlPlane, proxy: FaultProxy, deployment: Deployment, postgres: PostgreSQL, broker: Redis
+    ) -> None:
+        super().__init__(plane, proxy, deployment.backstage())
+        self.deployment, self.postgres, self.redis = deployment, postgres, broker
+        self.workers: list[Server] = []
+        self._started = 0
+
+    def begin(self, name: str, workers: int, document: str = DOCUMENT, **more: Any) -> None:
+        """``start`` with at least so many workers."""
+        self.have_workers(workers)
+        self.start(name, document, **more)
+
+    def have_workers(self, count: int) -> None:
+        """At least ``count`` workers run, or will in a moment."""
+        while len(self.workers) < count:
+            self.start_worker()
+
+    def start_worker(self, **more: str) -> Server:
+        self._started += 1
+        worker = self.deployment.scheduler(f"scheduler-{self._started}", **more)
+        self.workers.append(worker)
+        worker.start()
+        return worker
+
+    def replace_worker(self, old: Server, **more: str) -> Server:
+        """Another process in the place of one that is dead."""
+        self.workers.remove(old)
+        return self.start_worker(**more)
+
+    def leading_worker(self, seconds: float = 40) -> Server:
+        """The process that leads, once one does, by its own word in the lease: ``host_pid_…``."""
+        found: list[Server] = []
+
+        def led() -> bool:
+            leading = [one for one in self.candidates() if one["leading"] and one["synced"] and one["silent"] < 5]
+            for one in sorted(leading, key=lambda one: -one["epoch"]):
+                found[:] = [worker for worker in self.workers if worker.alive and f"_{worker.pid}_" in one["identity"]]
+                if found:
+                    return True
+            return False
+
+        wait_until(led, seconds, f"somebody leads {self.name}", 0.1)
+        return found[0]
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.signal(signal.SIGTERM)
+        for worker in self.workers:
+            worker.stop(patience=5)
+        self.backstage.close()
 
 
 @contextlib.contextmanager

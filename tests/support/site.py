@@ -90,9 +90,7 @@ class MadeRun:
         self.port = free_port()
         self.site = Site(f"http://127.0.0.1:{self.port}")
         self.log = folder / "make-run.log"
-        self._env = clean_environment(
-            KSCHEDWEB_PORT=str(self.port), KSCHEDWEB_DATA_DIR=str(folder / "data"), **settings
-        )
+        self.env = clean_environment(KSCHEDWEB_PORT=str(self.port), KSCHEDWEB_DATA_DIR=str(folder / "data"), **settings)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -106,7 +104,7 @@ class MadeRun:
             self._process = subprocess.Popen(
                 ["make", "--silent", "run"],
                 cwd=ROOT,
-                env=self._env,
+                env=self.env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -133,6 +131,12 @@ class MadeRun:
             os.killpg(self._process.pid, signal.SIGKILL)
             raise
         return status, time.monotonic() - begun
+
+    def kill(self) -> None:
+        """SIGKILL to the whole group."""
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait(10)
 
     def first_login(self) -> tuple[str, str]:
         """The username and password that it printed."""
