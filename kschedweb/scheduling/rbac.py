@@ -78,9 +78,9 @@ class Needs:
 
 def rights(needs: Needs) -> list[Right]:
     """Everything that ``needs`` asks for, nothing twice."""
-    found = [*_reading(), *_election(needs)] if needs.mode != EXTENDER else _reading()
+    found = _reading()
     if needs.mode == SCHEDULING:
-        found += _scheduling(needs)
+        found += _election(needs) + _scheduling(needs)
     elif needs.mode == EXTENDER and needs.binds:
         found += _binding()
     return found

@@ -22,6 +22,7 @@ from kschedweb.extender.middleware import TROUBLE
 from kschedweb.policies.services import policy_create
 from kschedweb.scheduling import services
 from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
+from kschedweb.scheduling.rbac import EXTENDER, Needs, rights, rules
 from tests.live.test_clusters_live import by_token
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 from tests.support.processes import free_port, wait_until
@@ -49,10 +50,6 @@ PROFILE = {
     "plugins": {"multiPoint": {"enabled": [{"name": "Dynamic", "weight": WEIGHT}]}},
     "pluginConfig": [{"name": "Dynamic", "args": ARGS}],
 }
-BINDER = [
-    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]},
-    {"apiGroups": [""], "resources": ["pods/binding"], "verbs": ["create"]},
-]
 
 
 def node(number: int) -> Json:
@@ -76,7 +73,7 @@ def pod(name: str, on: str = "") -> Json:
 def plane(control_plane: ControlPlane, settings: Settings) -> Iterator[ControlPlane]:
     settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
     control_plane.create_nodes([node(number) for number in range(len(USE))])
-    control_plane.grant("limited", BINDER)
+    control_plane.grant("limited", rules(rights(Needs(EXTENDER, binds=True))))
     yield control_plane
     desks.close()
     control_plane.wipe()

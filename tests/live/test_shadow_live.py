@@ -15,6 +15,7 @@ from kschedweb.policies.services import policy_create
 from kschedweb.scheduling import services
 from kschedweb.scheduling.host import Host
 from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
+from kschedweb.scheduling.rbac import SHADOW, Needs, rights, rules
 from kschedweb.shadow import selectors
 from kschedweb.shadow.models import ShadowVerdict
 from tests.live.test_clusters_live import by_token
@@ -57,6 +58,7 @@ def pod(number: int) -> dict[str, Any]:
 @pytest.fixture
 def plane(control_plane: ControlPlane, settings: Settings) -> Iterator[ControlPlane]:
     settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
+    control_plane.grant("limited", rules(rights(Needs(SHADOW))))
     control_plane.create_nodes(node(number) for number in range(NODES))
     yield control_plane
     control_plane.wipe()
@@ -73,7 +75,7 @@ def shadows(plane: ControlPlane) -> dict[str, LiveScheduler]:
     return {
         name: services.live_create(
             user=None,
-            cluster=by_token(plane, name=name)[0],
+            cluster=by_token(plane, "limited", name=name)[0],
             scheduler_name="default-scheduler",
             policy=policy,
             mode=Mode.SHADOW,
