@@ -128,6 +128,12 @@ class Asking:
     def __post_init__(self) -> None:
         self.http = urllib3.PoolManager(ca_certs=str(self.folder / "certificate.pem"))
 
+    def __enter__(self) -> Asking:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.clear()  # a server that ends waits for TLS connections that are open
+
     def ask(self, verb: str, question: Json, secret: str = "") -> urllib3.BaseHTTPResponse:
         headers = urllib3.make_headers(basic_auth=f"kschedweb:{secret or self.secret}")
         url = f"{self.address}/extender/{self.live.pk}/{verb}"
@@ -162,7 +168,8 @@ def test_kube_scheduler_places_pods_by_use(
     secret = extender.endpoint_secret_make(user=None, live=live)
     extender.endpoint_change(user=None, live=live, authority=authority, whole_nodes=whole_nodes, ignorable=False)
     with site_over_tls(tmp_path) as address, pasted(plane, live, address, secret) as stock:
-        Asking(live, tmp_path, address, secret).wait_until_read()
+        with Asking(live, tmp_path, address, secret) as asking:
+            asking.wait_until_read()
         placed = [stock.place(f"pod-{number}") for number in range(5)]
         assert {found["spec"].get("nodeName") for found in placed} == {"node-4"}
         reason, message = said(stock.place("stuck", on="node-0"))
@@ -179,8 +186,11 @@ def test_a_pod_is_bound_here_where_that_is_switched_on(
     authority = certificate(tmp_path).read_text()
     secret = extender.endpoint_secret_make(user=None, live=live)
     extender.endpoint_change(user=None, live=live, authority=authority, binds=True, ignorable=False)
-    with site_over_tls(tmp_path) as address, pasted(plane, live, address, secret) as stock:
-        asking = Asking(live, tmp_path, address, secret)
+    with (
+        site_over_tls(tmp_path) as address,
+        Asking(live, tmp_path, address, secret) as asking,
+        pasted(plane, live, address, secret) as stock,
+    ):
         asking.wait_until_read()
         placed = stock.place("bound")
         assert placed["spec"]["nodeName"] == "node-4"
@@ -225,8 +235,7 @@ def test_wrong_secrets_open_nothing_and_are_counted(
 ) -> None:
     certificate(tmp_path)
     secret = extender.endpoint_secret_make(user=None, live=live)
-    with site_over_tls(tmp_path) as address:
-        asking = Asking(live, tmp_path, address, secret)
+    with site_over_tls(tmp_path) as address, Asking(live, tmp_path, address, secret) as asking:
         assert asking.about_no_node().status == 200
         statuses = [asking.about_no_node(f"{secret}x").status for _ in range(70)]
         assert statuses[0] == 401
