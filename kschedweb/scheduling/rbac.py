@@ -125,9 +125,14 @@ def _scheduling(needs: Needs) -> list[Right]:
         found.append(Right("", "pods", "delete", "no room is made for pods of higher priority"))
     if needs.volumes:
         waits = "pods whose claims wait for their first pod are not bound"
-        found += [Right("", resource, "patch", waits) for resource in ("persistentvolumeclaims", "persistentvolumes")]
+        found += [
+            Right("", resource, verb, waits)
+            for resource in ("persistentvolumeclaims", "persistentvolumes")
+            for verb in ("get", "patch")
+        ]
     if needs.devices:
         devices = "pods that claim devices are not bound"
+        found.append(Right("resource.k8s.io", "resourceclaims", "get", devices, optional=True))
         found += [
             Right("resource.k8s.io", f"resourceclaims/{sub}", "patch", devices, optional=True)
             for sub in ("status", "binding")

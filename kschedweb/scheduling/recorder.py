@@ -26,7 +26,7 @@ from kschedweb.scheduling.limits import TokenBucket
 log = structlog.get_logger(__name__)
 
 QUEUED = 1000
-TRIES, SLEEP, JITTER = 12, 10.0, 0.25
+TRIES, SLEEP, JITTER, SOON = 12, 10.0, 0.25, 0.1
 FINISH_SECONDS, REFRESH_SECONDS = 6 * 60.0, 30 * 60.0
 LONGEST_NOTE = 1024  # bytes
 ANSWER_SECONDS = 10.0
@@ -120,9 +120,7 @@ class Recorder:
         # kube-scheduler 1.36.3's event names the preemptor in its words only, not as the related object.
         self.pod(victim, NORMAL, "Preempted", "Preempting", note)
 
-    def pod(
-        self, pod: Named, severity: str, reason: str, action: str, note: str, *, related: Named | None = None
-    ) -> None:
+    def pod(self, pod: Named, severity: str, reason: str, action: str, note: str) -> None:
         """An event about ``pod``; it is written soon, or not at all where there are too many."""
         now = self._clock()
         body: Json = {
@@ -138,8 +136,6 @@ class Recorder:
             "note": note,
             "regarding": self._reference(pod),
         }
-        if related is not None:
-            body["related"] = self._reference(related)
         self._take(body, now)
 
     def _reference(self, pod: Named) -> Json:
@@ -194,13 +190,17 @@ class Recorder:
                 job = self._jobs.get(timeout=0.5)
             except queue.Empty:
                 continue
-            if job.due and (left := job.due - time.monotonic()) > 0:
-                # What failed waits behind what is new; nothing else in the queue can be due before it.
-                self._jobs.put(job)
-                self._stop.wait(min(left, 0.2))
-                continue
-            if self._limit is not None and not self._limit.turn(self._stop):
-                return
+            try:
+                self._do(job)
+            finally:
+                self._jobs.task_done()
+
+    def _do(self, job: _Job) -> None:
+        if job.due and (left := job.due - time.monotonic()) > 0:
+            # What failed waits behind what is new; nothing else in the queue can be due before it.
+            self._jobs.put(job)
+            self._stop.wait(min(left, 0.2))
+        elif self._limit is None or self._limit.turn(self._stop):
             try:
                 self._write(job)
             except ClusterError:
@@ -221,11 +221,13 @@ class Recorder:
                 answer = self._client.send("POST", path, known.body | {"series": series}, seconds=ANSWER_SECONDS)
         else:
             answer = self._client.send("POST", path, known.body, seconds=ANSWER_SECONDS)
-        if answer.code < 300:
+        if answer.code < 300 or (answer.code == 409 and not job.series):
+            # A single event that is there already is an earlier try of it that did arrive.
             self.written += 1
-        elif answer.code == 429 or answer.code >= 500:
-            self._again(job, answer.wait)
-        elif answer.code != 409:  # 409: an earlier try did arrive
+        elif answer.code == 409 or answer.code == 429 or answer.code >= 500:
+            # A series finds no event to patch, and then one, where the event itself was on its way.
+            self._again(job, SOON if answer.code == 409 else answer.wait)
+        else:
             self.failed += 1
             log.warning("event refused", code=answer.code, reason=known.body["reason"])
 
@@ -245,7 +247,7 @@ class Recorder:
     def close(self, seconds: float = 2.0) -> None:
         """Write what is there for ``seconds`` at most, then end."""
         until = time.monotonic() + seconds
-        while self._jobs.qsize() and time.monotonic() < until:
+        while self._jobs.unfinished_tasks and time.monotonic() < until:
             time.sleep(0.02)
         self._stop.set()
         for thread in self._threads:
@@ -255,9 +257,9 @@ class Recorder:
 
 def _key(body: Json) -> Key:
     """What makes two events the same: all but note and times. The state of the object is part of it."""
-    references = (body["regarding"], body.get("related") or {})
     said = (body["type"], body["action"], body["reason"], body["reportingController"], body["reportingInstance"])
-    return said + tuple(reference.get(name, "") for reference in references for name in ("uid", "resourceVersion"))
+    regarding = body["regarding"]
+    return (*said, regarding["uid"], regarding.get("resourceVersion", ""))
 
 
 def events_path(namespace: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.engine.framework.preparation import SelectNode, TakeVolume
+from kschedweb.engine.framework.preparation import ReserveClaim, SelectNode, TakeVolume
 from kschedweb.engine.live import PodRef
 from kschedweb.scheduling.preparing import BIND_COMPLETED, SELECTED_NODE, Preparer
 from kschedweb.scheduling.writer import Outcome, Result
@@ -88,3 +88,21 @@ def test_what_does_not_come_about_is_an_error_and_no_binding(place: Place) -> No
     assert missing.result is Result.REFUSED
     place.leads.clear()
     assert Preparing(place, PodRef("default", "any", "uid"), wanted).outcome().result is Result.WITHHELD
+
+
+def test_devices_are_reserved_for_one_pod_more(place: Place) -> None:  # noqa: F811
+    plane, pod, path = place.plane, place.pod("user"), "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu"}}
+    plane.call("POST", path, {"metadata": {"name": "gpu"}, "spec": {"devices": {"requests": [request]}}})
+    try:
+        assert "has no devices" in Preparing(place, pod, ReserveClaim("default", "gpu")).outcome().text
+        result = {"request": "gpu", "driver": "gpu.example.com", "pool": "one", "device": "gpu-0"}
+        other = {"resource": "pods", "name": "other", "uid": "99999999-2222-3333-4444-555555555555"}
+        status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": [other]}
+        plane.call("PATCH", f"{path}/gpu/status", {"status": status})
+        for _ in range(2):
+            assert Preparing(place, pod, ReserveClaim("default", "gpu")).outcome().done
+        users = plane.call("GET", f"{path}/gpu")["status"]["reservedFor"]
+        assert users == [other, {"resource": "pods", "name": "user", "uid": pod.uid}]
+    finally:
+        plane.call("DELETE", f"{path}/gpu")
