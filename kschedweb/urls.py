@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from kschedweb.dashboard import reference
+from kschedweb.scheduling.scraping import MetricsView
 
 api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.accounts.api")),
@@ -25,6 +26,7 @@ api: list[URLPattern | URLResolver] = [
 ]
 
 urlpatterns = [
+    path("metrics", MetricsView.as_view(), name="metrics"),
     path("api/v1/", include((api, "api"))),
     path("", include("kschedweb.accounts.urls")),
     path("", include("kschedweb.jobs.urls")),

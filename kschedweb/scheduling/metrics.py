@@ -6,6 +6,7 @@ Each series has the label ``cluster`` besides kube-scheduler's own labels, since
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import structlog
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 logger = structlog.get_logger(__name__)
 
 REGISTRY = CollectorRegistry()
+SIZES = ("nodes", "pods", "assumed_pods")
 QUEUES = ("active", "backoff", "unschedulable", "gated")
 
 
@@ -162,8 +164,8 @@ class Instruments:
     def depths(self, depths: Depths) -> None:
         for name in QUEUES:
             PENDING.labels(self._cluster, self._profile, name).set(getattr(depths, name))
-        sizes = {"nodes": depths.nodes, "pods": depths.pods, "assumed_pods": depths.waiting + depths.binding}
-        for name, size in sizes.items():
+        sizes = (depths.nodes, depths.pods, depths.waiting + depths.binding)
+        for name, size in zip(SIZES, sizes, strict=True):
             CACHE.labels(self._cluster, self._profile, name).set(size)
 
     def leads(self, leading: bool) -> None:
@@ -172,10 +174,10 @@ class Instruments:
     def forget(self) -> None:
         """The scheduler is no longer hosted here: it has no depths and leads no more."""
         self._master.set(0)
-        for name in QUEUES:
-            PENDING.remove(self._cluster, self._profile, name)
-        for name in ("nodes", "pods", "assumed_pods"):
-            CACHE.remove(self._cluster, self._profile, name)
+        for gauge, names in ((PENDING, QUEUES), (CACHE, SIZES)):
+            for name in names:
+                with suppress(KeyError):  # it never came so far as to have any
+                    gauge.remove(self._cluster, self._profile, name)
 
 
 def exposition() -> tuple[bytes, str]:

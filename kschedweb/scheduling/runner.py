@@ -112,6 +112,7 @@ class LiveRun:
         self.connection.close(seconds)
         self._asker.stop(seconds)
         self._log.stop(seconds)
+        self.instruments.forget()
 
     @property
     def alive(self) -> bool:

@@ -17,7 +17,7 @@ NOT_PAGES = frozenset(
         "token-revoke", "watermark-source-change", "watermark-source-run",
         "watermark-policies-pods", "policy-curves",
         "approvals-badge", "approvals-decide", "approvals-news", "webhook-delete", "webhook-renew", "webhook-test",
-        "live-command", "live-delete", "live-extender-secret", "live-figures", "live-now",
+        "live-command", "live-delete", "live-extender-secret", "live-figures", "live-now", "metrics",
     }
 )  # fmt: skip
 # Routes of the REST API that are no GET, or that are not about rows of the database.
