@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -11,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
 from rest_framework.exceptions import NotFound
 
 from kschedweb.accounts.permissions import requires
@@ -89,6 +91,7 @@ def new(request: PageRequest) -> HttpResponse:
 
 @require_safe
 @requires(Action.VIEW)
+@vary_on_headers("HX-Request")
 def scheduler(request: PageRequest, live_id: UUID) -> HttpResponseBase:
     """How one live scheduler is, over the last minutes, and what it decided."""
     found = selectors.live_get(live_id)
@@ -106,9 +109,10 @@ def scheduler(request: PageRequest, live_id: UUID) -> HttpResponseBase:
         "filtered": any(request.GET.get(name) for name in filtered.filters),
         "since": timezone.now(),
         **_now(request, found, None),
-        **_figures(found),
-    }
-    return render(request, "scheduling/scheduler.html", context | rights(request))
+    } | rights(request)
+    if request.htmx:
+        return render(request, "scheduling/shown.html", context)
+    return render(request, "scheduling/scheduler.html", context | _figures(found))
 
 
 @require_safe
@@ -135,6 +139,7 @@ def _now(request: HttpRequest, found: LiveScheduler, since: datetime | None) -> 
         filtered = DecisionFilter(request.GET, queryset=selectors.decision_list(found))
         new = filtered.qs.filter(at__gt=since)[: MOST_NEW + 1].count()
     status = status_of(found)
+    kept = urlencode({name: value for name in DecisionFilter.base_filters if (value := request.GET.get(name))})
     return {
         "live": found,
         "status": status,
@@ -142,7 +147,8 @@ def _now(request: HttpRequest, found: LiveScheduler, since: datetime | None) -> 
         "queues": [(charts.WORDS.get(name, name), status.depths.get(name, 0)) for name in charts.QUEUES],
         "new": min(new, MOST_NEW),
         "many": new > MOST_NEW,
-        "kept": {name: value for name in DecisionFilter.base_filters if (value := request.GET.get(name))},
+        "kept": kept,
+        "query": f"?{kept}" if kept else "",
     }
 
 

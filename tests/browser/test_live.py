@@ -1,0 +1,191 @@
+"""The trip of a pod that waits for a person: from its creation in a real cluster to its binding, a refusal, a timeout.
+
+The site is `make run`, the cluster a real API server; what kubectl would do is done over the API.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support import seed
+from tests.support.browser import watch
+from tests.support.livesite import NAMESPACE, PODS
+from tests.support.processes import wait_until
+from tests.support.site import PASSWORD, Site, made_run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+    from tests.support.controlplane import ControlPlane
+
+Json = dict[str, Any]
+NAME = "careful"
+DOCUMENT = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {permit: {enabled: [{name: HumanApproval}]}}
+  pluginConfig:
+  - name: HumanApproval
+    args:
+      rules:
+      - {name: hurried, podSelector: {matchLabels: {patience: short}}, timeout: 3s}
+      - {name: everything else, timeout: 10m}
+"""
+
+
+@pytest.fixture
+def cluster(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+    control_plane.wipe()
+    control_plane.create_nodes(seed.node(f"node-{number}", cpu=str(4 + number)) for number in range(5))
+    yield control_plane
+    control_plane.wipe()
+
+
+@pytest.fixture
+def site(tmp_path: Path, cluster: ControlPlane) -> Iterator[Site]:
+    """`make run` with the cluster connected and the policy that asks people."""
+    settings = {"KSCHEDWEB_CLUSTER_ALLOWLIST": "127.0.0.0/8", "KSCHEDWEB_ADMIN_PASSWORD": PASSWORD}
+    with made_run(tmp_path, **settings) as run:
+        run.site.login("admin", PASSWORD)
+        how = {"source": "token", "server": cluster.url, "token": cluster.tokens["admin"], "ca": cluster.ca}
+        made = run.site.ask("POST", "clusters/", {"name": "real", **how})
+        run.site.wait_for_job(made["job"]["id"])
+        run.site.ask("POST", "policies/", {"name": "careful", "document": DOCUMENT})
+        yield run.site
+
+
+@pytest.fixture
+def page(browser: Browser, site: Site) -> Iterator[Page]:
+    """The admin's browser."""
+    problems: list[str] = []
+    context = browser.new_context(base_url=site.url, viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    session = site.session.cookies["sessionid"] or ""
+    context.add_cookies([{"name": "sessionid", "value": session, "url": site.url}])
+    page = context.new_page()
+    watch(page, site.url, problems)
+    yield page
+    context.close()
+    assert not problems, "\n".join(problems)
+
+
+def create(cluster: ControlPlane, name: str, **labels: str) -> float:
+    """Create a pod as kubectl would; when it was."""
+    container = {"name": "main", "image": "pause", "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}}}
+    metadata = {"name": name, "namespace": NAMESPACE, "labels": labels}
+    spec = {"schedulerName": NAME, "containers": [container], "terminationGracePeriodSeconds": 0}
+    cluster.call("POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    return time.time()
+
+
+def node_of(cluster: ControlPlane, name: str) -> str:
+    return str(cluster.call("GET", f"{PODS}/{name}")["spec"].get("nodeName", ""))
+
+
+def events(cluster: ControlPlane, name: str) -> list[tuple[str, str, str, str]]:
+    """Type, reason, action and note of what was said of a pod, the oldest first."""
+    listed = cluster.call("GET", f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events")["items"]
+    found = [item for item in listed if item["regarding"]["name"] == name]
+    found.sort(key=lambda item: item["eventTime"])
+    return [(item["type"], item["reason"], item["action"], item["note"]) for item in found]
+
+
+def told(cluster: ControlPlane, name: str, reason: str) -> Callable[[], bool]:
+    return lambda: any(event[1] == reason for event in events(cluster, name))
+
+
+def test_pods_wait_for_people_and_go_where_was_shown(page: Page, site: Site, cluster: ControlPlane) -> None:
+    make_scheduler(page)
+    page.goto("/approvals/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("No pod waits for approval")
+
+    created = create(cluster, "first")
+    page.get_by_role("link", name=re.compile("new, show")).click()
+    request = next(one for one in site.ask("GET", "approvals/")["results"] if one["name"] == "first")
+    assert datetime.fromisoformat(request["asked_at"]).timestamp() - created < 2
+    shown = open_decision(page)
+    assert shown == request["node"]
+    assert node_of(cluster, "first") == "", "nothing is bound before somebody says yes"
+
+    page.goto("/approvals/")
+    page.get_by_role("button", name="Approve first").click()
+    wait_until(lambda: node_of(cluster, "first") != "", 20, "first is bound")
+    assert node_of(cluster, "first") == shown
+    wait_until(told(cluster, "first", "Scheduled"), 20, "its binding is told")
+    assert events(cluster, "first") == [
+        ("Normal", "Scheduled", "Binding", f"Successfully assigned {NAMESPACE}/first to {shown}")
+    ]
+
+    create(cluster, "second")
+    page.goto("/approvals/")
+    page.get_by_role("link", name=re.compile("new, show")).or_(page.get_by_role("link", name="second")).first.click()
+    page.get_by_role("button", name="Deny second").wait_for()
+    page.locator("#pane-reason").fill("not while the release is frozen")
+    page.get_by_role("button", name="Deny second").click()
+    wait_until(told(cluster, "second", "FailedScheduling"), 20, "the refusal is told")
+    assert "not while the release is frozen" in events(cluster, "second")[-1][3]
+
+    create(cluster, "third", patience="short")
+    wait_until(told(cluster, "third", "FailedScheduling"), 30, "the timeout is told")
+    waited = "1 rejected due to timeout after waiting 3s at plugin HumanApproval"
+    assert events(cluster, "third")[-1][3] == f"0/1 nodes are available: {waited}."
+    assert node_of(cluster, "second") == node_of(cluster, "third") == ""
+
+    audited(page)
+    decisions(page, cluster)
+
+
+def make_scheduler(page: Page) -> None:
+    """Make the live scheduler by the form; the page then says that every right is there."""
+    page.goto("/live/new/")
+    page.locator("#id_cluster").select_option("real")
+    page.get_by_label("Scheduler name").fill(NAME)
+    page.get_by_label("Scheduling:").check()
+    page.locator("#id_policy").select_option("careful")
+    page.get_by_role("button", name="Make it").click()
+    expect(page.locator("#live-rights")).to_contain_text("have every right that mode scheduling needs", timeout=30_000)
+    page.locator(".page-head").get_by_role("link", name=NAME).click()
+    expect(page.locator("#live-now")).to_contain_text("leads", timeout=30_000)
+    expect(page.locator("#live-now .badge").first).to_have_text("Scheduling", timeout=30_000)
+
+
+def open_decision(page: Page) -> str:
+    """The node on the page of the waiting pod's decision."""
+    link = page.get_by_role("link", name="The whole decision as it was judged")
+    # The row of the decision may come half a second after the request.
+    wait_until(lambda: link.count() > 0 or page.reload() is None, 10, "the decision is kept", 0.5)
+    link.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("first waits for approval on node-")
+    row = page.locator("table.matrix tr.chosen th")
+    return re.split(r"\s", row.inner_text().strip())[0]
+
+
+def audited(page: Page) -> None:
+    page.goto("/audit/")
+    text = page.locator("main").inner_text()
+    for verb in ("approval.approved", "approval.denied", "approval.expired"):
+        assert verb in text
+    assert "not while the release is frozen" in text
+
+
+def decisions(page: Page, cluster: ControlPlane) -> None:
+    """What became of all three stands on the live page, and is filtered there; a new one announces itself."""
+    page.goto("/live/")
+    page.get_by_role("link", name=NAME).first.click()
+    table = page.get_by_role("region", name="Decisions")
+    for name, result in (("first", "Bound"), ("second", "Denied"), ("third", "Expired")):
+        expect(table.get_by_role("row", name=name).first).to_contain_text(result)
+    create(cluster, "fourth")
+    page.get_by_role("link", name="1 new decision, show").click()
+    expect(table.get_by_role("row", name="fourth")).to_contain_text("Held for approval")
+    page.get_by_label("Result").select_option("denied")
+    page.get_by_role("button", name="Filter").click()
+    expect(table.locator("tbody tr")).to_have_count(1)
