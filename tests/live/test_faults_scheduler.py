@@ -7,6 +7,7 @@ tests shorter: every time in the election is in proportion to it.
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 
 from tests.support.faults import Hold, HoldReply
 from tests.support.livesite import HELD, LiveSite, live_site
+from tests.support.needs import missing
 from tests.support.processes import Server, wait_until
 
 COUNT, HELD_COUNT = 300, 24
@@ -96,3 +98,37 @@ def test_leader_paused_beyond_its_term_binds_nothing_when_it_wakes(site: LiveSit
     late_binds = [bind for bind in paused if bind.received > taken]
     assert late_binds
     assert {bind.audit_id for bind in late_binds} <= sent
+
+
+def test_clock_stepped_back_and_forth_by_an_hour_changes_nothing(site: LiveSite, tmp_path: Path) -> None:
+    libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+    if not libraries:
+        missing("install faketime")
+    step = tmp_path / "step"
+    step.write_text("+3600\n")
+    for worker in list(site.workers):
+        worker.kill()
+        site.workers.remove(worker)
+    # As when somebody sets the clock: only what reads the time of day sees it.
+    worker = site.start_worker(
+        LD_PRELOAD=str(libraries[-1]),
+        FAKETIME_TIMESTAMP_FILE=str(step),
+        FAKETIME_CACHE_DURATION="1",
+        FAKETIME_DONT_FAKE_MONOTONIC="1",
+    )
+    assert site.leading_worker() is worker
+    epoch = site.candidates()[0]["epoch"]
+    site.pods(names("held", HELD_COUNT), labels=HELD)
+    rows = site.waiting(HELD_COUNT)
+    assert all(row["asked"] - time.time() > 3000 for row in rows), "its clock is an hour ahead"
+    site.pods(names("ahead", COUNT // 3))
+    step.write_text("+0\n")
+    site.approve(rows)
+    site.pods(names("back", COUNT // 3))
+    site.wait_bound(HELD_COUNT + 2 * (COUNT // 3))
+    step.write_text("+3600\n")
+    site.pods(names("forth", COUNT // 3))
+    site.wait_bound(HELD_COUNT + COUNT)
+    history = site.check()
+    mine = [write for write in history.leases if f"_{worker.pid}_" in write.holder]
+    assert {write.epoch for write in mine} == {epoch}

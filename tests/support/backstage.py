@@ -130,7 +130,7 @@ def decisions(live: str) -> list[Json]:
 
 
 def requests(live: str) -> list[Json]:
-    """Every request for approval, oldest first; ``granted`` is when it was approved, in seconds of the epoch."""
+    """Every request for approval, oldest first; ``granted`` (approved at) and ``asked`` in seconds of the epoch."""
     from kschedweb.approvals.models import ApprovalRequest
 
     return [
@@ -141,7 +141,7 @@ def requests(live: str) -> list[Json]:
             "node": row.node,
             "state": row.state,
             "reason": row.reason,
-            "open": row.open,
+            "asked": row.asked_at.timestamp(),
             "granted": row.decided_at.timestamp()
             if row.decided_at and not row.reason.startswith("denied by")
             else None,

@@ -1,0 +1,150 @@
+"""Faults between the scheduler and its servers, while pods are placed and approved."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.faults import Delay, DropReply, Fault, Hang, Refuse, Sever, Truncate
+from tests.support.livesite import HELD, LiveSite, live_site
+from tests.support.processes import wait_until
+
+COUNT, HELD_COUNT = 300, 20
+WRITES, ANYTHING = "POST", ""
+
+
+@pytest.fixture(scope="module")
+def whole(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveSite]:
+    with live_site(assets, tmp_path_factory.mktemp("faults")) as site:
+        site.have_workers(1)
+        yield site
+
+
+@pytest.fixture
+def site(whole: LiveSite, request: pytest.FixtureRequest) -> Iterator[LiveSite]:
+    """A scheduler of the test's own with one worker, on 12 nodes with room for all."""
+    whole.begin(f"faults-{abs(hash(request.node.name)) % 10**6}", workers=1, nodes=12)
+    yield whole
+    whole.end()
+
+
+def names(kind: str, count: int) -> list[str]:
+    return [f"{kind}-{number:03d}" for number in range(count)]
+
+
+def place_all(site: LiveSite, disturb: Callable[[], object] = lambda: None) -> None:
+    """300 pods and some that wait for people, half of them approved before ``disturb`` and half after it."""
+    site.pods(names("held", HELD_COUNT), labels=HELD)
+    rows = site.waiting(HELD_COUNT)
+    creating = threading.Thread(target=site.pods, args=(names("plain", COUNT),))
+    creating.start()
+    site.approve(rows[: HELD_COUNT // 2])
+    disturb()
+    creating.join()
+    site.approve(rows[HELD_COUNT // 2 :])
+    site.wait_bound(COUNT + HELD_COUNT, 90)
+    site.check()
+
+
+@pytest.mark.parametrize(
+    ("method", "pattern", "fault", "chance"),
+    [
+        pytest.param(ANYTHING, "", lambda: Refuse(500), 0.2, id="internal error"),
+        pytest.param(ANYTHING, "", lambda: Refuse(429, retry_after=1), 0.2, id="too many requests"),
+        pytest.param(WRITES, "/binding$", lambda: Refuse(409), 0.2, id="conflict"),
+        pytest.param(ANYTHING, "", DropReply, 0.1, id="reply lost"),
+        pytest.param(ANYTHING, "", Sever, 0.1, id="connection broken"),
+        pytest.param(WRITES, "", Hang, 0.03, id="hangs"),
+        pytest.param(ANYTHING, "", lambda: Truncate(15), 0.1, id="truncated"),
+        pytest.param(ANYTHING, "", lambda: Delay(0.5), 0.2, id="slow"),
+    ],
+)
+def test_calls_that_go_wrong(
+    site: LiveSite, method: str, pattern: str, fault: Callable[[], Fault], chance: float
+) -> None:
+    with contextlib.ExitStack() as stack:
+        met: list[Fault] = []
+        place_all(
+            site, lambda: met.append(stack.enter_context(site.proxy.fault(method, pattern, fault(), chance=chance)))
+        )
+        assert len(met[0].seen) > 5
+
+
+@pytest.mark.parametrize("how", ["cut", "expired", "silent"])
+def test_watches_that_end_or_fall_silent(site: LiveSite, how: str) -> None:
+    ended = threading.Event()
+
+    def harass() -> None:
+        while not ended.wait(0.5):
+            if how == "cut":
+                site.proxy.cut_watches()
+            elif how == "expired":
+                site.proxy.end_watches(410)
+
+    thread = threading.Thread(target=harass)
+
+    def disturb() -> None:
+        if how == "silent":
+            site.proxy.freeze()
+            threading.Timer(3, site.proxy.thaw).start()
+        else:
+            thread.start()
+            threading.Timer(5, ended.set).start()
+
+    place_all(site, disturb)
+    ended.set()
+
+
+@pytest.mark.parametrize("server", ["apiserver", "etcd"])
+def test_api_server_or_its_store_killed_and_started_again(site: LiveSite, server: str) -> None:
+    def disturb() -> None:
+        wait_until(lambda: len(site.bound()) > 10, 30, "some pods are bound", 0.05)
+        if server == "etcd":
+            site.plane.etcd.kill()
+            site.plane.etcd.start()
+            wait_until(site.plane.ready, 30, "the API server has its store again")
+        else:
+            site.plane.apiserver.kill()
+            site.plane.start_apiserver()
+
+    # Pods are created before: who creates them need not survive this.
+    site.pods(names("held", HELD_COUNT), labels=HELD)
+    rows = site.waiting(HELD_COUNT)
+    site.pods(names("plain", COUNT))
+    site.approve(rows[: HELD_COUNT // 2])
+    disturb()
+    site.approve(rows[HELD_COUNT // 2 :])
+    site.wait_bound(COUNT + HELD_COUNT, 90)
+    site.check()
+
+
+def test_redis_gone_and_empty_when_it_is_back(site: LiveSite) -> None:
+    def disturb() -> None:
+        site.redis.kill()
+        wait_until(lambda: len(site.bound()) >= COUNT, 60, "pods are bound without Redis", 0.2)
+        site.redis.start()
+
+    place_all(site, disturb)
+
+
+def test_database_gone_stops_approvals_and_nothing_else(site: LiveSite) -> None:
+    site.pods(names("held", HELD_COUNT), labels=HELD)
+    rows = site.waiting(HELD_COUNT)
+    site.approve(rows[:2])
+    site.wait_bound(2)
+    site.postgres.kill()
+    site.pods(names("plain", COUNT))
+    site.wait_bound(COUNT + 2)
+    site.postgres.start()
+    site.approve(rows[2:])
+    site.wait_bound(COUNT + HELD_COUNT)
+    site.check()
+
+    def kept() -> set[str]:
+        return {row["name"] for row in site.backstage("decisions", live=site.live) if row["result"] == "bound"}
+
+    wait_until(lambda: kept() == set(site.bound()), 20, "every decision is kept", 0.3)
