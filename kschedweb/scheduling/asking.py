@@ -156,6 +156,7 @@ class Asker:
                 if self.term and (answers := gate().decided(self.scheduler)):
                     self._sink(Answered(self.term, answers))
                 self.away, pause = False, EVERY
+                connection.close()  # another thread may have it meanwhile
             except AWAY as error:
                 if not self.away:
                     logger.warning("live_requests_wait", scheduler=str(self.scheduler.pk), error=type(error).__name__)

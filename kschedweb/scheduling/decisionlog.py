@@ -24,7 +24,7 @@ from django.db import (
 )
 from django.utils import timezone
 
-from kschedweb.scheduling.models import LiveColumns, LiveDecision, LiveScheduler
+from kschedweb.scheduling.models import LiveColumns, LiveDecision, LiveScheduler, Result
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -59,7 +59,16 @@ class Columns:
     pack: Callable[[], bytes]
 
 
-Record = LiveDecision | Outcome | Columns
+@dataclass(frozen=True)
+class TakenOver:
+    """The leader of ``epoch`` began: of what those before it left open only ``kept`` goes on."""
+
+    epoch: int
+    kept: frozenset[UUID]
+    at: datetime
+
+
+Record = LiveDecision | Outcome | Columns | TakenOver
 
 
 class DecisionLog:
@@ -113,6 +122,7 @@ class DecisionLog:
                     self._clean_at = time.monotonic() + CLEAN_EVERY
                     decisions_clean(self.scheduler)
                 self.away, pause = False, EVERY
+                connection.close()  # another thread may have it meanwhile
             except AWAY as error:
                 if not self.away:
                     logger.warning("live_records_wait", scheduler=str(self.scheduler), error=type(error).__name__)
@@ -164,6 +174,8 @@ def records_write(scheduler: UUID, batch: list[Record]) -> None:
         for record in batch:
             if isinstance(record, Outcome):
                 _outcome_write(record)
+            elif isinstance(record, TakenOver):
+                _open_end(scheduler, record)
 
 
 def _columns_write(columns: list[Columns]) -> None:
@@ -182,6 +194,12 @@ def _outcome_write(record: Outcome) -> None:
         values["message"] = record.message
     # The first end counts: a pod that was bound is not superseded afterwards.
     LiveDecision.objects.filter(pk=record.decision, ended_at=None).update(**values)
+
+
+def _open_end(scheduler: UUID, record: TakenOver) -> None:
+    left = LiveDecision.objects.filter(scheduler_id=scheduler, ended_at=None, epoch__lt=record.epoch)
+    left = left.filter(result__in=(Result.HELD, Result.WAITING)).exclude(pk__in=record.kept)
+    left.update(result=Result.SUPERSEDED, ended_at=record.at, message="another process took over")
 
 
 def decisions_clean(scheduler: UUID, *, now: datetime | None = None) -> int:

@@ -112,6 +112,7 @@ class Host:
             try:
                 close_old_connections()
                 self._tick()
+                connection.close()  # another thread may have it meanwhile
                 away = False
             except Exception:
                 # The runs go on with the settings that they have; the database may come back.

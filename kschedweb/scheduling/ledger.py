@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.dateparse import parse_datetime
 
 from kschedweb.scheduling import columns
-from kschedweb.scheduling.decisionlog import Columns, DecisionLog, Outcome
+from kschedweb.scheduling.decisionlog import Columns, DecisionLog, Outcome, TakenOver
 from kschedweb.scheduling.decisions import decision_id, decision_row, moment
 from kschedweb.scheduling.figures import Figures
 from kschedweb.scheduling.models import Result
@@ -46,6 +46,7 @@ class Ledger:
         self._log = log
         self._seen: dict[str, float] = {}  # uid -> when the unbound pod was created, or first seen
         self._open: dict[str, UUID] = {}  # uid -> row of a decision that has not ended
+        self._waits: dict[str, float] = {}  # uid -> since when it waits at Permit
         self._budget, self._budget_at = SAVED, 0.0  # seconds
 
     # Pods come and go.
@@ -79,10 +80,15 @@ class Ledger:
         """A pod that was held before a restart is held again, for the decision of then."""
         self._open[uid] = decision
 
+    def took_over(self, kept: Collection[UUID], now: float) -> None:
+        """Of what earlier leaders left open only ``kept`` goes on; nobody waits for the rest any more."""
+        self._log.add(TakenOver(self.books.epoch, frozenset(kept), moment(now)))
+
     def _begin(self, decision: Decision, result: Result) -> None:
         self._attempted("scheduled", decision)
         if self._open.get(decision.uid) != decision_id(self.books.scheduler, decision):
             self._open[decision.uid] = self._row(decision, result)
+            self._waits[decision.uid] = decision.time
 
     def bound(self, intent: Bind, now: float) -> None:
         created = self._seen.pop(intent.pod.uid, None)
@@ -99,8 +105,7 @@ class Ledger:
     def bind_failed(self, intent: Bind, message: str, now: float) -> None:
         if intent.pod.uid in self._open:
             self.ended(intent.pod.uid, Result.FAILED, message, now)
-        else:
-            self._attempted("error", intent.decision)
+        else:  # the report that follows counts the attempt
             self._row(intent.decision, Result.FAILED, ended=now, message=message)
 
     def reported(self, intent: Report, now: float) -> None:
@@ -114,7 +119,9 @@ class Ledger:
 
     def ended(self, uid: str, result: Result, message: str, now: float, latency: float | None = None) -> None:
         """What a decision that was open came to; the first word counts."""
-        row = self._open.pop(uid, None)
+        row, since = self._open.pop(uid, None), self._waits.pop(uid, None)
+        if since is not None:
+            self.instruments.permit_waited(now - since, "allowed" if result is Result.BOUND else "rejected")
         if row is not None:
             self._log.add(Outcome(row, result, moment(now), message, latency))
 
@@ -124,6 +131,7 @@ class Ledger:
     def forget(self) -> None:
         """Another leads now, and will say what becomes of what is open."""
         self._open.clear()
+        self._waits.clear()
 
     def _row(
         self,

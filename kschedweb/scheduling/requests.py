@@ -70,22 +70,31 @@ class Requests:
         for request in news.requests:
             if request.uid not in self._held:
                 intents += self._restore(request, now)
-        self.restored = True
+        if not self.restored:
+            self.restored = True
+            self.ledger.took_over([UUID(request.decision_id) for request in news.requests], now)
         return intents
 
     def _restore(self, request: HeldRequest, now: float) -> list[Intent]:
+        self.ledger.restored(request.uid, UUID(request.decision_id))
         pod = self.loop.pod(request.uid)
         if pod is not None and pod.node_name:
-            if pod.node_name == request.node:
-                self.asker.ended(request.uid, "bound", "", self.epoch)
-            else:
-                self.asker.ended(request.uid, "superseded", ELSEWHERE.format(pod.node_name), self.epoch)
+            self._bound_before(request, pod.node_name, now)
             return []
-        self.ledger.restored(request.uid, UUID(request.decision_id))
         intents = self.loop.restore(request.uid, request.node, request.plugin, request.until, now)
         if not any(isinstance(intent, Superseded) for intent in intents):
             self._held.add(request.uid)
         return intents
+
+    def _bound_before(self, request: HeldRequest, node: str, now: float) -> None:
+        """An earlier leader bound the pod and could not say so any more; or somebody else did."""
+        if node == request.node:
+            self.ledger.ended(request.uid, Result.BOUND, "", now)
+            self.asker.ended(request.uid, "bound", "", self.epoch)
+        else:
+            why = ELSEWHERE.format(node)
+            self.ledger.ended(request.uid, Result.SUPERSEDED, why, now)
+            self.asker.ended(request.uid, "superseded", why, self.epoch)
 
     def answered(self, news: Answered, now: float) -> list[Intent]:
         """Carry out what people decided."""

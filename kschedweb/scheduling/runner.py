@@ -42,7 +42,8 @@ logger = structlog.get_logger(__name__)
 AT_ONCE = 256  # news that are taken in before a pod is tried
 APPROVED_SECONDS = 60.0  # a binding that people approved is tried again for as long, before they are asked again
 LONGEST_WAIT = 0.1  # seconds that the loop waits for news: leadership is looked at as often
-STOP_SECONDS = 5.0
+TELL_EVERY = 0.5  # seconds, at least, while there is work
+STOP_SECONDS, FINISH_SECONDS = 5.0, 3.0
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ class LiveRun:
         self._carrier = Carrier(connection.writer, connection.recorder, self._leads, self._inbox.put)
         self._unlisted = kinds_watched()
         self._term, self._leading = 0, False
+        self._binds: set[str] = set()  # uids of pods whose binding is under way
         self._commands = Commands(scheduler.paused)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"live-{scheduler.scheduler_name}", daemon=True)
@@ -103,7 +105,7 @@ class LiveRun:
         self._thread.start()
 
     def stop(self, seconds: float = STOP_SECONDS) -> None:
-        """End in an orderly way: no pod is tried any more, what was decided is written, then the lease is released."""
+        """End in an orderly way: no pod is tried any more, bindings under way end, then the lease is given back."""
         self._ended.set()
         if self._thread.ident:
             self._thread.join(seconds)
@@ -152,6 +154,7 @@ class LiveRun:
         }
 
     _depths: dict[str, Any] = {}
+    _tell_at = 0.0
 
     def _leads(self, term: int) -> bool:
         """Asked right before every binding, in the thread that writes it."""
@@ -163,12 +166,22 @@ class LiveRun:
         try:
             while not self._ended.is_set():
                 self._turn()
+            self._finish()
         except Exception as error:
             # A loop that failed half-way may not know the cluster any more: its host begins anew.
             logger.exception("live_run_failed", scheduler=self.scheduler.scheduler_name)
             self.problem = f"The scheduling loop failed and begins anew: {type(error).__name__}."
         finally:
             self._leave()
+
+    def _finish(self) -> None:
+        """Hear what came of the bindings that are under way."""
+        until = self.clock() + FINISH_SECONDS
+        while self._binds and self.clock() < until and self._elector.leading:
+            try:
+                self._hear(self._inbox.get(timeout=LONGEST_WAIT), self.clock())
+            except queue.Empty:
+                continue
 
     def _turn(self) -> None:
         now = self.clock()
@@ -183,6 +196,8 @@ class LiveRun:
             worked = worked or stepped
         else:
             self._carry_out(self._loop.pass_time(now), now)
+        if not worked or now >= self._tell_at:
+            self._tell(now)
         if not worked:
             self._wait(now)
 
@@ -191,11 +206,14 @@ class LiveRun:
         ready = self._leading and self._requests.restored
         return ready and (not self._commands.paused or self._commands.steps > 0)
 
-    def _wait(self, now: float) -> None:
+    def _tell(self, now: float) -> None:
+        self._tell_at = now + TELL_EVERY
         self._depths = depths_of(state := self._loop.state)
         self.figures.tell(state, now)
         self.instruments.depths(state)
         self.instruments.incoming(self._loop.incoming)
+
+    def _wait(self, now: float) -> None:
         due = self._loop.next_time(now) if self._may_try() else None
         seconds = LONGEST_WAIT if due is None else min(LONGEST_WAIT, max(0.0, due - now))
         try:
@@ -234,6 +252,7 @@ class LiveRun:
             self._leading = False
             self.instruments.leads(False)
             self._requests.end()
+            self._binds.clear()
             self._ledger.forget()
             self._loop.forget(self.clock())
 
@@ -295,8 +314,13 @@ class LiveRun:
                 self.figures.failed(f"eviction of {intent.pod.key}: {message}", now)
                 self._loop.activate(intent.preemptor.uid, now)
 
+    def _bind(self, intent: Bind) -> None:
+        self._binds.add(intent.pod.uid)
+        self._carrier.bind(intent, self._term)
+
     def _bind_ended(self, news: BindEnded, now: float) -> None:
         intent, current = news.intent, news.term == self._term and self._leading
+        self._binds.discard(intent.pod.uid)
         if news.outcome == "bound":
             self._ledger.bound(intent, now)
             if current:
@@ -324,7 +348,7 @@ class LiveRun:
     def _begin(self, intent: Intent, now: float) -> None:
         match intent:
             case Bind():
-                self._carrier.bind(intent, self._term)
+                self._bind(intent)
             case Hold():
                 self._ledger.held(intent)
                 self._requests.held(intent)
