@@ -172,16 +172,16 @@ class LiveLoop:
     @property
     def state(self) -> Depths:
         reservations, queue = self._work.reservations, self._queue
-        gated = sum(bool(queued.gating) for queued in queue.unschedulable)
-        waiting = reservations.count(Stage.WAITING)
+        gated = queue.unschedulable.gated
+        waiting = reservations.waiting_count
         return Depths(
             active=len(queue.active),
             backoff=len(queue.backoff),
             unschedulable=len(queue.unschedulable) - gated,
             gated=gated,
             waiting=waiting,
-            held=reservations.held,
-            binding=len(list(reservations)) - waiting,
+            held=reservations.held_count,
+            binding=len(reservations) - waiting,
             nodes=len(self._world.nodes),
             pods=len(self._pods),
         )
@@ -208,11 +208,7 @@ class LiveLoop:
 
     def waiting(self) -> list[tuple[Pod, str, tuple[str, ...]]]:
         """The pods that wait at Permit, each with its node and the plugins that it waits for."""
-        return [
-            (one.queued.pod, one.node, tuple(one.binding.waits))
-            for one in self._work.reservations
-            if one.stage is Stage.WAITING
-        ]
+        return [(one.queued.pod, one.node, tuple(one.binding.waits)) for one in self._work.reservations.all_waiting()]
 
     def explain(self, uid: str, now: float) -> Explanation:
         """Every verdict and score for the pod now, as if it were on no node; KeyError where it is not known."""

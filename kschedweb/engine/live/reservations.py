@@ -42,6 +42,7 @@ class Reservations:
 
     def __init__(self) -> None:
         self._known: dict[str, Reservation] = {}
+        self._waiting: dict[str, Reservation] = {}  # those at Permit
         self._deadline: float | None = None  # no wait ends before
 
     def __iter__(self) -> Iterator[Reservation]:
@@ -55,23 +56,36 @@ class Reservations:
 
     def waiting(self, uid: str) -> Reservation | None:
         """The reservation of a pod that waits at Permit."""
-        known = self._known.get(uid)
-        return known if known is not None and known.stage is Stage.WAITING else None
+        return self._waiting.get(uid)
 
     def waiting_on(self, node: str) -> list[Reservation]:
         """Those that wait at Permit to be bound to ``node``."""
-        return [known for known in self if known.node == node and known.stage is Stage.WAITING]
+        return [known for known in self._waiting.values() if known.node == node]
 
-    def count(self, stage: Stage) -> int:
-        return sum(known.stage is stage for known in self._known.values())
+    def all_waiting(self) -> list[Reservation]:
+        return list(self._waiting.values())
+
+    def __len__(self) -> int:
+        return len(self._known)
 
     @property
-    def held(self) -> int:
-        return sum(known.held and known.stage is Stage.WAITING for known in self._known.values())
+    def waiting_count(self) -> int:
+        """How many pods wait at Permit."""
+        return len(self._waiting)
+
+    @property
+    def held_count(self) -> int:
+        """How many of those somebody outside holds."""
+        return sum(known.held for known in self._waiting.values())
 
     def add(self, reservation: Reservation) -> None:
-        self._known[reservation.uid] = reservation
+        self._known[reservation.uid] = self._waiting[reservation.uid] = reservation
         self.look_again(reservation)
+
+    def enter(self, reservation: Reservation, stage: Stage) -> None:
+        """The pod has got on to ``stage``, and waits no more."""
+        reservation.stage = stage
+        self._waiting.pop(reservation.uid, None)
 
     def look_again(self, reservation: Reservation) -> None:
         """When the pod's wait ends has changed."""
@@ -81,6 +95,7 @@ class Reservations:
 
     def remove(self, uid: str) -> None:
         self._known.pop(uid, None)
+        self._waiting.pop(uid, None)
 
     @property
     def next_deadline(self) -> float | None:
@@ -92,9 +107,7 @@ class Reservations:
         if self._deadline is None or self._deadline > now:
             return []
         ends = {
-            known.uid: known.binding.deadline
-            for known in self._known.values()
-            if known.stage is Stage.WAITING and known.binding.deadline is not None
+            known.uid: known.binding.deadline for known in self._waiting.values() if known.binding.deadline is not None
         }
         self._deadline = min((end for end in ends.values() if now < end < math.inf), default=None)
         return [self._known[uid] for uid, end in ends.items() if end <= now]

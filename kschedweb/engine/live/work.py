@@ -121,14 +121,14 @@ class Work:
             preparations = binding.framework.prepare(binding.cycle, binding.node)
         except CycleError as error:
             return self.forget(reservation, binding.give_up(str(error)), now)
-        reservation.stage = Stage.BINDING
+        self.reservations.enter(reservation, Stage.BINDING)
         extender = self.scheduler.extenders.binder(queued.pod, binding.node)
         return [Bind(PodRef.of(queued.pod), binding.node, reservation.decision, preparations, extender)]
 
     def bound(self, reservation: Reservation) -> None:
         """The binding was accepted, or the cluster shows it."""
         if reservation.stage is Stage.BINDING:
-            reservation.stage = Stage.BOUND
+            self.reservations.enter(reservation, Stage.BOUND)
             reservation.binding.cycle.snapshot = self.world.snapshot
             reservation.binding.framework.post_bind(reservation.binding.cycle, reservation.node)
 

@@ -48,6 +48,7 @@ class Pool:
 
     def __init__(self) -> None:
         self._pods: dict[str, QueuedPod] = {}
+        self._gated: set[str] = set()
         self._groups: dict[tuple[str, frozenset[str]], dict[str, QueuedPod]] = {}
         self._group_of: dict[str, tuple[str, frozenset[str]]] = {}
 
@@ -60,6 +61,11 @@ class Pool:
     def __iter__(self) -> Iterator[QueuedPod]:
         return iter(self._pods.values())
 
+    @property
+    def gated(self) -> int:
+        """How many of the pods a PreEnqueue plugin keeps out."""
+        return len(self._gated)
+
     def get(self, key: str) -> QueuedPod | None:
         return self._pods.get(key)
 
@@ -68,12 +74,15 @@ class Pool:
         self.remove(queued.key)
         group = queued.pod.scheduler_name, queued.rejectors
         self._pods[queued.key] = queued
+        if queued.gating:
+            self._gated.add(queued.key)
         self._group_of[queued.key] = group
         self._groups.setdefault(group, {})[queued.key] = queued
 
     def remove(self, key: str) -> QueuedPod | None:
         queued = self._pods.pop(key, None)
         if queued is not None:
+            self._gated.discard(key)
             group = self._group_of.pop(key)
             members = self._groups[group]
             del members[key]

@@ -15,6 +15,7 @@ from tests.engine.live.loops import CONFIGURATION, HOLDER, HOUR, WAITER, drain, 
 from tests.engine.live.test_machine import claim, others, volume
 
 NOW = 1_700_000_000.0
+ZONE = "topology.kubernetes.io/zone"
 
 
 def started(*names: str, **fields: Any) -> LiveLoop:
@@ -324,6 +325,58 @@ def test_a_volume_that_is_there_is_taken() -> None:
     assert loop.snapshot.objects.storage.volumes["disk"].claim is not None
     loop.bind_failed(bind.pod.uid, "no", NOW)
     assert loop.snapshot.objects.storage.volumes["disk"].claim is None
+
+
+def test_a_pod_that_found_no_volume_gets_the_one_that_comes() -> None:
+    loop = started("a", labels={"zone": "east"})
+    local = {**others("StorageClass", ""), "provisioner": "kubernetes.io/no-provisioner"}
+    for raw in (local, claim("")):
+        loop.apply(raw["kind"], versioned(raw), NOW)
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    report = only(create(loop, "web", volumes=volumes), Report)
+    assert "node(s) didn't find available persistent volumes to bind" in report.message
+    loop.apply("PersistentVolume", versioned(volume("west")), NOW)
+    assert isinstance(drain(loop, NOW + 5.0)[-1], Report)
+    loop.apply("PersistentVolume", versioned(volume("east"), 2), NOW + 5.0)
+    assert only(drain(loop, NOW + 60.0), Bind).preparations == (TakeVolume("disk", "default", "data", "uid of data"),)
+
+
+def test_what_pods_have_attached_follows_their_claims() -> None:
+    loop = started("a")
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    loop.apply("Pod", versioned(pod("web", on="a", volumes=volumes)), NOW)
+
+    def attached() -> list[int]:
+        return loop.snapshot.volume_use.attached("csi.example").tolist()
+
+    assert attached() == [0]  # nobody knows whose claim it is
+    loop.apply("StorageClass", versioned(others("StorageClass", "")), NOW)
+    loop.apply("PersistentVolumeClaim", versioned(claim("")), NOW)
+    assert attached() == [1]
+    loop.apply("PersistentVolume", versioned(volume("")), NOW)
+    loop.apply("PersistentVolumeClaim", versioned(claim("disk"), 2), NOW)
+    assert attached() == [1]
+    assert loop.snapshot.volume_use.users(("csi.example", "disk")) == [0]
+    loop.delete("Pod", versioned(pod("web", on="a"), 2), NOW)
+    assert attached() == [0]
+    assert loop.snapshot.volume_use.users(("csi.example", "disk")) == []
+
+
+def test_who_belongs_together_is_asked_anew_when_services_come() -> None:
+    loop = live()
+    zones = {"a": "east", "b": "east", "c": "west"}
+    loop.replace("Node", [versioned(node(name, labels={ZONE: zone})) for name, zone in zones.items()], NOW)
+    for name in ("first", "second"):  # now there is a plan for such pods
+        create(loop, name, labels={"app": "web"})
+    raw = others("Service", "web")
+    for version, selector in enumerate(({"app": "web"}, {"app": "other"}), start=1):
+        loop.apply("Service", versioned({**raw, "spec": {"selector": selector}}, version), NOW)
+        snapshot = loop.snapshot.copy()
+        explanation = Scheduler(snapshot, CONFIGURATION, made()).explain(Pod.read(pod("next", labels={"app": "web"})))
+        decision = only(create(loop, f"next{version}", labels={"app": "web"}), Bind).decision
+        totals = dict(zip([explanation.nodes[row] for row in explanation.feasible], explanation.total, strict=True))
+        assert {ranked.node: ranked.total for ranked in decision.top} == totals
+        assert ("PodTopologySpread" in decision.top[0].scores) == (selector["app"] == "web")
 
 
 def test_what_cannot_be_understood_is_left_out_and_named() -> None:
