@@ -59,7 +59,13 @@ function startKeys(): void {
   };
   list.addEventListener("click", (event) => {
     const row = (event.target as Element).closest<HTMLElement>(".mail-row");
-    if (row && (event.target as Element).closest("a")) choose(row);
+    if (!row || !(event.target as Element).closest("a")) return;
+    choose(row);
+    const pane = document.getElementById("pane");
+    // Where the pane stands below the list, it is brought into view once it is filled.
+    if (pane && event.detail > 0 && pane.offsetTop >= list.offsetTop + list.offsetHeight) {
+      pane.addEventListener("htmx:afterSettle", () => pane.scrollIntoView({ block: "start" }), { once: true });
+    }
   });
   const move = (by: number): void => {
     const all = rows();

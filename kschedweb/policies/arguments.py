@@ -26,6 +26,7 @@ Posted = Mapping[str, str]
 
 ABSENT = object()
 ROW_LIMIT = 50
+MOST_HIDDEN = 2  # fields of an item that a table may leave out
 _IDENTIFYING = frozenset({"apiVersion", "kind"})
 
 
@@ -203,8 +204,9 @@ def _columns(schema: Schema) -> Schema:
 
 
 def _is_flat(schema: Schema) -> bool:
-    """Whether an item of a list is, for the most part, a row of cells."""
-    return len(_columns(schema)) > len(_properties(schema)) / 2
+    """Whether an item of a list is, for the most part, a row of cells: what does not fit into one is not shown."""
+    cells, all_of_it = len(_columns(schema)), len(_properties(schema))
+    return cells > all_of_it / 2 and all_of_it - cells <= MOST_HIDDEN
 
 
 def _properties(schema: Schema) -> Schema:

@@ -27,7 +27,7 @@ from kschedweb.errors import ApplicationError
 if TYPE_CHECKING:
     from django.test import Client
     from pytest_django import DjangoCaptureOnCommitCallbacks
-    from pytest_django.fixtures import Settings
+    from pytest_django import Settings
 
     from kschedweb.accounts.models import User
 
