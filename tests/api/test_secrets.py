@@ -43,7 +43,18 @@ def choose(seed) -> Callable[[str, str, str], object]:
             return seed.job.pk
         if "tokens/" in address:
             return seed.token.pk
-        values = {"name": "seed", "cluster": "seed", "namespace": "default", "pod": "pending", "node": "a"}
+        if "live/" in address and kind == "uuid":
+            return seed.decision.pk if name in ("decision", "decision_id") else seed.decision.scheduler_id
+        if "approvals/" in address:
+            return seed.approval.pk
+        values = {
+            "name": "seed",
+            "cluster": "seed",
+            "namespace": "default",
+            "pod": "pending",
+            "node": "a",
+            "what": "pause",
+        }
         return (values | {"id": seed.snapshot.pk, "snapshot_id": seed.snapshot.pk})[name]
 
     return real

@@ -32,13 +32,13 @@ def test_the_nearest_deadline_comes_first_and_its_pane_is_open(held: Held, clien
     assert shown.index("default/sooner") < shown.index("default/later")
     assert "default/sooner is to go to node-1: 464, 4 ahead of node-2." in shown
     assert "2 pods wait for approval" in shown
-    assert "Approve<span class=\"visually-hidden\"> sooner</span>" in shown
+    assert 'Approve<span class="visually-hidden"> sooner</span>' in shown
 
 
 def test_another_one_is_chosen_by_its_address(held: Held, client_as: ClientAs) -> None:
     held("sooner", seconds=120)
     later = held("later")
-    assert "Approve<span class=\"visually-hidden\"> later</span>" in text(client_as("approver"), request=str(later.pk))
+    assert 'Approve<span class="visually-hidden"> later</span>' in text(client_as("approver"), request=str(later.pk))
 
 
 def test_who_may_not_decide_sees_no_buttons(held: Held, client_as: ClientAs) -> None:

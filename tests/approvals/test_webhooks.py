@@ -26,8 +26,7 @@ from kschedweb.errors import ApplicationError
 
 if TYPE_CHECKING:
     from django.test import Client
-    from pytest_django import DjangoCaptureOnCommitCallbacks
-    from pytest_django import Settings
+    from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
     from kschedweb.accounts.models import User
 
