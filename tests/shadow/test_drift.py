@@ -105,7 +105,7 @@ def test_the_page_says_how_far_they_are_apart(client_as: Callable[[str], Client]
     judged(live, "c", "differ")
     client, address = client_as("viewer"), f"/live/{live.pk}/shadow/"
     page = client.get(address).content.decode()
-    assert "default agrees on 50 % of 2 pods" in page
+    assert "Policy default agrees on 50 % of 2 pods" in page
     only = client.get(address, {"verdict": "differ"}).content.decode()
     assert "default/c" in only
     assert "default/a" not in only
