@@ -223,19 +223,22 @@ class Reflector:
         while not self._stop.is_set():
             began = time.monotonic()
             try:
-                heard, rests = self._follow(client)
+                heard, error = self._follow(client)
             except Gone:
                 return "expired"
-            lived = heard or time.monotonic() - began >= SHORT_SECONDS
-            breaks = 0 if lived else breaks + 1
+            if heard or time.monotonic() - began >= SHORT_SECONDS:
+                breaks = 0
+            elif not _busy(error):
+                breaks += 1
             if breaks >= MOST_BREAKS:
                 return "broken"
-            if (rests or not lived) and self._stop.wait(self._backoff.rest()):
+            rests = breaks or _busy(error) or (error is not None and error.code != 0)
+            if rests and self._stop.wait(self._backoff.rest()):
                 break
         raise Stopped
 
-    def _follow(self, client: Client) -> tuple[bool, bool]:
-        """One watch from where the last one ended: whether it said anything, and whether the server needs a rest."""
+    def _follow(self, client: Client) -> tuple[bool, ClusterError | None]:
+        """One watch from where the last one ended: whether it said anything, and what it ended with."""
         heard = False
         try:
             for event in self._events(client):
@@ -245,9 +248,9 @@ class Reflector:
             if not error.passing and error.code != 0:
                 raise
             self.problem = error.detail
-            return heard, error.code != 0 or not error.reached
+            return heard, error
         self.problem = ""
-        return heard, False
+        return heard, None
 
     def _events(self, client: Client) -> Any:
         seconds = int(random.uniform(*self._watch_seconds))  # noqa: S311
@@ -272,6 +275,11 @@ class Reflector:
                 self._known.update((identity,))
                 self._sink(Changed(kind, raw))
         self._version = str(metadata.get("resourceVersion") or self._version)
+
+
+def _busy(error: ClusterError | None) -> bool:
+    """Whether the server is away or has too much to do: then a list would help nobody."""
+    return error is not None and (error.code == 429 or not error.reached)
 
 
 def _identity(raw: Json) -> tuple[str, str] | None:
