@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import statistics
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -131,6 +132,19 @@ def pod(name: str, scheduler: str) -> Json:
     container = {"name": "main", "image": "pause", "resources": {"requests": requests}}
     spec = {"schedulerName": scheduler, "terminationGracePeriodSeconds": 0, "containers": [container]}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+def create_paced(plane: ControlPlane, pods: list[Json], rate: float) -> None:
+    """Create ``pods``, ``rate`` a second and not before their time; 0: as fast as they can be."""
+    begun = time.monotonic()
+
+    def create(numbered: tuple[int, Json]) -> None:
+        number, one = numbered
+        if rate:
+            time.sleep(max(0.0, begun + number / rate - time.monotonic()))
+        plane.call("POST", PODS, one)
+
+    plane.parallel(create, enumerate(pods))
 
 
 def delete_pods(plane: ControlPlane) -> None:

@@ -26,8 +26,8 @@ def whole(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Li
 
 @pytest.fixture
 def site(whole: LiveSite, request: pytest.FixtureRequest) -> Iterator[LiveSite]:
-    """A scheduler of the test's own with one worker, on 12 nodes with room for all."""
-    whole.begin(f"faults-{abs(hash(request.node.name)) % 10**6}", workers=1, nodes=12)
+    """A scheduler of the test's own with one worker, on 24 nodes with room for all."""
+    whole.begin(f"faults-{abs(hash(request.node.name)) % 10**6}", workers=1, nodes=24)
     yield whole
     whole.end()
 

@@ -31,8 +31,8 @@ def whole(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Li
 
 @pytest.fixture
 def site(whole: LiveSite, request: pytest.FixtureRequest) -> Iterator[LiveSite]:
-    """A scheduler of the test's own with two workers, on 12 nodes with room for all."""
-    whole.begin(f"faults-{abs(hash(request.node.name)) % 10**6}", workers=2, nodes=12)
+    """A scheduler of the test's own with two workers, on 24 nodes with room for all."""
+    whole.begin(f"faults-{abs(hash(request.node.name)) % 10**6}", workers=2, nodes=24)
     yield whole
     whole.end()
 
