@@ -44,6 +44,13 @@ class ExperimentForm(forms.Form):
         initial=DEFAULT.used,
         help_text="As a share: 0.7 is 70 %.",
     )
+    room = forms.FloatField(
+        label="Room for requests",
+        min_value=0.85,
+        max_value=10.0,
+        initial=DEFAULT.room,
+        help_text="How many times its cores can be requested from a node: it bounds how even a policy can make nodes.",
+    )
     deployments = forms.IntegerField(label="Deployments", min_value=1, max_value=5000, initial=DEFAULT.deployments)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -68,5 +75,5 @@ class ExperimentForm(forms.Form):
     def setup(self) -> dict[str, Any]:
         """What differs from the engine's defaults."""
         usual = DEFAULT.to_dict()
-        asked = {name: self.cleaned_data[name] for name in ("nodes", "used", "deployments")}
+        asked = {name: self.cleaned_data[name] for name in ("nodes", "used", "room", "deployments")}
         return {name: value for name, value in asked.items() if value != usual[name]}

@@ -13,14 +13,21 @@ from kschedweb.experiments.models import Experiment, Recording
 from tests.support.seed import experimented
 
 pytestmark = pytest.mark.django_db
-ASKED = {"policies": ["default", "water-level"], "seeds": "1 2", "nodes": "10", "used": "0.5", "deployments": "50"}
+ASKED = {
+    "policies": ["default", "water-level"],
+    "seeds": "1 2",
+    "nodes": "10",
+    "used": "0.5",
+    "room": "2",
+    "deployments": "50",
+}
 
 
 def test_an_editor_starts_an_experiment_and_sees_it_wait(client_as: Callable[..., Any]) -> None:
     client = client_as("editor")
     answer = client.post("/experiments/new/", ASKED, follow=True)
     found = Experiment.objects.get()
-    assert found.setup == {"nodes": 10, "used": 0.5, "deployments": 50}
+    assert found.setup == {"nodes": 10, "used": 0.5, "room": 2.0, "deployments": 50}
     assert found.seeds == [1, 2]
     assert "No run is done yet" in answer.content.decode()
     assert f"/experiments/{found.pk}/" in client.get("/experiments/").content.decode()

@@ -7,16 +7,20 @@ from typing import Any
 from kschedweb.engine.config import args, arguments, crane, koordinator, volcano
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.fields import Problem, Typed, child, invalid, unsupported
-from kschedweb.engine.config.golang import SECOND
+from kschedweb.engine.config.golang import parse_duration
 from kschedweb.engine.config.registry import ArgsSpec, PluginSpec
 from kschedweb.engine.config.trimaran import TRIMARAN_SPECS
 from kschedweb.engine.config.types import DURATION, FLOAT64, STRING, Field, Struct
+from kschedweb.engine.objects.resources import CPU, MEMORY
 
 Args = dict[str, Any]
 
 # HheWaterLevelBalance and HkePodTopologySpread
 
-WINDOW_WEIGHTS = Struct(
+MIN_NODE_WEIGHT, CLEAN_UP = 0.2, "5m0s"
+WINDOW_WEIGHTS = {"15m": 0.5, "1h": 0.3, "1d": 0.2}
+RESOURCE_WEIGHTS = {CPU: 1.0, MEMORY: 1.0}
+WINDOWS_STRUCT = Struct(
     "v1.WindowWeights",
     "How much the mean over each window counts, in proportion.",
     tuple(
@@ -24,10 +28,10 @@ WINDOW_WEIGHTS = Struct(
         for window, words in (("15m", "15 minutes"), ("1h", "one hour"), ("1d", "one day"))
     ),
 )
-RESOURCE_WEIGHTS = Struct(
+RESOURCES_STRUCT = Struct(
     "v1.ResourceWeights",
     "How much each resource counts, in proportion.",
-    tuple(Field(name, FLOAT64, "0 or left out: not counted.", minimum=0) for name in ("cpu", "memory")),
+    tuple(Field(name, FLOAT64, "0 or left out: not counted.", minimum=0) for name in RESOURCE_WEIGHTS),
 )
 HHE = args_struct(
     "HheWaterLevelBalanceArgs",
@@ -37,11 +41,11 @@ HHE = args_struct(
         FLOAT64,
         "Draws the cluster's level towards the lowest node: (mean + lowest × weight) ÷ (1 + weight), all resources.",
         pointer=True,
-        default=0.2,
+        default=MIN_NODE_WEIGHT,
         minimum=0,
     ),
-    Field("windowWeights", WINDOW_WEIGHTS, "Weights of the windows of time, used in proportion.", pointer=True),
-    Field("resourceWeights", RESOURCE_WEIGHTS, "Weights of CPU and memory, used in proportion.", pointer=True),
+    Field("windowWeights", WINDOWS_STRUCT, "Weights of the windows of time, used in proportion.", pointer=True),
+    Field("resourceWeights", RESOURCES_STRUCT, "Weights of CPU and memory, used in proportion.", pointer=True),
     *(
         Field(
             name,
@@ -58,7 +62,7 @@ HHE = args_struct(
         DURATION,
         "How long a pod that is newer than its node's figures is added to them at most.",
         pointer=True,
-        default="5m0s",
+        default=CLEAN_UP,
     ),
     Field("metricsExpiration", DURATION, "Figures older than this count as missing; 0s: never.", omit_empty=False),
     Field(
@@ -72,11 +76,14 @@ HHE = args_struct(
 
 
 def hhe_defaults(args: Args) -> None:
-    for name, default in (("clusterCpuMinNodeWeight", 0.2), ("scheduledPodsCleanUp", 300 * SECOND)):
+    for name, default in (
+        ("clusterCpuMinNodeWeight", MIN_NODE_WEIGHT),
+        ("scheduledPodsCleanUp", parse_duration(CLEAN_UP)),
+    ):
         if args[name] is None:
             args[name] = default
-    args["windowWeights"] = args["windowWeights"] or {"15m": 0.5, "1h": 0.3, "1d": 0.2}
-    args["resourceWeights"] = args["resourceWeights"] or {"cpu": 1.0, "memory": 1.0}
+    args["windowWeights"] = args["windowWeights"] or dict(WINDOW_WEIGHTS)
+    args["resourceWeights"] = args["resourceWeights"] or dict(RESOURCE_WEIGHTS)
     args["missingMetrics"] = args["missingMetrics"] or "Zero"
 
 

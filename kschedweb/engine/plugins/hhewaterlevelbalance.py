@@ -17,6 +17,7 @@ import numpy as np
 from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.columns import Floats, Ints, Rows
 from kschedweb.engine.config.golang import seconds
+from kschedweb.engine.config.load_aware import CLEAN_UP, MIN_NODE_WEIGHT, RESOURCE_WEIGHTS, WINDOW_WEIGHTS
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.framework.status import SUCCESS, Status
@@ -26,10 +27,6 @@ from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.watermarks.recent import Counted
 from kschedweb.engine.watermarks.table import Watermarks
 
-WINDOW_WEIGHTS = {"15m": 0.5, "1h": 0.3, "1d": 0.2}
-RESOURCE_WEIGHTS = {CPU: 1.0, MEMORY: 1.0}
-MIN_NODE_WEIGHT = 0.2
-CLEAN_UP = "5m0s"
 LEAST = 1e-9  # percent that make a difference
 IDLE = "Idle"
 UNIT = {CPU: 1000.0, MEMORY: 1.0}  # of a workload's figures in the units of limits: milli-CPU in a core, bytes
