@@ -56,8 +56,13 @@ def test_the_simulation_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert second.startswith("60.0 s: default/second on one after 50.0 s")
 
 
+def test_the_live_loop_binds(capsys: pytest.CaptureFixture[str]) -> None:
+    run(f"{PYTHON[1]}\n{PYTHON[2]}")
+    assert "default/first -> one, margin None" in capsys.readouterr().out
+
+
 def test_watermarks_are_given_to_a_snapshot(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(f"{PYTHON[0]}\n{PYTHON[2]}")
+    run(f"{PYTHON[0]}\n{PYTHON[3]}")
     assert "\n[28. nan nan" in capsys.readouterr().out
 
 
