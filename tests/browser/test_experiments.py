@@ -23,7 +23,7 @@ def test_policies_are_compared_on_a_made_up_day(
     page.locator("#id_nodes").fill("5")
     page.get_by_label("Deployments").fill("60")
     page.get_by_label("Mean use of nodes").fill("0.5")
-    keep(page, "experiment-new", width, dark)
+    keep(page, "experiment-new", width, "dark" if dark else "light")
     page.get_by_role("button", name="Start").click()
     page.get_by_text("Queued").first.wait_for()
     experiment = Experiment.objects.get()
@@ -36,7 +36,7 @@ def test_policies_are_compared_on_a_made_up_day(
     page.locator(".chart .plot-container").nth(1).wait_for()
     assert "points of skew" in page.locator("h1").inner_text()
     assert page.locator(".chart").first.locator(".legendtext").count() == 2
-    keep(page, "experiment", width, dark)
+    keep(page, "experiment", width, "dark" if dark else "light")
     assert page.evaluate(OVERFLOW) <= 0
     axe(page)
     page.get_by_text("The same as a table").first.click()
