@@ -24,6 +24,7 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAK\n-----END RSA PRIVATE KEY-
         ('{"client-key-data": "TFMwdExT"}', "TFMwdExT"),
         ("token: abc123", "abc123"),
         ("ksw_abcdefgh_" + "x" * 32, "x" * 32),
+        ("kse_" + "y" * 43, "y" * 43),
     ],
 )
 def test_what_looks_like_a_secret_is_masked(text, secret):

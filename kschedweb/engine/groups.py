@@ -42,6 +42,9 @@ class Groups:
         self._terminating = _Column(lambda group: "" if group.terminating else None)
         self._meant: dict[Selection, Mask] = {}
 
+    def __len__(self) -> int:
+        return len(self._groups)
+
     def code(self, pod: Pod) -> int:
         """The code of the pod's group."""
         code = self._codes.get(pod.seen_by_selectors)

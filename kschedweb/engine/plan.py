@@ -25,7 +25,7 @@ from kschedweb.engine.search import NOWHERE, Filtered, earlier
 from kschedweb.engine.snapshot import Snapshot
 
 MANY = 1 << 16  # kinds of pods, or of rooms, remembered at most
-MAX_PLANNED = 1 << 22  # nodes times plans kept: some 50 bytes each
+MAX_PLANNED = 1 << 21  # nodes times plans kept: some 100 bytes each
 
 
 class Plans:
@@ -181,8 +181,11 @@ class Plan:
             for name in known:
                 if name in asked:
                     parts[name] = int(asked[name][place])
+                elif name in aging:
+                    parts[name] = int(self._parts[aging[name], node])
                 else:
-                    parts[name] = int(self._parts[aging[name], node] if name in aging else self._fixed[name][node])
+                    fixed = self._fixed[name]
+                    parts[name] = fixed if isinstance(fixed, int) else int(fixed[node])
             result.append(parts)
         return result
 
@@ -240,7 +243,7 @@ class Plan:
         for _, state in self._pre_scores.values():
             cycle.state.update(state)
         self._aging_scores: list[Any] = []
-        self._fixed: dict[str, Ints] = {}  # what plugins that look at node objects only add
+        self._fixed: dict[str, Ints | int] = {}  # what plugins that look at node objects only add; one for all nodes
         parts: list[Ints] = []
         self._far_scores: list[Any] = []
         self._preferences: list[Preference] = []
@@ -266,12 +269,12 @@ class Plan:
                 self._preferences.append(Preference(plugin, weight, raw))
             elif raw.size:  # it is the same for all nodes
                 with suppress(CycleError):
-                    self._fixed[plugin.name] = self.framework.normalized(plugin, cycle, ALL, raw).weighted
+                    self._fixed[plugin.name] = int(self.framework.normalized(plugin, cycle, ALL, raw).weighted[0])
         else:
             self._score += weight * raw
             if scope is Scope.NODE:
                 self._fixed_score += weight * raw
-                self._fixed[plugin.name] = weight * raw
+                self._fixed[plugin.name] = weight * raw if raw.any() else 0
             else:
                 self._aging_scores.append(plugin)
                 parts.append(weight * raw)

@@ -66,6 +66,11 @@ class PodTable:
         return self._columns[2, : len(self.pods)]
 
     @property
+    def overgrown(self) -> bool:
+        """Whether most of what is kept of kinds of pods is about kinds that are gone: it is time for a new table."""
+        return len(self.groups) + len(self.term_sets) > 4 * len(self.slots) + MANY
+
+    @property
     def version(self) -> int:
         return self._forgotten + len(self._moves)
 

@@ -41,7 +41,7 @@ class World:
 
     @property
     def snapshot(self) -> Snapshot:
-        if self._current is None:
+        if self._current is None or self._current.pods.overgrown:
             self._current = self._made()
         elif self._changed:
             self._current = self._current.with_nodes(self._changed.values())

@@ -1,12 +1,11 @@
 """Carries a live loop's intents out: threads that write to the API server, and what came of it as answers.
 
-Everything about one pod goes through one thread, in its order: a condition is never written after the binding that
-overtook it. Nothing is written for a term that is over.
+Everything about one pod is written in its order, one thing after the other: a condition is never written after the
+binding that overtook it. Nothing is written for a term that is over.
 """
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import structlog
 
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.scheduling.lanes import Lanes, Work
 from kschedweb.scheduling.preparing import Preparer
 from kschedweb.scheduling.writer import WITHHELD, Outcome, Result, Writer
 
@@ -55,9 +55,6 @@ class WriteFailed:
     what: str
 
 
-Work = Callable[[], None]
-
-
 class Carrier:
     """``leads(term)`` is asked right before every call to the API server; answers go to ``sink``."""
 
@@ -72,24 +69,20 @@ class Carrier:
         self._writer = writer(lambda: leads(self._terms.now))
         self._recorder, self._leads, self._sink = recorder, leads, sink
         self._ended = threading.Event()
-        self._lanes = [_Lane(f"live-write-{number}") for number in range(LANES)]
+        self._lanes = Lanes(LANES, "live-write")
 
     def start(self) -> None:
-        for lane in self._lanes:
-            lane.start()
+        self._lanes.start()
 
     def stop(self, seconds: float) -> None:
         """Carry out what waits, for at most ``seconds``."""
-        for lane in self._lanes:
-            lane.end()
-        for lane in self._lanes:
-            lane.join(seconds)
+        self._lanes.stop(seconds)
         self._ended.set()
 
     @property
     def waiting(self) -> int:
         """About how many writes were asked for and have not begun."""
-        return sum(lane.waiting for lane in self._lanes)
+        return self._lanes.waiting
 
     def _put(self, pod: PodRef, term: int, work: Work) -> None:
         def in_term() -> None:
@@ -97,7 +90,7 @@ class Carrier:
             if self._leads(term):
                 work()
 
-        self._lanes[hash(pod.uid) % LANES].put(in_term)
+        self._lanes.put(pod.uid, in_term)
 
     # One method an intent.
 
@@ -198,35 +191,3 @@ class Carrier:
     def _check(self, pod: PodRef, what: str, outcome: Outcome) -> None:
         if not outcome.done and outcome.result not in (Result.MISSING, Result.WITHHELD):
             self._sink(WriteFailed(f"{what} of {pod.key}: {outcome.text}"))
-
-
-class _Lane:
-    """A thread that does one thing after the other."""
-
-    def __init__(self, name: str) -> None:
-        self._work: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def put(self, work: Work) -> None:
-        self._work.put(work)
-
-    @property
-    def waiting(self) -> int:
-        return self._work.qsize()
-
-    def end(self) -> None:
-        self._work.put(None)
-
-    def join(self, seconds: float) -> None:
-        if self._thread.ident:
-            self._thread.join(seconds)
-
-    def _run(self) -> None:
-        while (work := self._work.get()) is not None:
-            try:
-                work()
-            except Exception:
-                logger.exception("live_write_failed")

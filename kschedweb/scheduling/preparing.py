@@ -65,7 +65,10 @@ class Preparer:
         claim: Json = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "uid": one.uid}
         claim |= {"namespace": one.namespace, "name": one.claim}
         # Nobody may take the volume in between: the version that was looked at must still be there.
-        metadata = {"annotations": {BY_CONTROLLER: "yes"}, "resourceVersion": found["metadata"]["resourceVersion"]}
+        metadata: Json = {"resourceVersion": found["metadata"]["resourceVersion"]}
+        if not taken:
+            # A volume that a person has meant for the claim stays meant for it when the claim is gone.
+            metadata["annotations"] = {BY_CONTROLLER: "yes"}
         return self._change(path, {"metadata": metadata, "spec": {"claimRef": claim}}, found["metadata"]["uid"])
 
     def _reserve(self, pod: Named, one: ReserveClaim) -> Outcome:

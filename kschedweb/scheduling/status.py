@@ -111,6 +111,8 @@ def status(live: LiveScheduler, alive: Sequence[Candidate]) -> Status:
 def _state(live: LiveScheduler, leader: Candidate | None, alive: Sequence[Candidate]) -> tuple[str, str, str]:
     if live.mode == Mode.OFF:
         return "Off", "grey", "Nothing is read from the cluster, and nothing is written to it."
+    if not alive and live.mode == Mode.EXTENDER:
+        return "Not asked", "amber", "No kube-scheduler has asked lately. Its side has to be configured to ask here."
     if not alive:
         advice = "No process hosts it: start a worker of the queue scheduler, or wait some seconds after a start."
         return "Not hosted", "red", advice

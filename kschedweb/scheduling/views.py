@@ -144,7 +144,7 @@ def _now(request: HttpRequest, found: LiveScheduler, since: datetime | None) -> 
         "live": found,
         "status": status,
         "candidates": [*([status.leader] if status.leader else []), *status.standbys],
-        "queues": [(charts.WORDS.get(name, name), status.depths.get(name, 0)) for name in charts.QUEUES],
+        "counts": _counts(found, status.depths),
         "new": min(new, MOST_NEW),
         "many": new > MOST_NEW,
         "kept": kept,
@@ -152,9 +152,16 @@ def _now(request: HttpRequest, found: LiveScheduler, since: datetime | None) -> 
     }
 
 
+def _counts(found: LiveScheduler, depths: dict[str, int]) -> list[tuple[str, int]]:
+    """Pods by queue; of what is no scheduler, whatever it counts."""
+    if found.mode == Mode.SCHEDULING:
+        return [(charts.WORDS.get(name, name), depths.get(name, 0)) for name in charts.QUEUES]
+    return [(name, count) for name, count in depths.items() if count or name in ("nodes", "pods")]
+
+
 def _figures(found: LiveScheduler) -> dict[str, Any]:
     leader = selectors.leader(found)
-    history = charts.samples(leader.history) if leader else []
+    history = charts.samples(leader.history) if leader and found.mode == Mode.SCHEDULING else []
     return {"depths": charts.depths(history), "speed": charts.speed(history)}
 
 

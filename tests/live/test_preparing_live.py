@@ -75,6 +75,24 @@ def test_a_volume_is_taken_for_its_claim_and_for_no_other(place: Place) -> None:
     assert taker()["name"] == "mine"
 
 
+def test_a_volume_that_was_meant_for_the_claim_stays_so(place: Place) -> None:  # noqa: F811
+    uid = place.plane.call("POST", CLAIMS, claim("meant", 1))["metadata"]["uid"]
+    disk = volume("reserved", "node-1", 1)
+    disk["spec"]["claimRef"] = {"namespace": "default", "name": "meant"}
+    place.plane.call("POST", VOLUMES, disk)
+    preparing = Preparing(place, place.pod("patient"), TakeVolume("reserved", "default", "meant", uid))
+    found: Json = {}
+
+    def taken() -> bool:
+        found.update(place.plane.call("GET", f"{VOLUMES}/reserved"))
+        return found["spec"]["claimRef"].get("uid") == uid
+
+    wait_until(taken, 20, "the volume is taken")
+    assert "annotations" not in found["metadata"]
+    bind_claim(place.plane, "meant", "reserved")
+    assert preparing.outcome().done
+
+
 def test_what_does_not_come_about_is_an_error_and_no_binding(place: Place) -> None:  # noqa: F811
     uid = place.plane.call("POST", CLAIMS, claim("slow", 1))["metadata"]["uid"]
     wanted = SelectNode("default", "slow", uid, "node-1")

@@ -103,6 +103,21 @@ def test_what_keeps_it_from_work_is_said(client_as: Callable[[str], Client], sch
     assert "Not hosted" in text(client.get(address))
 
 
+def test_an_extender_says_that_nobody_asks_and_then_what_was_answered(
+    client_as: Callable[[str], Client], admin: User
+) -> None:
+    live = seed_live.scheduler(admin, mode="extender")
+    client, address = client_as("viewer"), f"/live/{live.pk}/now/"
+    assert "Not asked" in text(client.get(address))
+    seed_live.hosted(live)
+    Candidate.objects.filter(leading=True).update(depths={"nodes": 5, "pods": 7, "filter": 42})
+    page = text(client.get(address))
+    assert "Answering" in page
+    assert "answers" in page
+    assert "<b>42</b><span>filter</span>" in page
+    assert "median from creation" not in page
+
+
 def test_leader_standbys_depths_and_speed_are_shown(
     client_as: Callable[[str], Client], scheduling: LiveScheduler
 ) -> None:

@@ -89,7 +89,7 @@ class Work:
         refusal = binding.begin(now)
         if refusal is not None:
             return self._put_back(queued, decision, _refused(queued, refusal), now)
-        self.world.assumed(self.world.snapshot.pod(queued.key))
+        self.world.assumed(binding.cycle.snapshot.pod(queued.key))
         reservation = Reservation(queued, binding, decision)
         self.reservations.add(reservation)
         return self._wait(reservation) if binding.waits else self._bind(reservation, now)
@@ -274,7 +274,7 @@ class Work:
             self.queue.again(queued, now)
             return refusal.message
         binding.waits[plugin] = math.inf, seconds
-        self.world.assumed(self.world.snapshot.pod(pod.key))
+        self.world.assumed(binding.cycle.snapshot.pod(pod.key))
         self.reservations.add(Reservation(queued, binding, decision, held=True))
         return ""
 

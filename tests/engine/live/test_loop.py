@@ -449,3 +449,28 @@ def test_a_list_takes_away_what_is_not_in_it() -> None:
     assert loop.snapshot.names == ["a"]
     assert loop.snapshot.pods.slots.keys() == {"default/two"}
     assert isinstance(loop.snapshot, Snapshot)
+
+
+def test_what_is_kept_of_kinds_of_pods_does_not_grow_for_ever() -> None:
+    loop = started("a")
+    for number in range(6000):  # as jobs do, each pod has a label of its own
+        raw = versioned(pod(f"job-{number}", on="a", labels={"job": str(number)}), number + 1)
+        loop.apply("Pod", raw, NOW)
+        if number >= 10:
+            gone = versioned(pod(f"job-{number - 10}", on="a"), number + 7000)
+            loop.delete("Pod", gone, NOW)
+        if number % 500 == 0:
+            assert len(loop.snapshot.pods.groups) < 5000
+    assert len(loop.snapshot.pods.slots) == 10
+    assert len(loop.snapshot.pods.groups) < 5000
+    assert loop.snapshot.pod_count.tolist() == [10]
+
+
+def test_pods_that_are_alone_of_their_kind_are_scheduled_one_after_the_other() -> None:
+    loop = started("a", allocatable={"pods": "100000"})
+    for number in range(4300):  # beyond the number of kinds at which what is kept of them is made anew
+        bind = only(create(loop, f"job-{number}", labels={"job": str(number)}), Bind)
+        show(loop, bind.pod.name, on="a", labels={"job": str(number)})
+        loop.delete("Pod", versioned(pod(bind.pod.name, on="a"), 3), NOW)
+    assert loop.snapshot.pod_count.tolist() == [0]
+    assert len(loop.snapshot.pods.groups) < 4200

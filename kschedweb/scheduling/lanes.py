@@ -1,0 +1,68 @@
+"""Threads that share work: what concerns one pod in its order and never at the same time, all else first come first."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable
+
+import structlog
+
+logger = structlog.get_logger(__name__)
+
+Work = Callable[[], None]
+
+
+class Lanes:
+    """``count`` threads. What fails is logged, and the next thing is done."""
+
+    def __init__(self, count: int, name: str) -> None:
+        self._turns: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # keys, each once at most
+        self._work: dict[str, deque[Work]] = {}  # of each key that has a turn or is at work
+        self._lock = threading.Lock()
+        self._threads = [
+            threading.Thread(target=self._run, name=f"{name}-{number}", daemon=True) for number in range(count)
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def put(self, key: str, work: Work) -> None:
+        """Do ``work`` after everything that was put under ``key`` before."""
+        with self._lock:
+            if (waiting := self._work.get(key)) is not None:
+                waiting.append(work)
+                return
+            self._work[key] = deque((work,))
+        self._turns.put(key)
+
+    @property
+    def waiting(self) -> int:
+        """About how many keys wait for their turn."""
+        return self._turns.qsize()
+
+    def stop(self, seconds: float) -> None:
+        """Do what has its turn already, for at most ``seconds`` a thread; further work of the same keys is left."""
+        for _ in self._threads:
+            self._turns.put(None)
+        for thread in self._threads:
+            if thread.ident:
+                thread.join(seconds)
+
+    def _run(self) -> None:
+        while (key := self._turns.get()) is not None:
+            with self._lock:
+                work = self._work[key][0]
+            try:
+                work()
+            except Exception:
+                logger.exception("live_write_failed")
+            with self._lock:
+                self._work[key].popleft()
+                more = bool(self._work[key])
+                if not more:
+                    del self._work[key]
+            if more:
+                self._turns.put(key)
