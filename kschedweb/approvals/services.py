@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 LONGEST_REASON = 1000
 MOST_TOGETHER = 200
+MOST_RIVALS = 20  # requests about one pod that may come in between
 
 
 @transaction.atomic
@@ -46,32 +48,34 @@ def request_open(
     ``None`` where a later leader has asked about this pod already.
     """
     now = timezone.now()
-    known = _open(scheduler, uid)
-    if known is not None:
-        if known.decision_id == decision_id:
+    fields = {
+        "namespace": namespace,
+        "name": name,
+        "node": node,
+        "plugin": plugin,
+        "decision_id": decision_id,
+        "decision": decision,
+        "ask": ask,
+        "created_by": str(ask.get("createdBy") or "")[:253],
+        "asked_at": now,
+        "expires_at": now + timedelta(seconds=seconds),
+        "epoch": epoch,
+    }
+    row: ApprovalRequest | None = None
+    for _ in range(MOST_RIVALS):
+        known = _open(scheduler, uid)
+        if known is not None and known.decision_id == decision_id:
             return known
-        if known.epoch > epoch:
+        if known is not None and known.epoch > epoch:
             return None
-        _supersede(known, "the pod was decided on anew", now, epoch)
-    try:
-        with transaction.atomic():
-            row = ApprovalRequest.objects.create(
-                scheduler=scheduler,
-                namespace=namespace,
-                name=name,
-                uid=uid,
-                node=node,
-                plugin=plugin,
-                decision_id=decision_id,
-                decision=decision,
-                ask=ask,
-                created_by=str(ask.get("createdBy") or "")[:253],
-                asked_at=now,
-                expires_at=now + timedelta(seconds=seconds),
-                epoch=epoch,
-            )
-    except IntegrityError:
-        return None  # another leader's request came in between
+        if known is not None:
+            _supersede(known, "the pod was decided on anew", now, epoch)
+        # Another leader's request may come in between: the newest leader's must stay in the end.
+        with suppress(IntegrityError), transaction.atomic():
+            row = ApprovalRequest.objects.create(scheduler=scheduler, uid=uid, **fields)
+            break
+    if row is None:
+        raise Conflict(f"Others keep asking about {namespace}/{name}.")
     audit.record(None, "approval.asked", row, row.pod, node=node, rules=ask.get("rules", []))
     tell(Event.OPENED, row)
     return row
