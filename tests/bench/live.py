@@ -44,6 +44,7 @@ class Measured:
     seconds: float
     median: float
     p99: float
+    arrivals: float  # pods created a second
     cpu: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -99,6 +100,7 @@ def measure(meter: Meter, names: list[str], begin: Callable[[], object], parts: 
         seconds=times[-1] - times[0],
         median=statistics.median(waits),
         p99=waits[int(0.99 * len(waits))],
+        arrivals=wanted / (max(meter.created.values()) - min(meter.created.values())),
         cpu={name: 1000 * (after[name] - before[name]) / (wanted - seen) for name in parts},
     )
 
