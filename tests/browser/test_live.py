@@ -125,11 +125,10 @@ def test_pods_wait_for_people_and_go_where_was_shown(page: Page, site: Site, clu
     ]
 
     create(cluster, "second")
-    page.goto("/approvals/")
-    page.get_by_role("link", name=re.compile("new, show")).or_(page.get_by_role("link", name="second")).first.click()
-    page.get_by_role("button", name="Deny second").wait_for()
+    refuse = page.get_by_role("button", name="Deny second")
+    wait_until(lambda: page.goto("/approvals/") is not None and refuse.count() > 0, 20, "second waits", 0.5)
     page.locator("#pane-reason").fill("not while the release is frozen")
-    page.get_by_role("button", name="Deny second").click()
+    refuse.click()
     wait_until(told(cluster, "second", "FailedScheduling"), 20, "the refusal is told")
     assert "not while the release is frozen" in events(cluster, "second")[-1][3]
 
