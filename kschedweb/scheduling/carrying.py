@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-LANES = 8
+LANES = 16
 FIRST_REST, LONGEST_REST = 0.25, 5.0  # seconds between tries to bind the same pod, growing twofold
 LOOK_AGAIN = 1.0  # seconds until a binding of unknown outcome is looked at again
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Explaining takes longer than deciding: beyond idle time it may have this share of all time, saved up to so many
 # seconds; pods that a person will look at may overdraw it.
-SHARE, SAVED, OVERDRAWN = 0.05, 0.5, -2.0
+SHARE, SAVED, OVERDRAWN = 0.05, 0.05, -2.0
 
 
 @dataclass
