@@ -64,7 +64,7 @@ def filled(pattern: URLPattern | URLResolver, prefix: str, choose: Callable[[str
 
 
 ALL = routes()
-API = [route for route in ALL if route.address.startswith("/api/") and route.name != SCHEMA_PAGE]
+API = [route for route in ALL if hasattr(route.view, "cls") and route.name != SCHEMA_PAGE]
 PAGES = [route for route in ALL if route not in API]
 OPERATIONS = [
     (route, method)
