@@ -62,7 +62,6 @@ def test_from_the_skew_to_saved_weights(
 
     expect(page.locator("#policy-effect")).to_contain_text("pending pods would change node", timeout=20_000)
     page.fill("#comment", "Fill the lowest nodes first")
-    page.wait_for_load_state("networkidle")  # leaving would abort the last look at the effect
     page.get_by_role("button", name="Save as a revision").click()
     expect(page.get_by_text("Saved as revision 2.")).to_be_visible()
     revision = selectors.revision_get(selectors.policy_get("default"))
