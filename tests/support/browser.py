@@ -49,12 +49,16 @@ def frontend() -> Path:
     return folder
 
 
+EXPECTED = ("Failed to load resource", "htmx:sendAbort", "htmx:afterRequest")
+
+
 def watch(page: Page, origin: str, problems: list[str]) -> None:
     """Append to ``problems`` whatever ``page`` does that no page should."""
 
     def logged(message: Any) -> None:
-        # The browser logs every refused request; whether one is a problem is judged below, by its status.
-        if message.type == "error" and not message.text.startswith("Failed to load resource"):
+        # The browser logs every refused request; whether one is a problem is judged below, by its status. htmx logs
+        # those that a newer one takes the place of; what fails it logs as htmx:sendError or htmx:responseError.
+        if message.type == "error" and not message.text.startswith(EXPECTED):
             problems.append(f"{page.url}: console: {message.text}")
 
     def answered(response: Any) -> None:
