@@ -80,6 +80,7 @@ def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     """Nodes with local volumes of all sizes, no two alike, and claims for some of them."""
     random = Random(SEED)
     names = [f"n{number}" for number in range(NODES)]
+    control_plane.wipe()
     control_plane.create_nodes([node(name) for name in names])
     control_plane.call("POST", CLASSES, CLASS)
     for number, size in enumerate(random.sample(range(1, 30), 9)):
@@ -89,11 +90,6 @@ def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
         control_plane.call("POST", CLAIMS, claim(f"c{number}", size))
     yield control_plane
     control_plane.wipe()
-    for path in (CLAIMS, VOLUMES, CLASSES):
-        for item in control_plane.call("GET", path)["items"]:
-            found = f"{path}/{item['metadata']['name']}"
-            control_plane.call("PATCH", found, {"metadata": {"finalizers": None}})
-            control_plane.request("DELETE", found)
 
 
 def read(plane: ControlPlane) -> Snapshot:

@@ -172,11 +172,19 @@ class ControlPlane:
         self.call("POST", f"{rbac}/clusterrolebindings", binding)
 
     def wipe(self) -> None:
-        """Delete every node and every pod, at once."""
+        """Delete every node, pod, claim, volume and storage class, at once."""
         for namespace in self.call("GET", "/api/v1/namespaces")["items"]:
             path = f"/api/v1/namespaces/{namespace['metadata']['name']}/pods"
             self.call("DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})
         self.call("DELETE", "/api/v1/nodes")
+        for kind in ("v1/persistentvolumeclaims", "v1/persistentvolumes"):
+            for item in self.call("GET", f"/api/{kind}")["items"]:
+                metadata = item["metadata"]
+                folder = f"namespaces/{metadata['namespace']}/" if "namespace" in metadata else ""
+                path = f"/api/{kind.replace('/', '/' + folder)}/{metadata['name']}"
+                self.call("PATCH", path, {"metadata": {"finalizers": None}})
+                self.request("DELETE", path)
+        self.call("DELETE", "/apis/storage.k8s.io/v1/storageclasses")
 
 
 @pytest.fixture(scope="session")

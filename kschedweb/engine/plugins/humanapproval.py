@@ -219,7 +219,7 @@ def room(cycle: Cycle, node: str) -> dict[str, list[int]]:
         taken += 0 if there else cycle.pod.occupied.get(name, 0)
         found[name] = [taken, int(snapshot.amounts(snapshot.allocatable, name)[at])]
     count = int(snapshot.pod_count[at]) + (0 if there else 1)
-    return found | {"pods": [count, int(snapshot.amounts(snapshot.allocatable, "pods")[at])]}
+    return found | {"pods": [count, int(snapshot.pod_limit[at])]}
 
 
 def usage(cycle: Cycle, node: str, resource: str, window: str) -> float | None:

@@ -24,11 +24,13 @@ class NodeResourcesBalancedAllocation:
         return Scope.ROOM
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
-        return SUCCESS if any(cycle.pod.occupied.get(name, 0) for name in self.resources) else SKIP
+        return SUCCESS if self._wanted(cycle.pod) else SKIP
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """From 50 to 100; 75 where the pod leaves the balance as it is."""
+        """From 50 to 100; 75 where the pod leaves the balance as it is; 0 for a pod that wants nothing."""
         snapshot = cycle.snapshot
+        if not self._wanted(cycle.pod):  # enabled for score alone: no PreScore has skipped it
+            return np.zeros(cycle.size(rows), dtype=np.int64)
         fractions = np.empty((2, len(self.resources), cycle.size(rows)))  # before and after the pod comes
         counted = np.empty((len(self.resources), cycle.size(rows)), dtype=np.bool_)
         for position, name in enumerate(self.resources):
@@ -45,6 +47,9 @@ class NodeResourcesBalancedAllocation:
         before, after = balance(np.minimum(fractions, 1.0, out=fractions), counted)
         change: Ints = after - before
         return 50 + (50 + change) // 2
+
+    def _wanted(self, pod: Pod) -> bool:
+        return any(pod.occupied.get(name, 0) for name in self.resources)
 
 
 def balance(fractions: Floats, counted: Mask) -> Ints:

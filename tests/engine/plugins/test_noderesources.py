@@ -53,6 +53,18 @@ def test_scores_are_those_of_the_real_plugins(
             assert normalized_scores(answer, "NodeResourcesBalancedAllocation") == [balanced]
 
 
+def test_balance_enabled_for_score_alone_is_nothing_to_a_pod_that_wants_nothing() -> None:
+    # No PreScore skips the pod then, and the scheduler's Score does what PreScore would have done.
+    plugins = {
+        "multiPoint": {"disabled": [{"name": "NodeResourcesBalancedAllocation"}]},
+        "score": {"enabled": [{"name": "NodeResourcesBalancedAllocation"}]},
+    }
+    answer = explain(pod("p"), node("n"), E1, plugins=plugins)
+    assert raw_scores(answer, "NodeResourcesBalancedAllocation") == [0]
+    answer = explain(pod("p", requests={"cpu": "1"}), node("n"), plugins=plugins)
+    assert raw_scores(answer, "NodeResourcesBalancedAllocation") != [0]
+
+
 def test_every_shortage_is_a_reason_of_the_same_status() -> None:
     small = node("n", allocatable={"cpu": "1", "memory": "1Gi", "pods": "0"})
     wanted = {"cpu": "2", "memory": "2Gi", "ephemeral-storage": "1Gi", "nvidia.com/gpu": "1", "hugepages-2Mi": "2Mi"}
