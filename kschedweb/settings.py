@@ -57,6 +57,7 @@ INSTALLED_APPS = [
     "kschedweb.watermarks",
     "kschedweb.policies",
     "kschedweb.playground",
+    "kschedweb.scenarios",
     "kschedweb.experiments",
     "kschedweb.scheduling",
     "kschedweb.approvals",

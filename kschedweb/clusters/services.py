@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError
 from django.utils import timezone
 
 from kschedweb.accounts import audit
@@ -201,7 +203,10 @@ class Prepared:
         self.snapshot.complete = True
         self.snapshot.save(update_fields=["complete"])
         newest = self.snapshot.cluster.snapshots.order_by("-taken_at", "-id").values_list("pk", flat=True)
-        Snapshot.objects.filter(pk__in=list(newest[KEEP_SNAPSHOTS:])).delete()
+        for old in list(newest[KEEP_SNAPSHOTS:]):
+            # A scenario that starts from it keeps it.
+            with suppress(ProtectedError):
+                Snapshot.objects.filter(pk=old).only("pk").delete()
         return self.snapshot
 
 
@@ -239,9 +244,15 @@ def cluster_import(
 
 @transaction.atomic
 def cluster_delete(*, user: User | None, cluster: Cluster) -> None:
-    """Delete ``cluster`` with its credentials and snapshots."""
+    """Delete ``cluster`` with its credentials and snapshots; ``Conflict`` where scenarios start from one of these."""
     audit.record(user, "cluster.deleted", cluster, cluster.name, source=cluster.source)
-    Cluster.objects.filter(pk=cluster.pk).delete()
+    try:
+        with transaction.atomic():
+            Cluster.objects.filter(pk=cluster.pk).delete()
+    except ProtectedError:
+        raise Conflict(
+            f"Scenarios start from snapshots of {cluster.name}: export and delete those first, then the cluster."
+        ) from None
 
 
 def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.SEED) -> Cluster:

@@ -1,0 +1,118 @@
+"""Files that people bring for a scenario: text, also gzipped, unpacked within bounds and looked through."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+import zlib
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.clusters.documents import MAGIC
+from kschedweb.errors import ApplicationError, TooLarge
+from kschedweb.scenarios.models import NAME_LIMIT, FileKind, Scenario, ScenarioFile
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+_GZIP = b"\x1f\x8b"
+_NAME = re.compile(rf"[\w.][\w.+@ -]{{0,{NAME_LIMIT - 1}}}")
+_NODE_COLUMNS = frozenset({"sn", "cpu_milli", "memory_mib"})
+_POD_COLUMNS = frozenset({"name", "cpu_milli", "memory_mib"})
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that was read and may be kept: ``content`` is gzipped text, ``size`` the bytes it was before."""
+
+    name: str
+    kind: str
+    content: bytes
+    size: int
+    sha256: str
+    lines: int
+    problems: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, row: ScenarioFile) -> Upload:
+        """A file that is kept already, to be kept again for another scenario."""
+        return cls(row.name, row.kind, bytes(row.content), row.size, row.sha256, row.lines, row.problems)
+
+    def row(self, scenario: Scenario, author: User | None) -> ScenarioFile:
+        return ScenarioFile(scenario=scenario, created_by=author, **vars(self))
+
+
+def read(name: str, content: bytes, *, limit: int, kind: str = "") -> Upload:
+    """``content`` of a file ``name``; "" for ``kind``: told by its first line.
+
+    Raises ``TooLarge`` where it is, packed or unpacked, more than ``limit`` bytes, and ``ApplicationError`` where it is
+    no text or has a name that cannot be kept.
+    """
+    name = _name(name)
+    text = unpacked(name, content, limit)
+    for magic, what in MAGIC.items():
+        if text.startswith(magic):
+            raise refused("file", f"{name} is a {what} file: give the text inside, or gzip it.")
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        raise refused("file", f"{name}, line {line}: this is not text in UTF-8.") from None
+    if b"\x00" in text:
+        line = text.count(b"\n", 0, text.index(b"\x00")) + 1
+        raise refused("file", f"{name}, line {line}: this is not text, it holds a NUL byte.")
+    if not text.strip():
+        raise refused("file", f"{name} is empty.")
+    lines = text.count(b"\n") + (not text.endswith(b"\n"))
+    return Upload(
+        name,
+        kind or _kind(text),
+        gzip.compress(text, 6, mtime=0),
+        len(text),
+        hashlib.sha256(text).hexdigest(),
+        lines,
+    )
+
+
+def unpacked(name: str, content: bytes, limit: int) -> bytes:
+    """``content``, unzipped where it is gzip; never holds more than ``limit`` bytes of it."""
+    text = content
+    if content.startswith(_GZIP) and len(content) <= limit:
+        try:
+            with gzip.open(BytesIO(content)) as stream:
+                text = stream.read(limit + 1)
+        except (EOFError, OSError, zlib.error):
+            raise refused("file", f"{name}: the gzip file is damaged or ends too early. Send it again.") from None
+    if len(text) > limit:
+        message = f"{name} is larger than this site takes ({limit // 1024 // 1024} MiB of text)."
+        raise TooLarge(message, errors=[{"path": "file", "message": message}])
+    return text
+
+
+def plain(row: ScenarioFile) -> bytes:
+    """The text of a kept file."""
+    return gzip.decompress(bytes(row.content))
+
+
+def refused(path: str, message: str) -> ApplicationError:
+    return ApplicationError(message, errors=[{"path": path, "message": message}])
+
+
+def _name(name: str) -> str:
+    name = name.replace("\\", "/").rpartition("/")[2].strip().removesuffix(".gz")
+    if not _NAME.fullmatch(name):
+        said = f"A file's name has letters, digits, dots, hyphens and spaces, and at most {NAME_LIMIT} characters."
+        raise refused("name", said)
+    return name
+
+
+def _kind(text: bytes) -> str:
+    first = text.lstrip()[:4096].split(b"\n", 1)[0].decode(errors="replace").strip()
+    if first.startswith("{"):
+        return FileKind.RECORDS
+    columns = {cell.strip().strip('"').lower() for cell in first.split(",")}
+    if columns >= _NODE_COLUMNS:
+        return FileKind.NODES
+    return FileKind.PODS if columns >= _POD_COLUMNS else FileKind.CSV
