@@ -1,0 +1,1 @@
+"""Questions about a cluster that is not, or not yet: scenarios, runs, capacity."""
