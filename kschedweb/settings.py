@@ -58,6 +58,7 @@ INSTALLED_APPS = [
     "kschedweb.policies",
     "kschedweb.playground",
     "kschedweb.scenarios",
+    "kschedweb.runs",
     "kschedweb.experiments",
     "kschedweb.scheduling",
     "kschedweb.approvals",

@@ -1,5 +1,6 @@
 // Draws the figures of a page. The server sends plain Plotly dicts without colours; these come from the theme's tokens.
 import Plotly from "plotly.js-cartesian-dist-min";
+import { startTimelines } from "./timeline";
 
 type Figure = { data: Record<string, unknown>[]; layout: Record<string, unknown> };
 
@@ -65,3 +66,4 @@ function drawAll(root: ParentNode = document): void {
 drawAll();
 document.addEventListener("themechange", () => drawAll());
 document.body.addEventListener("htmx:afterSettle", (event) => drawAll(event.target as HTMLElement));
+startTimelines();

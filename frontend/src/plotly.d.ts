@@ -1,5 +1,7 @@
 declare module "plotly.js-cartesian-dist-min" {
   const Plotly: {
+    relayout(element: HTMLElement, change: object): Promise<unknown>;
+    restyle(element: HTMLElement, change: object, traces?: number[]): Promise<unknown>;
     react(element: HTMLElement, data: object[], layout: object, config?: object): Promise<unknown>;
   };
   export default Plotly;

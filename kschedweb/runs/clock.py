@@ -1,0 +1,42 @@
+"""Virtual time in words, and in the unit that suits an axis."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+def span(seconds: float | None) -> str:
+    """ "1 d 2 h", "3 h 20 min", "4 min 5 s", "2.5 s", "3 ms": two units are enough; "–" where it never happened."""
+    if seconds is None or math.isnan(seconds):
+        return "–"
+    if 0 < seconds < 0.0995:
+        return f"{seconds * 1000:.0f} ms" if seconds >= 0.001 else "under 1 ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s".replace(".0 ", " ") if seconds < 10 else f"{min(round(seconds), 59)} s"
+    whole = int(seconds)
+    parts = [(whole // 86400, "d"), (whole // 3600 % 24, "h"), (whole // 60 % 60, "min"), (whole % 60, "s")]
+    first = next(place for place, (count, _) in enumerate(parts) if count)
+    return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2] if count)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis of time: ``seconds`` in one ``unit``."""
+
+    seconds: float
+    unit: str
+
+    @classmethod
+    def of(cls, end: float) -> Scale:
+        """The unit in which ``end`` seconds is a number that a person reads easily."""
+        if end <= 1.0:
+            return cls(0.001, "milliseconds")
+        if end <= 600:
+            return cls(1.0, "seconds")
+        if end <= 5 * 3600:
+            return cls(60.0, "minutes")
+        return cls(3600.0, "hours") if end <= 10 * 86400 else cls(86400.0, "days")
+
+    def axis(self) -> dict[str, object]:
+        return {"title": {"text": f"time in the simulation ({self.unit})"}}
