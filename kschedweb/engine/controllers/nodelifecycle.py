@@ -149,16 +149,21 @@ class NodeLifecycle:
     def is_silent(self, name: str) -> bool:
         return name in self._silent
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether every node is well and carries no taint of trouble."""
+        return not self._silent and not self._troubled
+
     def next_time(self, now: float) -> float | None:
         """When to look next; ``None`` while every node is well and carries no taint of trouble."""
-        if not self._silent and not self._troubled:
+        if self.at_rest:
             return None
         period = self.timing.monitor_period
         return (now // period + 1) * period
 
     def due(self, now: float) -> bool:
         """Whether ``now`` is a time to look."""
-        return bool(self._silent or self._troubled) and now % self.timing.monitor_period == 0
+        return not self.at_rest and now % self.timing.monitor_period == 0
 
     def monitor(self, nodes: Mapping[str, Node], now: float) -> list[Node]:
         """One look at the nodes; returns those that change, as they are then."""

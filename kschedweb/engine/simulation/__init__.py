@@ -14,12 +14,14 @@ from kschedweb.engine.simulation.events import (
     PodChanges,
     PodLeaves,
 )
+from kschedweb.engine.simulation.observer import Departure, Observer
 from kschedweb.engine.simulation.pods import replica
 from kschedweb.engine.simulation.result import Bound, Evicted, Pending, Rejected, Result, Sample
 from kschedweb.engine.simulation.run import Settings, Simulation, SimulationError
 
 __all__ = [
     "Bound",
+    "Departure",
     "Event",
     "Evicted",
     "NodeChanges",
@@ -28,6 +30,7 @@ __all__ = [
     "NodeJoins",
     "NodeLeaves",
     "NodeReports",
+    "Observer",
     "Pending",
     "PermitAllows",
     "PermitRejects",

@@ -9,16 +9,21 @@ Action = Callable[[float], None]
 
 
 class Agenda:
-    """Actions by time (seconds); of the same time, in the order in which they were entered."""
+    """Actions by time (seconds); of the same time, in the order in which they were entered.
+
+    ``due`` is how many there are still, without those that only look at what happens.
+    """
 
     def __init__(self) -> None:
-        self._entries: list[tuple[float, int, Action]] = []
+        self._entries: list[tuple[float, int, bool, Action]] = []
         self._entered = 0
+        self.due = 0
 
-    def add(self, time: float, action: Action) -> None:
-        """At ``time``, call ``action`` with it."""
-        heapq.heappush(self._entries, (time, self._entered, action))
+    def add(self, time: float, action: Action, *, looks: bool = False) -> None:
+        """At ``time``, call ``action`` with it; ``looks``: it changes nothing."""
+        heapq.heappush(self._entries, (time, self._entered, looks, action))
         self._entered += 1
+        self.due += not looks
 
     @property
     def next_time(self) -> float | None:
@@ -27,4 +32,6 @@ class Agenda:
     def do_due(self, now: float) -> None:
         """Do all that is due by ``now``, also what is entered meanwhile."""
         while self._entries and self._entries[0][0] <= now:
-            heapq.heappop(self._entries)[2](now)
+            _, _, looks, action = heapq.heappop(self._entries)
+            self.due -= not looks
+            action(now)

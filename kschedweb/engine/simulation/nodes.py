@@ -49,6 +49,7 @@ class Nodes:
     def _set(self, node: Node, now: float) -> None:
         if self.world.nodes.get(node.name) is not node:
             self.world.set_node(node)
+        self.pods.observer.node_set(node, now)
         self.lifecycle.watch(node)
         self.pods.eviction.node_changed(node.name, node.taints, self.world.pods(node.name), now)
 
@@ -57,6 +58,7 @@ class Nodes:
         self.lifecycle.forget(name)
         self.pods.eviction.node_gone(name)
         lost = self.world.remove_node(name)
+        self.pods.observer.node_left(name, now)
         self.pods.queue.move(NODE_DELETE, node, None, now)
         self.pods.lost(lost, name, now)
 
@@ -90,6 +92,11 @@ class Nodes:
 
     def reachable(self, name: str) -> bool:
         return not self.lifecycle.is_silent(name)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the controllers have nothing to do now or later, as things are."""
+        return not self._controlled or (self.lifecycle.at_rest and self.pods.eviction.next_due() is None)
 
     def next_time(self, now: float) -> float | None:
         """When the controllers will do something by themselves; ``None`` for never."""

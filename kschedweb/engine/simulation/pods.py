@@ -13,11 +13,14 @@ from kschedweb.engine.objects.access import Json, integer, mapping, objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import SchedulingQueue
 from kschedweb.engine.simulation.agenda import Agenda
+from kschedweb.engine.simulation.observer import Departure, Observer
 from kschedweb.engine.simulation.result import Bound, Evicted, Result
 from kschedweb.engine.simulation.use import Use
 from kschedweb.engine.world import World
 
+PREEMPTION = "PreemptionByScheduler"  # the condition of pods that make room for another
 PERSONAL = frozenset({"uid", "deletionTimestamp", "generateName"})  # metadata that no other pod has
+NODE_LEFT = "the node left"
 GRACE_PERIOD = 30  # seconds, unless the pod says otherwise
 
 
@@ -35,6 +38,8 @@ class Life:
     attempts: int = 0
     message: str = ""
     heirs: int = 0  # how many pods took its place before, one after the other
+    why: Departure = Departure.LEFT  # of its departure, once it is terminating
+    because: str = ""
 
     @property
     def left(self) -> float | None:
@@ -61,7 +66,8 @@ def replica(pod: Pod, name: str) -> Pod:
 
 class Pods:
     """``schedulers`` are the scheduler names that are simulated; ``dismiss`` takes back a pod that is on its way to a
-    node, and says whether it was; ``reachable`` whether a node's kubelet can end pods; ``use`` is told which pods run.
+    node, and says whether it was; ``reachable`` whether a node's kubelet can end pods; ``use`` is told which pods run,
+    ``observer`` of all that happens.
     """
 
     def __init__(
@@ -73,11 +79,13 @@ class Pods:
         schedulers: Container[str],
         reachable: Callable[[str], bool],
         use: Use | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self.world, self.queue, self.agenda, self.result = world, queue, agenda, result
         self.eviction = TaintEviction()
         self.lives: dict[str, Life] = {}
         self.dismiss: Callable[[str, float], bool] = lambda key, now: False
+        self.observer = observer or Observer()
         self._schedulers, self._reachable, self._use = schedulers, reachable, use
         self._stuck: dict[str, list[Life]] = {}
 
@@ -85,6 +93,7 @@ class Pods:
         """A pod is there: on its node already, or to be scheduled."""
         pod = life.pod
         self.lives[pod.key] = life
+        self.observer.arrived(life, now)
         if pod.node_name:
             self.world.add(pod)
             self._settled(life, now)
@@ -126,6 +135,7 @@ class Pods:
 
     def _settled(self, life: Life, now: float) -> None:
         life.bound = now
+        self.observer.bound(life, now)
         if self._use is not None:
             self._use.came(life.pod, now)
         self.eviction.pod_changed(life.pod, now)
@@ -143,9 +153,12 @@ class Pods:
     def evict(self, life: Life, reason: str, now: float, condition: str = "") -> None:
         """The pod must leave its node within its grace period; a controller may put another one in its place."""
         if life.leaves is None and self._alive(life):
+            life.why = Departure.PREEMPTED if condition == PREEMPTION else Departure.EVICTED
+            life.because = reason
             self.delete(life, now, condition)
             leaves = life.leaves if life.leaves is not None else now
             self.result.evicted.append(Evicted(now, life.pod.key, life.pod.node_name, reason, leaves))
+            self.observer.evicted(life, reason, now)
             self._replace(life, now)
 
     def delete(self, life: Life, now: float, condition: str = "") -> None:
@@ -180,10 +193,13 @@ class Pods:
             life = self.lives.get(pod.key)
             if life is None or life.bound is None:
                 continue
+            if life.leaves is None:
+                life.why, life.because = Departure.NODE_GONE, NODE_LEFT
             self._removed(life, now)
             if life.leaves is None:
                 life.leaves = now
-                self.result.evicted.append(Evicted(now, pod.key, node, "the node left", now))
+                self.result.evicted.append(Evicted(now, pod.key, node, NODE_LEFT, now))
+                self.observer.evicted(life, NODE_LEFT, now)
                 self._replace(life, now)
 
     def gone(self, life: Life, now: float) -> None:
@@ -193,6 +209,7 @@ class Pods:
             self._removed(life, now)
             return
         del self.lives[life.pod.key]
+        self.observer.withdrawn(life, now)
         if self.dismiss(life.pod.key, now):
             return
         self.queue.delete(life.pod)
@@ -201,6 +218,7 @@ class Pods:
 
     def _removed(self, life: Life, now: float) -> None:
         del self.lives[life.pod.key]
+        self.observer.left(life, life.why, life.because, now)
         if self._use is not None:
             self._use.left(life.pod, now)
         self.eviction.pod_gone(life.pod.key)

@@ -20,13 +20,16 @@ from kschedweb.engine.queue import SchedulingQueue, Timing
 from kschedweb.engine.simulation import events as happen
 from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.nodes import Nodes
+from kschedweb.engine.simulation.observer import Observer
 from kschedweb.engine.simulation.pods import Life, Pods
 from kschedweb.engine.simulation.result import Pending, Result, Sample
 from kschedweb.engine.simulation.scheduling import SchedulingLoop
 from kschedweb.engine.simulation.use import Use
 from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.engine.world import World
 
+SETTLED = 600.0  # seconds
 MEASURED = ClusterEvent(NODE, Action.NODE_ANNOTATION)
 
 
@@ -38,12 +41,14 @@ class SimulationError(ValueError):
 class Settings:
     """Seconds. ``cycle`` is what a try to schedule takes, ``sample`` how often is measured how things stand.
 
-    Without ``controllers`` nobody taints nodes for their conditions, and nobody evicts pods for taints.
+    Without ``controllers`` nobody taints nodes for their conditions, and nobody evicts pods for taints. Of more than
+    ``most_samples`` samples every other one is dropped, and from then on half as many are taken.
     """
 
     cycle: float = 0.001
     sample: float = 60.0
     controllers: bool = True
+    most_samples: int = 1 << 20
     lifecycle: LifecycleTiming = field(default_factory=LifecycleTiming)
 
 
@@ -51,7 +56,9 @@ class Simulation:
     """Raw ``objects`` (nodes, pods, everything else) at time 0, and the ``events`` that follow.
 
     Pods among the objects that have a node run for ever; those without arrive at time 0. ``registry`` and
-    ``extenders`` are as for Scheduler. ``use`` knows what pods really use, and gives the snapshot its watermarks.
+    ``extenders`` are as for Scheduler. ``use`` knows what pods really use, and gives the snapshot its watermarks;
+    without it these stay as ``watermarks`` or the nodes' annotations have them. ``observer`` is told of all that
+    happens.
     """
 
     def __init__(
@@ -64,12 +71,16 @@ class Simulation:
         registry: Mapping[str, Factory] | None = None,
         extenders: Extenders | None = None,
         use: Use | None = None,
+        watermarks: Watermarks | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.now = 0.0
         self.result = Result()
         snapshot = Snapshot.from_objects(objects)
         self.result.refused += [(0.0, f"{what}: {why}") for what, why in snapshot.problems]
+        if watermarks is not None:
+            snapshot.watermarks = watermarks
         self.world = World(snapshot)
         scheduler = Scheduler(self.world.snapshot, configuration, registry, extenders=extenders)
         timing = Timing.of(configuration.document)
@@ -77,18 +88,22 @@ class Simulation:
         self.queue = SchedulingQueue(frameworks, self.world.cluster, timing, extenders=bool(configuration.extenders))
         scheduler.nominator = self.queue.nominator
         self._agenda = Agenda()
-        self.pods = Pods(self.world, self.queue, self._agenda, self.result, frameworks, self._reachable, use)
+        self.pods = Pods(self.world, self.queue, self._agenda, self.result, frameworks, self._reachable, use, observer)
         self.loop = SchedulingLoop(scheduler, self.pods, self.settings.cycle)
         self.nodes = Nodes(self.pods, self.settings.lifecycle if self.settings.controllers else None)
         for pod in self.world.all_pods():
-            self.pods.lives[pod.key] = Life(pod, pod, 0.0, bound=0.0)
+            life = self.pods.lives[pod.key] = Life(pod, pod, 0.0, bound=0.0)
+            self.pods.observer.arrived(life, 0.0)
+            self.pods.observer.bound(life, 0.0)
             if use is not None:
                 use.came(pod, 0.0)
         for pod in snapshot.pending:
             self._agenda.add(0.0, self._arrival(happen.PodArrives(0.0, pod.raw)))
-        self._agenda.add(0.0, self._measure)
+        self._apart = self.settings.sample
+        self._agenda.add(0.0, self._measure, looks=True)
+        self._metered = use is not None
         if use is not None:
-            self._agenda.add(0.0, self._metering(use))
+            self._agenda.add(0.0, self._metering(use), looks=True)
         self._enter(events)
 
     def _reachable(self, node: str) -> bool:
@@ -97,12 +112,43 @@ class Simulation:
     def run(self, until: float) -> Result:
         """Let time pass to ``until`` (seconds); may be called again with a later time. Raises SimulationError."""
         while (time := self._next_time()) is not None and time <= until:
-            self.now = time
-            self._agenda.do_due(time)
-            self.nodes.pass_time(time)
-            self.queue.flush(time)
-            self.loop.work(time)
-        self.now = self.result.end = until
+            self._step(time)
+        return self._ended(until)
+
+    def run_until_quiet(self, limit: float) -> Result:
+        """Let time pass until nothing more will come of the events, or to ``limit``; see ``run``.
+
+        Pods may wait still that fit nowhere. Where a node is in trouble, or tries end in errors, ten minutes without a
+        change count as the end.
+        """
+        state, since = self._state(), self.now
+        while (time := self._next_time()) is not None and time <= limit and not self._quiet(since):
+            self._step(time)
+            if (now := self._state()) != state:
+                state, since = now, time
+        return self._ended(self.now)
+
+    def _step(self, time: float) -> None:
+        self.now = time
+        self._agenda.do_due(time)
+        self.nodes.pass_time(time)
+        self.queue.flush(time)
+        self.loop.work(time)
+        self.pods.observer.passed(time)
+
+    def _state(self) -> tuple[int, ...]:
+        """Differs once anything has changed in the cluster."""
+        return len(self.result.bound), len(self.result.evicted), self.result.completed, len(self.pods.lives)
+
+    def _quiet(self, since: float) -> bool:
+        """Whether nothing will happen any more by itself; the last change was at ``since``."""
+        if self._agenda.due or self.pods.eviction.next_due() is not None:
+            return False
+        at_rest = self.nodes.at_rest and not (self.queue.ready or len(self.queue.backoff) or self._metered)
+        return at_rest or self.now - since >= SETTLED
+
+    def _ended(self, now: float) -> Result:
+        self.now = self.result.end = now
         self.result.pending = [
             Pending(life.pod.key, life.arrived, life.attempts, life.message)
             for life in self.pods.lives.values()
@@ -116,22 +162,27 @@ class Simulation:
 
     def _measure(self, now: float) -> None:
         use, skew = self.world.use()
-        gated = sum(bool(queued.gating) for queued in self.queue.unschedulable)
+        gated = self.queue.unschedulable.gated
         active = len(self.queue.active) + len(self.queue.in_flight)
         unschedulable = len(self.queue.unschedulable) - gated
         bound = len(self.world.snapshot.pods.slots)
         backing_off = len(self.queue.backoff)
         sample = Sample(now, len(self.world.nodes), bound, active, backing_off, unschedulable, gated, use, skew)
         self.result.samples.append(sample)
-        self._agenda.add(now + self.settings.sample, self._measure)
+        if len(self.result.samples) >= self.settings.most_samples:
+            self.result.samples[1::2] = []
+            self._apart *= 2
+        self._agenda.add(now + self._apart, self._measure, looks=True)
 
     def _metering(self, use: Use) -> Callable[[float], None]:
         def meter(now: float) -> None:
-            self.world.measured(use.measured(now))
+            measured = use.measured(now)
+            self.world.measured(measured)
+            self.pods.observer.measured(measured, now)
             if (node := next(iter(self.world.nodes.values()), None)) is not None:
                 # Figures come with nodes, as annotations do: a pod that was rejected for the old ones may fit now.
                 self.queue.move(MEASURED, node, node, now)
-            self._agenda.add(now + use.interval, meter)
+            self._agenda.add(now + use.interval, meter, looks=True)
 
         return meter
 

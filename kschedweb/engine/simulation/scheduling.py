@@ -8,11 +8,11 @@ from kschedweb.engine.framework.events import ASSIGNED_POD_DELETE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.placement import Placement
 from kschedweb.engine.queue import QueuedPod
-from kschedweb.engine.simulation.pods import Life, Pods, started
+from kschedweb.engine.simulation.pods import PREEMPTION, Life, Pods, started
 from kschedweb.engine.simulation.result import Rejected
 from kschedweb.engine.snapshot import Snapshot
 
-PREEMPTED, PREEMPTION = "preempted by {}", "PreemptionByScheduler"
+PREEMPTED = "preempted by {}"
 
 
 class SchedulingLoop:
@@ -34,7 +34,9 @@ class SchedulingLoop:
                 continue
             self.cycles += 1
             self._look(now)
+            self.pods.observer.tries(queued.pod, queued.attempts, now)
             placement = self.scheduler.find(queued.pod, post_filter=True)
+            self.pods.observer.decided(queued.pod, placement, now)
             if self.seconds:
                 self.busy = True
                 self._conclude_later(queued, placement, now + self.seconds)
@@ -167,6 +169,7 @@ class SchedulingLoop:
         queued.pod = life.pod
         by = tuple(sorted(placement.rejected_by))
         self.pods.result.rejected.append(Rejected(now, queued.key, placement.condition, by, placement.nominated or ""))
+        self.pods.observer.failed(life, now)
         queue.put_back(queued, now, placement.rejected_by)
         # An error, too, ends an earlier nomination.
         node = placement.nominated if placement.rejected_by else ""

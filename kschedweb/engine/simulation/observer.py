@@ -1,0 +1,66 @@
+"""What is told of a simulation while it runs."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.placement import Placement
+from kschedweb.engine.watermarks.table import Watermarks
+
+if TYPE_CHECKING:
+    from kschedweb.engine.simulation.pods import Life
+
+
+class Departure(IntEnum):
+    """Why a pod left its node: it ended or was deleted, was evicted, made room for another, or lost its node."""
+
+    LEFT = 1
+    EVICTED = 2
+    PREEMPTED = 3
+    NODE_GONE = 4
+
+
+class Observer:
+    """Hears of everything as it happens, and does nothing with it; times are seconds.
+
+    A method may raise to end the simulation.
+    """
+
+    def passed(self, now: float) -> None:
+        """All that was due by ``now`` is done."""
+
+    def arrived(self, life: Life, now: float) -> None:
+        """A pod is there, perhaps on its node already."""
+
+    def tries(self, pod: Pod, attempt: int, now: float) -> None:
+        """The scheduler takes the pod for its ``attempt``-th try; it has not decided yet."""
+
+    def decided(self, pod: Pod, placement: Placement, now: float) -> None:
+        """What the scheduler came to; nothing of it has happened yet."""
+
+    def failed(self, life: Life, now: float) -> None:
+        """The try came to nothing: ``life`` says how many there were, and what was said of the last."""
+
+    def bound(self, life: Life, now: float) -> None:
+        """The pod is on its node, which ``life.pod`` names."""
+
+    def evicted(self, life: Life, reason: str, now: float) -> None:
+        """The pod must leave its node; ``life.leaves`` says when it will."""
+
+    def left(self, life: Life, why: Departure, text: str, now: float) -> None:
+        """The pod is on its node no longer; ``text`` says who made it leave, "" where nobody did."""
+
+    def withdrawn(self, life: Life, now: float) -> None:
+        """A pod without a node was deleted."""
+
+    def node_set(self, node: Node, now: float) -> None:
+        """The node came or changed."""
+
+    def node_left(self, name: str, now: float) -> None:
+        """The node is gone; its pods are told of on their own."""
+
+    def measured(self, watermarks: Watermarks, now: float) -> None:
+        """What is really used was measured."""

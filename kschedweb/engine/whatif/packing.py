@@ -1,0 +1,102 @@
+"""Columns as bytes: a head in JSON that says what they are, then the columns one after the other, compressed."""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+Record = TypeVar("Record")
+MAGIC, VERSION = b"KSWO", 1
+MOST = 1 << 31  # bytes, unpacked
+TYPES = {"<f8", "<f4", "<i8", "<i4", "|u1"}
+
+
+class OutcomeError(ValueError):
+    """Bytes that are no outcome of this version; says what is wrong with them."""
+
+
+def pack(values: dict[str, Any]) -> bytes:
+    """Arrays, records of arrays, and plain data under their names; the same bytes for the same values."""
+    columns: list[bytes] = []
+
+    def plain(value: Any) -> Any:
+        if is_dataclass(value):
+            return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+        if isinstance(value, np.ndarray):
+            whole = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
+            columns.append(whole.tobytes())
+            return {"column": whole.dtype.str, "shape": list(whole.shape)}
+        return value
+
+    described = {name: plain(value) for name, value in values.items()}
+    head = json.dumps(described, separators=(",", ":"), ensure_ascii=False).encode()
+    body = zlib.compress(b"".join([len(head).to_bytes(8, "little"), head, *columns]), 6)
+    return MAGIC + bytes([VERSION]) + body
+
+
+def unpack(data: bytes) -> dict[str, Any]:
+    """What was packed, records as dictionaries; raises OutcomeError."""
+    body = _body(data)
+    size = 8 + int.from_bytes(body[:8], "little")
+    try:
+        described = json.loads(body[8:size])
+    except ValueError as error:
+        raise OutcomeError(f"is damaged: {error}") from None
+    if not isinstance(described, dict):
+        raise OutcomeError("is damaged: its head is no object")
+    columns = _Columns(body, size)
+    return {name: columns.restored(value) for name, value in described.items()}
+
+
+def _body(data: bytes) -> bytes:
+    if data[:4] != MAGIC:
+        raise OutcomeError("is not an outcome")
+    if data[4:5] != bytes([VERSION]):
+        raise OutcomeError(f"is of another version than {VERSION}: run it again")
+    decompress = zlib.decompressobj()
+    try:
+        body = decompress.decompress(data[5:], MOST)
+    except zlib.error as error:
+        raise OutcomeError(f"is damaged: {error}") from None
+    if not decompress.eof:
+        raise OutcomeError("is cut off, or too large")
+    return body
+
+
+class _Columns:
+    """The columns behind the head, read one after the other."""
+
+    def __init__(self, body: bytes, place: int) -> None:
+        self._body, self._place = body, place
+
+    def restored(self, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        if "column" not in value:
+            return {name: self.restored(one) for name, one in value.items()}
+        return self._column(value["column"], tuple(value.get("shape", ())))
+
+    def _column(self, kind: str, shape: tuple[int, ...]) -> Any:
+        if kind not in TYPES or not all(isinstance(one, int) and one >= 0 for one in shape):
+            raise OutcomeError(f"is damaged: there are no columns of {kind} and shape {shape}")
+        count = math.prod(shape)
+        begin, self._place = self._place, self._place + count * np.dtype(kind).itemsize
+        if self._place > len(self._body):
+            raise OutcomeError("is cut off")
+        return np.frombuffer(self._body, dtype=kind, count=count, offset=begin).reshape(shape)
+
+
+def record(kind: type[Record], values: Any, name: str) -> Record:
+    """A ``kind`` of unpacked values; raises OutcomeError where one is missing or unknown."""
+    if not isinstance(values, dict):
+        raise OutcomeError(f"{name}: is missing")
+    known = fields(kind)  # type: ignore[arg-type]
+    needed = {one.name for one in known if one.default is MISSING and one.default_factory is MISSING}
+    if wrong := (needed - set(values)) | (set(values) - {one.name for one in known}):
+        raise OutcomeError(f"{name}: {', '.join(sorted(wrong))}: is missing, or not known")
+    return kind(**values)

@@ -1,0 +1,197 @@
+"""Writes down what happens in a run, to be columns in the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.objects.workloads import Budget
+from kschedweb.engine.placement import Placement
+from kschedweb.engine.simulation import Departure, Observer, Result
+from kschedweb.engine.simulation.pods import Life
+from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.whatif.outcome import Guards, Kind, Moves, NodeLog, Outcome, Samples, UseLog
+
+Progress = Callable[[float, int, int], None]
+STEPS = 256  # between two reports of progress
+WINDOWS = ("5m", "10m", "15m", "1h")  # use is the mean over the shortest window that is measured
+SLOTS = "pods"  # which nodes have and pods do not ask for
+
+
+class Recorder(Observer):
+    """``budgets`` are the cluster's by name; ``progress`` is told of virtual seconds, pods tried, and pods known."""
+
+    def __init__(self, budgets: Sequence[tuple[str, Budget]], known: int, progress: Progress | None = None) -> None:
+        self._budgets, self._progress = budgets, progress
+        self._known, self._tried, self._steps = known, 0, 0
+        self._rows: dict[Life, int] = {}
+        self._left: dict[int, float] = {}
+        self._nodes: dict[str, int] = {}
+        self._texts: dict[str, int] = {}
+        self._moves: list[tuple[float, int, int, int, int]] = []
+        self._node_log: list[tuple[float, int, dict[str, int] | None]] = []
+        self._measured: list[tuple[float, Watermarks]] = []
+        self._guards: list[tuple[float, int, int, bool]] = []
+        self._down: list[set[str]] = [set() for _ in budgets]
+
+    def passed(self, now: float) -> None:
+        self._steps += 1
+        if self._progress is not None and self._steps % STEPS == 0:
+            self._progress(now, self._tried, self._known)
+
+    def arrived(self, life: Life, now: float) -> None:
+        self._rows[life] = len(self._rows)
+        self._known += life.heirs > 0
+
+    def decided(self, pod: Pod, placement: Placement, now: float) -> None:
+        self._tried += 1
+
+    def bound(self, life: Life, now: float) -> None:
+        self._moves.append((now, self._rows[life], self._nodes[life.pod.node_name], Kind.BOUND, -1))
+        if life.heirs:
+            for down in self._down:
+                down.discard(_first_of(life))
+
+    def evicted(self, life: Life, reason: str, now: float) -> None:
+        for place, (_, budget) in enumerate(self._budgets):
+            if budget.means(life.pod):
+                self._down[place].add(_first_of(life))
+                beyond = len(self._down[place]) > budget.allowed
+                self._guards.append((now, self._rows[life], place, beyond))
+
+    def left(self, life: Life, why: Departure, text: str, now: float) -> None:
+        row = self._rows[life]
+        self._left[row] = now
+        self._moves.append((now, row, self._nodes[life.pod.node_name], int(why), self._text(text)))
+
+    def withdrawn(self, life: Life, now: float) -> None:
+        self._left[self._rows[life]] = now
+
+    def node_set(self, node: Node, now: float) -> None:
+        place = self._nodes.setdefault(node.name, len(self._nodes))
+        self._node_log.append((now, place, dict(node.allocatable)))
+
+    def node_left(self, name: str, now: float) -> None:
+        self._node_log.append((now, self._nodes[name], None))
+
+    def measured(self, watermarks: Watermarks, now: float) -> None:
+        self._measured.append((now, watermarks))
+
+    def _text(self, text: str) -> int:
+        return self._texts.setdefault(text, len(self._texts)) if text else -1
+
+    # As columns.
+
+    def outcome(self, result: Result, seed: int, notes: Sequence[str]) -> Outcome:
+        """All that was written down, with what ``result`` says of the whole."""
+        lives = list(self._rows)
+        resources = self._resources()
+        messages = [self._text(life.message) for life in lives]
+        node = np.full(len(lives), -1, dtype=np.int32)
+        moves = _moves(self._moves)
+        came = moves.kind == Kind.BOUND
+        node[moves.pod[came]] = moves.node[came]
+        return Outcome(
+            pods=[life.pod.key for life in lives],
+            nodes=list(self._nodes),
+            resources=resources,
+            texts=list(self._texts),
+            arrived=_reals(life.arrived for life in lives),
+            bound=_reals(math.nan if life.bound is None else life.bound for life in lives),
+            left=_reals(self._left.get(row, math.nan) for row in range(len(lives))),
+            node=node,
+            attempts=_codes(life.attempts for life in lives),
+            message=_codes(messages),
+            priority=_codes(life.pod.priority for life in lives),
+            requests=_requests(lives, resources),
+            moves=moves,
+            node_log=self._node_columns(resources),
+            samples=_samples(result),
+            use=self._use(),
+            guards=_guards(self._guards),
+            budgets=[name for name, _ in self._budgets],
+            seed=seed,
+            end=result.end,
+            refused=list(result.refused),
+            ignored=list(result.ignored),
+            notes=list(notes),
+        )
+
+    def _resources(self) -> list[str]:
+        """CPU, memory, and whatever else a node has, by name."""
+        others = {name for _, _, has in self._node_log for name, amount in (has or {}).items() if amount}
+        return [CPU, MEMORY, *sorted(others - {CPU, MEMORY, SLOTS})]
+
+    def _node_columns(self, resources: list[str]) -> NodeLog:
+        rows = [
+            [math.nan] * len(resources) if has is None else [float(has.get(name, 0)) for name in resources]
+            for _, _, has in self._node_log
+        ]
+        allocatable = np.array(rows, dtype=np.float64).reshape(len(rows), len(resources))
+        return NodeLog(
+            _reals(time for time, _, _ in self._node_log), _codes(node for _, node, _ in self._node_log), allocatable
+        )
+
+    def _use(self) -> UseLog:
+        """Figures of nodes that are not known of by name are left out."""
+        columns = {name: np.full((len(self._measured), len(self._nodes)), np.nan, np.float32) for name in (CPU, MEMORY)}
+        for row, (_, watermarks) in enumerate(self._measured):
+            known = [(place, self._nodes[name]) for place, name in enumerate(watermarks.names) if name in self._nodes]
+            if not known:
+                continue
+            places, nodes = np.array(known, dtype=np.intp).T
+            for resource, column in columns.items():
+                key = next((key for key in WINDOWS if (resource, key) in watermarks.figures), "")
+                column[row, nodes] = watermarks.column(resource, key)[places]
+        return UseLog(_reals(time for time, _ in self._measured), columns[CPU], columns[MEMORY])
+
+
+def _first_of(life: Life) -> str:
+    """What stays the same when a pod is replaced by another."""
+    name = life.template.name
+    return f"{life.pod.namespace}/{name.rpartition('-again')[0] if life.heirs else name}"
+
+
+def _reals(values: Any) -> Any:
+    return np.fromiter(values, dtype=np.float64)
+
+
+def _codes(values: Any) -> Any:
+    return np.fromiter(values, dtype=np.int32)
+
+
+def _moves(listed: list[tuple[float, int, int, int, int]]) -> Moves:
+    time, pod, node, kind, text = zip(*listed, strict=True) if listed else ((), (), (), (), ())
+    return Moves(_reals(time), _codes(pod), _codes(node), np.array(kind, dtype=np.uint8), _codes(text))
+
+
+def _guards(listed: list[tuple[float, int, int, bool]]) -> Guards:
+    time, pod, budget, beyond = zip(*listed, strict=True) if listed else ((), (), (), ())
+    return Guards(_reals(time), _codes(pod), _codes(budget), np.array(beyond, dtype=np.uint8))
+
+
+def _samples(result: Result) -> Samples:
+    names = ("nodes", "bound", "active", "backing_off", "unschedulable", "gated")
+    columns = {name: _codes(getattr(sample, name) for sample in result.samples) for name in names}
+    return Samples(time=_reals(sample.time for sample in result.samples), **columns)
+
+
+def _requests(lives: list[Life], resources: list[str]) -> Any:
+    """i8[resources, pods]; alike pods share what they ask for."""
+    known: dict[int, int] = {}
+    distinct: list[list[int]] = []
+    codes = []
+    for life in lives:
+        asked = life.template.occupied
+        if id(asked) not in known:
+            known[id(asked)] = len(distinct)
+            distinct.append([asked.get(name, 0) for name in resources])
+        codes.append(known[id(asked)])
+    table = np.array(distinct, dtype=np.int64).reshape(len(distinct), len(resources))
+    return np.ascontiguousarray(table[np.array(codes, dtype=np.intp)].T)
