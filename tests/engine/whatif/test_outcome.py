@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.simulation import NodeLeaves, PodArrives, PodLeaves, Settings
+from kschedweb.engine.simulation import Event, NodeLeaves, PodArrives, PodLeaves, Settings
 from kschedweb.engine.whatif import outcome as outcomes
 from kschedweb.engine.whatif.outcome import Kind, Outcome, OutcomeError
 from kschedweb.engine.whatif.prepared import Prepared
@@ -90,7 +90,7 @@ def test_a_node_that_left_has_no_load() -> None:
 
 
 def test_who_left_and_why_is_in_the_log() -> None:
-    events = [
+    events: list[Event] = [
         PodArrives(0.0, pod("ends", requests={CPU: "1"}), 10.0),
         PodArrives(0.0, pod("deleted", requests={CPU: "1"}, terminationGracePeriodSeconds=5)),
         PodLeaves(20.0, "default/deleted"),
@@ -117,7 +117,10 @@ def test_who_left_and_why_is_in_the_log() -> None:
 
 
 def test_without_an_end_the_run_lasts_until_nothing_more_happens() -> None:
-    events = [PodArrives(5.0, pod("one", requests={CPU: "3"}), 60.0), PodArrives(6.0, pod("two", requests={CPU: "3"}))]
+    events: list[Event] = [
+        PodArrives(5.0, pod("one", requests={CPU: "3"}), 60.0),
+        PodArrives(6.0, pod("two", requests={CPU: "3"})),
+    ]
     events.append(PodArrives(7.0, pod("never", requests={CPU: "9"})))
     outcome = run(Prepared([node("only")], events, None), configuration())
     assert outcome.bound[1] > 65.0
