@@ -110,7 +110,9 @@ class Outcome:
     A pod's row is one life of it: who comes back under the same name has another row. ``arrived``, ``bound`` (for the
     last time) and ``left`` (its node, or the cluster while it waited) are f8[pods]; ``node`` is the last node it was
     on, ``attempts`` how often it was tried, 0 for pods that were there on their nodes from the beginning, ``priority``
-    its priority; all i4[pods]. ``message`` is the place in ``texts`` of what was said when a try failed last, -1 for
+    its priority; all i4[pods]. ``shape`` says which pods ask for the same and may go to the same nodes, which are those
+    with 1 in ``eligible``, u1[shapes, nodes], whatever room they have; i4[pods], -1 for pods that came with a node,
+    and for those of rare shapes. ``message`` is the place in ``texts`` of what was said when a try failed last, -1 for
     never. ``requests`` is i8[resources, pods] in milli-CPU, bytes and whole units. ``ignored`` pods name a scheduler
     that was not simulated; ``refused`` are those that admission did not take in.
     """
@@ -127,6 +129,8 @@ class Outcome:
     message: Codes
     priority: Codes
     requests: Ints
+    shape: Codes
+    eligible: NDArray[np.uint8]
     moves: Moves
     node_log: NodeLog
     samples: Samples

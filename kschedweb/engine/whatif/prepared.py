@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kschedweb.engine.objects.access import Json
@@ -14,7 +15,7 @@ from kschedweb.engine.watermarks.table import Watermarks
 class Prepared:
     """Raw ``objects`` at time 0 and the ``events`` that follow, to ``until`` (seconds), ``None``: until all is quiet.
 
-    ``use`` is what pods really use, as it is before the first run: a run works on a copy. ``watermarks`` are figures
+    ``use()`` makes what a run is told of real use: one for each, for it remembers what ran. ``watermarks`` are figures
     that do not change. ``notes`` say what was left out or read differently, with line and reason.
     """
 
@@ -22,7 +23,7 @@ class Prepared:
     events: list[Event]
     until: float | None = None
     settings: Settings = field(default_factory=Settings)
-    use: Use | None = None
+    use: Callable[[], Use] | None = None
     watermarks: Watermarks | None = None
     seed: int = 0
     notes: list[str] = field(default_factory=list)

@@ -16,6 +16,7 @@ from kschedweb.engine.placement import Placement
 from kschedweb.engine.simulation import Departure, Observer, Result
 from kschedweb.engine.simulation.pods import Life
 from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.whatif.kinds import Shapes
 from kschedweb.engine.whatif.outcome import Guards, Kind, Moves, NodeLog, Outcome, Samples, UseLog
 
 Progress = Callable[[float, int, int], None]
@@ -33,6 +34,8 @@ class Recorder(Observer):
         self._rows: dict[Life, int] = {}
         self._left: dict[int, float] = {}
         self._nodes: dict[str, int] = {}
+        self._latest: dict[str, Node] = {}
+        self._shapes = Shapes()
         self._texts: dict[str, int] = {}
         self._moves: list[tuple[float, int, int, int, int]] = []
         self._node_log: list[tuple[float, int, dict[str, int] | None]] = []
@@ -48,6 +51,7 @@ class Recorder(Observer):
     def arrived(self, life: Life, now: float) -> None:
         self._rows[life] = len(self._rows)
         self._known += life.heirs > 0
+        self._shapes.add(life.pod)
 
     def decided(self, pod: Pod, placement: Placement, now: float) -> None:
         self._tried += 1
@@ -75,6 +79,7 @@ class Recorder(Observer):
 
     def node_set(self, node: Node, now: float) -> None:
         place = self._nodes.setdefault(node.name, len(self._nodes))
+        self._latest[node.name] = node
         self._node_log.append((now, place, dict(node.allocatable)))
 
     def node_left(self, name: str, now: float) -> None:
@@ -97,6 +102,7 @@ class Recorder(Observer):
         moves = _moves(self._moves)
         came = moves.kind == Kind.BOUND
         node[moves.pod[came]] = moves.node[came]
+        shape, eligible = self._shapes.columns([self._latest[name] for name in self._nodes])
         return Outcome(
             pods=[life.pod.key for life in lives],
             nodes=list(self._nodes),
@@ -110,6 +116,8 @@ class Recorder(Observer):
             message=_codes(messages),
             priority=_codes(life.pod.priority for life in lives),
             requests=_requests(lives, resources),
+            shape=shape,
+            eligible=eligible,
             moves=moves,
             node_log=self._node_columns(resources),
             samples=_samples(result),

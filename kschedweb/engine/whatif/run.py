@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -65,7 +64,7 @@ def begin(
         prepared.events,
         settings,
         registry=registry,
-        use=copy.deepcopy(prepared.use),
+        use=None if prepared.use is None else prepared.use(),
         watermarks=prepared.watermarks,
         observer=observer,
     )
