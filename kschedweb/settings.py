@@ -59,6 +59,7 @@ INSTALLED_APPS = [
     "kschedweb.playground",
     "kschedweb.scenarios",
     "kschedweb.runs",
+    "kschedweb.capacity",
     "kschedweb.experiments",
     "kschedweb.scheduling",
     "kschedweb.approvals",

@@ -52,6 +52,7 @@ MAIN = (
         "watermark-source",
         "annotations",
     ),
+    _entry("Capacity", "gauge", "capacity-fit", "capacity-nodes", "capacity-drain"),
     _entry("Experiments", "git-compare", "experiments", "experiment", "experiment-new"),
     _entry(
         "Approvals",
@@ -93,6 +94,7 @@ SCOPED = frozenset(
     {
         "overview", "nodes", "pods", "watermarks", "watermark-heatmap", "watermark-distribution", "watermark-nodes",
         "watermark-workloads", "watermark-policies",
+        "capacity-fit", "capacity-nodes", "capacity-drain",
     }
 )  # fmt: skip
 

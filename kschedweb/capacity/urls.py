@@ -1,0 +1,9 @@
+from django.urls import path
+
+from kschedweb.capacity import views
+
+urlpatterns = [
+    path("capacity/", views.fit, name="capacity-fit"),
+    path("capacity/nodes/", views.nodes, name="capacity-nodes"),
+    path("capacity/drain/", views.drain, name="capacity-drain"),
+]

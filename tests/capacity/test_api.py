@@ -1,0 +1,100 @@
+"""REST about capacity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kschedweb.capacity import services
+from kschedweb.clusters.models import NodeRow, Snapshot
+
+pytestmark = pytest.mark.django_db
+
+
+def post(api: Any, what: str, **asked: object) -> Any:
+    return api.post(f"/api/v1/capacity/{what}/", {"cluster": "demo", **asked}, format="json")
+
+
+def test_a_workload_of_the_snapshot_is_counted(api_as: Callable[..., Any], demo: Snapshot) -> None:
+    found = post(api_as("viewer"), "fit", pod={"workload": "kube-system/Deployment/coredns"}, limit=50)
+    assert found.status_code == 200, found.json()
+    data = found.json()
+    assert (data["policy"], data["revision"], data["count"], data["exact"]) == ("default", 1, 50, False)
+    assert sum(data["nodes"].values()) == 50
+    assert data["answer"] == "At least 50 more such pods fit: counting stopped at the limit."
+
+
+def test_what_does_not_fit_says_why_in_the_schedulers_words(api_as: Callable[..., Any], demo: Snapshot) -> None:
+    data = post(api_as("viewer"), "fit", pod={"requests": {"cpu": "9000"}}).json()
+    assert (data["count"], data["exact"], data["nodes"]) == (0, True, {})
+    assert data["message"].startswith("0/60 nodes are available:")
+    assert sum(reason["nodes"] for reason in data["reasons"]) == 60
+    assert {"NodeResourcesFit", "TaintToleration"} <= {reason["plugin"] for reason in data["reasons"]}
+
+
+def test_a_manifest_may_be_a_workload(api_as: Callable[..., Any], demo: Snapshot) -> None:
+    manifest = """
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec: {template: {spec: {containers: [{name: c, resources: {requests: {cpu: 3}}}]}}}
+"""
+    plain = post(api_as("viewer"), "fit", pod={"requests": {"cpu": "3"}}).json()
+    written = post(api_as("viewer"), "fit", pod={"manifest": manifest}).json()
+    assert written["count"] == plain["count"] > 0
+
+
+def test_nodes_are_added_until_all_fit(api_as: Callable[..., Any], demo: Snapshot) -> None:
+    asked = {"node": {"allocatable": {"cpu": "16", "memory": "64Gi"}}, "pending": False, "copies": 60}
+    data = post(api_as("viewer"), "nodes", **asked, pod={"requests": {"cpu": "7500m"}}).json()
+    needed = data["needed"]
+    assert data["tried"][str(needed)] == 0 < data["tried"][str(needed - 1)]
+    assert len(data["nodes"]) == needed >= data["atLeast"]
+
+
+def test_a_drain_names_moves_and_blocks(api_as: Callable[..., Any], demo: Snapshot) -> None:
+    names = list(NodeRow.objects.filter(snapshot=demo).values_list("name", flat=True))
+    data = post(api_as("viewer"), "drain", nodes=names).json()
+    assert not data["emptied"]
+    blocks = [block for node in data["nodes"] for block in node["blocks"]]
+    assert {block["kind"] for block in blocks} >= {"no room elsewhere"}
+    assert all(block["message"] for block in blocks)
+
+
+@pytest.mark.parametrize(
+    ("what", "asked", "path", "status"),
+    [
+        ("fit", {"pod": {}}, "pod", 400),
+        ("fit", {"pod": {"requests": {"cpu": "x"}}}, "requests.cpu", 400),
+        ("fit", {"pod": {"workload": "a/Deployment/b"}}, "workload", 400),
+        ("fit", {"pod": {"requests": {"cpu": "1"}}, "limit": 0}, "limit", 400),
+        ("nodes", {"node": {}}, "node", 400),
+        ("nodes", {"node": {"like": "none"}}, "like", 400),
+        ("drain", {"nodes": []}, "nodes", 400),
+        ("drain", {"nodes": ["none"]}, "nodes", 400),
+    ],
+)
+def test_wrong_input_is_a_problem_with_its_place(
+    api_as: Callable[..., Any], demo: Snapshot, what: str, asked: dict[str, Any], path: str, status: int
+) -> None:
+    answer = post(api_as("viewer"), what, **asked)
+    assert answer.status_code == status
+    assert answer["Content-Type"] == "application/problem+json"
+    assert answer.json()["errors"][0]["path"] == path
+
+
+def test_an_unknown_cluster_or_policy_is_not_found(api_as: Callable[..., Any], demo: Snapshot) -> None:
+    pod = {"requests": {"cpu": "1"}}
+    assert post(api_as("viewer"), "fit", pod=pod, cluster="none").status_code == 404
+    assert post(api_as("viewer"), "fit", pod=pod, policy="none").status_code == 404
+
+
+def test_what_takes_too_long_is_said(
+    api_as: Callable[..., Any], demo: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services.nodes, "__kwdefaults__", {"seconds": 0.0})
+    asked = {"node": {"allocatable": {"cpu": "16"}}, "copies": 5, "pod": {"requests": {"cpu": "1"}}}
+    answer = post(api_as("viewer"), "nodes", **asked)
+    assert answer.status_code == 422
+    assert "was given up" in answer.json()["detail"]

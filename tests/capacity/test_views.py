@@ -1,0 +1,147 @@
+"""The pages of capacity: a question in the address, an answer in one sentence, a figure, files, and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from kschedweb.clusters.models import NodeRow, Snapshot
+
+pytestmark = pytest.mark.django_db
+
+
+def ask(client: Any, page: str, **asked: object) -> Any:
+    return client.get(f"/capacity/{page}?{urlencode({'cluster': 'demo', **asked})}")
+
+
+def test_a_page_without_a_question_shows_its_form(client_as: Callable[..., Any], demo: Snapshot) -> None:
+    client = client_as("viewer")
+    for page, said in (("", "How many more pods fit"), ("nodes/", "How many nodes does"), ("drain/", "be emptied?")):
+        answer = ask(client, page)
+        assert answer.status_code == 200
+        assert said in answer.content.decode()
+        assert "field-error" not in answer.content.decode()
+
+
+def test_without_a_cluster_nothing_can_be_asked(client_as: Callable[..., Any], db: None) -> None:
+    assert client_as("viewer").get("/capacity/").status_code == 200
+
+
+def test_how_many_fit_is_said_with_reasons_and_files(client_as: Callable[..., Any], demo: Snapshot) -> None:
+    client, asked = client_as("viewer"), {"cpu": "500m", "memory": "1Gi"}
+    text = ask(client, "", **asked).content.decode()
+    assert "more such pods fit; then Insufficient cpu on" in text
+    assert "0/60 nodes are available:" in text
+    assert "fit-figure" in text
+    lines = b"".join(ask(client, "", **asked, format="csv").streaming_content).decode().splitlines()
+    assert lines[0] == "node,pods,plugin,reason"
+    assert len(lines) == 1 + NodeRow.objects.filter(snapshot=demo).count()
+    counted = sum(item["pods"] for item in ask(client, "", **asked, format="json").json()["items"])
+    assert f"{counted:,} more such pods fit" in text
+
+
+def test_a_limit_gives_at_least_so_many(client_as: Callable[..., Any], demo: Snapshot) -> None:
+    text = ask(client_as("viewer"), "", cpu="10m", limit=7).content.decode()
+    assert "At least 7 more such pods fit: counting stopped at the limit" in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"cpu": "much"}, "is not a quantity"),
+        ({"cpu": "-1"}, "must not be negative"),
+        ({"cpu": "1", "workload": "a/Deployment/b"}, "Say in one way which pods are meant"),
+        ({"workload": "shop/Deployment/none"}, "has neither a template nor a pod of it"),
+        ({"workload": "shop/none"}, "The snapshot has no pod shop/none."),
+        ({"workload": "one"}, "write a workload as namespace/Kind/name"),
+        ({"manifest": "kind: Pod\nspec: {}"}, "a pod needs at least one container"),
+        ({"manifest": "{"}, "line 1"),
+        ({"manifest": "kind: Job\nspec: {}"}, "has neither containers nor spec.template"),
+        ({"other": "gpu"}, "write a name, an equals sign and a value"),
+        ({"cpu": "1", "limit": "0"}, "greater than or equal to 1"),
+    ],
+)
+def test_wrong_input_is_said_beside_its_field(
+    client_as: Callable[..., Any], demo: Snapshot, asked: dict[str, str], said: str
+) -> None:
+    answer = ask(client_as("viewer"), "", **asked)
+    assert answer.status_code == 400
+    assert said in answer.content.decode()
+    assert "field-error" in answer.content.decode()
+
+
+def test_new_nodes_are_counted_for_pods_to_come(client_as: Callable[..., Any], demo: Snapshot) -> None:
+    asked = {"ask": "1", "copies": "60", "cpu": "7", "node_cpu": "8", "node_memory": "64Gi", "zones": "a b c"}
+    client = client_as("viewer")
+    text = ask(client, "nodes/", **asked).content.decode()
+    assert "are needed for all 60 pods" in text
+    items = ask(client, "nodes/", **asked, format="json").json()["items"]
+    assert f"{len(items)} new nodes are needed" in text
+    assert {item["zone"] for item in items} == {"a", "b", "c"}
+    assert all(item["pods"] == 1 for item in items)
+
+
+def test_pending_pods_that_no_node_helps_are_named_with_the_reason(
+    client_as: Callable[..., Any], demo: Snapshot
+) -> None:
+    like = NodeRow.objects.filter(snapshot=demo, name__startswith="general").first()
+    assert like is not None
+    text = ask(client_as("viewer"), "nodes/", ask="1", pending="on", like=like.name).content.decode()
+    assert "o number of such nodes helps" in text
+    assert "batch/pinned-import" in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"like": "none", "pending": "on"}, "The snapshot has no node none."),
+        ({"pending": "on"}, "Choose a node of the cluster, or say what a node has room for."),
+        ({"like": "a", "node_cpu": "1", "pending": "on"}, "not both"),
+        ({"node_cpu": "1"}, "Choose the pending pods, further pods, or both."),
+        ({"node_cpu": "1", "copies": "3"}, "Say which pods shall come"),
+        ({"node_cpu": "1", "cpu": "1"}, "Say how many such pods shall come."),
+    ],
+)
+def test_a_question_about_nodes_that_lacks_something_is_refused(
+    client_as: Callable[..., Any], demo: Snapshot, asked: dict[str, str], said: str
+) -> None:
+    answer = ask(client_as("viewer"), "nodes/", ask="1", **asked)
+    assert answer.status_code == 400
+    assert said in answer.content.decode()
+
+
+def test_a_drain_is_rehearsed_step_by_step(client_as: Callable[..., Any], demo: Snapshot) -> None:
+    names = list(NodeRow.objects.filter(snapshot=demo, name__startswith="general").values_list("name", flat=True)[:2])
+    client = client_as("viewer")
+    text = ask(client, "drain/", nodes=" ".join(names)).content.decode()
+    assert "All 2 nodes can be emptied" in text
+    items = ask(client, "drain/", nodes=" ".join(names), format="json").json()["items"]
+    assert {item["node"] for item in items} == set(names)
+    moved = [item for item in items if item["what"] == "evicted"]
+    assert f"{len(moved)} pods move" in text
+    assert all(item["target"] and item["target"] not in names for item in moved)
+
+
+def test_a_whole_zone_can_be_rehearsed_and_an_unknown_one_is_said(
+    client_as: Callable[..., Any], demo: Snapshot
+) -> None:
+    zone = NodeRow.objects.filter(snapshot=demo).exclude(zone="").values_list("zone", flat=True)[0]
+    client = client_as("viewer")
+    assert "Step by step" in ask(client, "drain/", zone=zone).content.decode()
+    assert ask(client, "drain/", zone="atlantis").status_code == 400
+    assert "The snapshot has no node x." in ask(client, "drain/", nodes="x").content.decode()
+
+
+def test_a_question_that_takes_too_long_is_given_up_with_a_message(
+    client_as: Callable[..., Any], demo: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kschedweb.capacity.views.SECONDS", 0.0)
+    client = client_as("viewer")
+    text = ask(client, "", cpu="10m").content.decode()
+    assert "At least 1 more such pod fits: the time was over" in text
+    late = ask(client, "nodes/", ask="1", copies="3", cpu="1", node_cpu="8")
+    assert late.status_code == 400
+    assert "and was given up. Ask about fewer pods" in late.content.decode()
