@@ -23,6 +23,7 @@ NOT_PAGES = frozenset(
 # Routes of the REST API that are no GET, or that are not about rows of the database.
 NOT_RESOURCES = frozenset(
     {
+        "capacity-drain", "capacity-fit", "capacity-nodes",
         "experiment-start",
         "annotations-write",
         "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema", "schema-page", "user-password",
@@ -81,6 +82,9 @@ def pages(at: Places) -> dict[str, str]:
         "watermark-nodes": f"/watermarks/nodes/?cluster={c}",
         "watermark-workloads": f"/watermarks/workloads/?cluster={c}",
         "watermark-policies": f"/watermarks/policies/?cluster={c}&policy={p}",
+        "capacity-fit": f"/capacity/?cluster={c}&cpu=500m&memory=1Gi",
+        "capacity-nodes": f"/capacity/nodes/?cluster={c}&ask=1&pending=on&node_cpu=16&node_memory=64Gi",
+        "capacity-drain": f"/capacity/drain/?cluster={c}",
         "experiments": "/experiments/",
         "experiment-new": "/experiments/new/",
         "approvals": "/approvals/",
