@@ -8,6 +8,7 @@ from kschedweb.engine.objects.labels import Requirement, Selector, SelectorError
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.workloads import selected_labels, selector_of
 
+MIRROR = "kubernetes.io/config.mirror"
 SELECTING = {("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet")}
 
 
@@ -37,3 +38,8 @@ def of_daemon_set(pod: Pod) -> bool:
     """Whether one of the pod's owners is a DaemonSet."""
     owners = objects(mapping(pod.raw, "metadata"), "ownerReferences", "metadata.")
     return any(owner.get("kind") == "DaemonSet" for owner in owners)
+
+
+def stays_at_drain(pod: Pod) -> bool:
+    """Whether a drain of its node leaves the pod alone: a DaemonSet's would come back at once, a mirror pod is none."""
+    return of_daemon_set(pod) or MIRROR in mapping(mapping(pod.raw, "metadata"), "annotations", "metadata.")

@@ -29,16 +29,24 @@ class PodArrives(Event):
 
 @dataclass(frozen=True, slots=True)
 class PodChanges(Event):
-    """Somebody writes ``pod``: it loses gates while it waits, say, or has other labels."""
+    """Somebody writes ``pod``: it loses gates while it waits, say, or has other labels.
+
+    With ``if_there`` it need not be there any more.
+    """
 
     pod: Json
+    if_there: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PodLeaves(Event):
-    """Somebody deletes the pod ``namespace/name``: bound, it leaves after its grace period."""
+    """Somebody deletes the pod ``namespace/name``: bound, it leaves after its grace period.
+
+    Where a controller put another in its place, that one is meant. With ``if_there`` neither need be there any more.
+    """
 
     pod: str
+    if_there: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from kschedweb.engine.controllers.nodelifecycle import (
 from kschedweb.engine.framework.events import NODE_ADD, NODE_DELETE, node_changes
 from kschedweb.engine.objects.access import Json, mapping, objects
 from kschedweb.engine.objects.node import Node
+from kschedweb.engine.owners import stays_at_drain
 from kschedweb.engine.simulation.events import NodeChanges
 from kschedweb.engine.simulation.pods import Pods
 
@@ -64,24 +65,13 @@ class Nodes:
 
     def change(self, event: NodeChanges, now: float) -> None:
         """Somebody wrote the node."""
-        raw = self.world.nodes[event.node].raw
-        metadata, spec, status = (dict(mapping(raw, part)) for part in ("metadata", "spec", "status"))
-        if event.labels is not None:
-            metadata["labels"] = _merged(mapping(metadata, "labels", "metadata."), event.labels)
-        if event.taints is not None:
-            kept = [taint for taint in objects(spec, "taints", "spec.") if taint.get("key") in CONTROLLED]
-            spec["taints"] = [*kept, *event.taints]
-        if event.unschedulable is not None:
-            spec["unschedulable"] = event.unschedulable
-        if event.allocatable is not None:
-            status["allocatable"] = {**mapping(status, "allocatable", "status."), **event.allocatable}
-        self.update(Node.read({**raw, "metadata": metadata, "spec": spec, "status": status}), now)
+        self.update(Node.read(written(self.world.nodes[event.node].raw, event)), now)
 
     def drain(self, name: str, now: float) -> None:
         self.change(NodeChanges(now, name, unschedulable=True), now)
         for pod in self.world.pods(name):
             life = self.pods.lives.get(pod.key)
-            if life is not None and life.bound is not None:
+            if life is not None and life.bound is not None and not stays_at_drain(pod):
                 self.pods.evict(life, DRAINED, now, "EvictionByEvictionAPI")
 
     def report(self, name: str, ready: bool, now: float) -> None:
@@ -116,6 +106,21 @@ class Nodes:
             life = self.pods.lives.get(key)
             if life is not None:
                 self.pods.evict(life, TAINTED, now, TAINT_MANAGER)
+
+
+def written(raw: Json, event: NodeChanges) -> Json:
+    """The node ``raw`` after somebody wrote it."""
+    metadata, spec, status = (dict(mapping(raw, part)) for part in ("metadata", "spec", "status"))
+    if event.labels is not None:
+        metadata["labels"] = _merged(mapping(metadata, "labels", "metadata."), event.labels)
+    if event.taints is not None:
+        kept = [taint for taint in objects(spec, "taints", "spec.") if taint.get("key") in CONTROLLED]
+        spec["taints"] = [*kept, *event.taints]
+    if event.unschedulable is not None:
+        spec["unschedulable"] = event.unschedulable
+    if event.allocatable is not None:
+        status["allocatable"] = {**mapping(status, "allocatable", "status."), **event.allocatable}
+    return {**raw, "metadata": metadata, "spec": spec, "status": status}
 
 
 def _merged(labels: Json, changes: Mapping[str, str | None]) -> Json:

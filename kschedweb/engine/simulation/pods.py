@@ -88,6 +88,7 @@ class Pods:
         self.observer = observer or Observer()
         self._schedulers, self._reachable, self._use = schedulers, reachable, use
         self._stuck: dict[str, list[Life]] = {}
+        self._heirs: dict[str, str] = {}
 
     def arrive(self, life: Life, now: float) -> None:
         """A pod is there: on its node already, or to be scheduled."""
@@ -230,10 +231,15 @@ class Pods:
         """The room kept for ``pod`` is free for those who had to respect it."""
         self.queue.move(ASSIGNED_POD_DELETE, pod, None, now, only=lambda other: other.priority <= pod.priority)
 
+    def heir(self, key: str) -> str:
+        """The key of the pod that a controller put last in the place of the pod ``key``, else ``key`` itself."""
+        return self._heirs.get(key, key)
+
     def _replace(self, life: Life, now: float) -> None:
         if life.replaced:
             base = life.template.name.rpartition("-again")[0] if life.heirs else life.template.name
             heir = replica(life.template, f"{base}-again{life.heirs + 1}")
+            self._heirs[f"{heir.namespace}/{base}"] = heir.key
             self.arrive(Life(heir, heir, now, life.left, True, heirs=life.heirs + 1), now)
 
 

@@ -63,11 +63,11 @@ class History:
 class RecordedUse:
     """Measures nodes and workloads whose pods follow ``curves`` (percent of what they may use, [rows, intervals]).
 
-    ``cores`` are the nodes' allocatable in cores. ``followers`` says by workload ("namespace/Kind/name") what its pods
-    follow; other pods use nothing. A node whose pods want more than it has gives each what it requested, and divides
-    the rest in proportion to what is still wanted. With ``recorded`` a workload's past is what was recorded until now;
-    else it is what its own pods used here. ``memory`` is the share of requested memory that is used, ``None`` where
-    nobody measures it.
+    ``cores`` are the nodes' allocatable in cores. ``followers`` says by workload ("namespace/Kind/name", Kind Pod for
+    pods without one) what its pods follow; other pods use nothing. A node whose pods want more than it has gives each
+    what it requested, and divides the rest in proportion to what is still wanted. With ``recorded`` a workload's past
+    is what was recorded until now; else it is what its own pods used here. ``memory`` is the share of requested memory
+    that is used, ``None`` where nobody measures it.
     """
 
     def __init__(
@@ -99,7 +99,8 @@ class RecordedUse:
 
     def came(self, pod: Pod, now: float) -> None:
         """The pod runs on its node from now on."""
-        owner = self._workloads.names.get(workload_of(pod, self._objects) or "")
+        name = workload_of(pod, self._objects) or f"{pod.namespace}/Pod/{pod.name}"
+        owner = self._workloads.names.get(name)
         if owner is not None and pod.node_name in self._index:
             requested, held = pod.requests.get(CPU, 0) / MILLI, float(pod.requests.get(MEMORY, 0))
             self._pods.add(pod.key, self._index[pod.node_name], owner, requested, held, now)

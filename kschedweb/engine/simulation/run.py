@@ -16,6 +16,7 @@ from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.objects.access import Json, ObjectError, reference
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.owners import of_daemon_set
 from kschedweb.engine.queue import SchedulingQueue, Timing
 from kschedweb.engine.simulation import events as happen
 from kschedweb.engine.simulation.agenda import Agenda
@@ -41,13 +42,15 @@ class SimulationError(ValueError):
 class Settings:
     """Seconds. ``cycle`` is what a try to schedule takes, ``sample`` how often is measured how things stand.
 
-    Without ``controllers`` nobody taints nodes for their conditions, and nobody evicts pods for taints. Of more than
-    ``most_samples`` samples every other one is dropped, and from then on half as many are taken.
+    Without ``controllers`` nobody taints nodes for their conditions, and nobody evicts pods for taints. With
+    ``replaced`` controllers put others in the place of their pods that are on nodes at time 0 and evicted later. Of
+    more than ``most_samples`` samples every other one is dropped, and from then on half as many are taken.
     """
 
     cycle: float = 0.001
     sample: float = 60.0
     controllers: bool = True
+    replaced: bool = False
     most_samples: int = 1 << 20
     lifecycle: LifecycleTiming = field(default_factory=LifecycleTiming)
 
@@ -92,7 +95,8 @@ class Simulation:
         self.loop = SchedulingLoop(scheduler, self.pods, self.settings.cycle)
         self.nodes = Nodes(self.pods, self.settings.lifecycle if self.settings.controllers else None)
         for pod in self.world.all_pods():
-            life = self.pods.lives[pod.key] = Life(pod, pod, 0.0, bound=0.0)
+            replaced = self.settings.replaced and pod.controller is not None and not of_daemon_set(pod)
+            life = self.pods.lives[pod.key] = Life(pod, pod, 0.0, bound=0.0, replaced=replaced)
             self.pods.observer.arrived(life, 0.0)
             self.pods.observer.bound(life, 0.0)
             if use is not None:
@@ -192,7 +196,7 @@ class Simulation:
         handlers: dict[type, Callable[[Any], Callable[[float], None]]] = {
             happen.PodArrives: self._arrival,
             happen.PodChanges: lambda event: lambda now: self._change_pod(event, now),
-            happen.PodLeaves: lambda event: lambda now: self.pods.delete(self._life(event.pod), now),
+            happen.PodLeaves: lambda event: lambda now: self._delete_pod(event, now),
             happen.PermitAllows: lambda event: lambda now: self.loop.allow(event.pod, event.plugin, now),
             happen.PermitRejects: lambda event: (
                 lambda now: self.loop.reject(event.pod, event.plugin, event.reason, now)
@@ -240,8 +244,15 @@ class Simulation:
 
     def _change_pod(self, event: happen.PodChanges, now: float) -> None:
         new = Pod.read(admit(event.pod, self.world.cluster))
+        if event.if_there and new.key not in self.pods.lives:
+            return
         node = self._life(new.key).pod.node_name
         self.pods.change(new.on(node) if node else new, now)
+
+    def _delete_pod(self, event: happen.PodLeaves, now: float) -> None:
+        key = self.pods.heir(event.pod)
+        if key in self.pods.lives or not event.if_there:
+            self.pods.delete(self._life(key), now)
 
     def _life(self, key: str) -> Life:
         if key not in self.pods.lives:

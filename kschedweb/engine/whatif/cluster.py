@@ -1,0 +1,177 @@
+"""The cluster of a scenario while it is being prepared: as it stands at the time of the change in hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, reference
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.owners import of_daemon_set, stays_at_drain
+from kschedweb.engine.simulation import Event, PodArrives
+from kschedweb.engine.whatif.limits import MOST_PODS
+from kschedweb.engine.whatif.parts import ALL, ARRIVALS
+from kschedweb.engine.whatif.shape import Problem
+
+FINISHED = frozenset({"Succeeded", "Failed"})
+TIMES = ("creationTimestamp", "deletionTimestamp")
+
+
+class PartError(ValueError):
+    """Something of the document that cannot be done to this cluster; ``key`` leads on from the part in hand."""
+
+    def __init__(self, text: str, key: str = "") -> None:
+        super().__init__(text)
+        self.text, self.key = text, key
+
+    def problem(self, path: str) -> Problem:
+        return Problem(f"{path}{'' if self.key.startswith('[') or not self.key else '.'}{self.key}", self.text)
+
+
+class Cluster:
+    """``nodes`` and ``bound`` pods by name and key, ``others`` by kind, namespace and name; ``events`` that follow.
+
+    ``waiting`` are the pods that arrive at 0, by key; ``based`` are the base's nodes. ``notes`` says what was left
+    out, or read in another way than it was written.
+    """
+
+    def __init__(self, listed: Iterable[Any], place: str, now: float) -> None:
+        self.nodes: dict[str, Json] = {}
+        self.bound: dict[str, Json] = {}
+        self.waiting: dict[str, Json] = {}
+        self.others: dict[tuple[str, str, str], Json] = {}
+        self.events: list[Event] = []
+        self.notes: list[str] = []
+        self.keys: set[str] = set()  # of all pods that there ever are
+        pods: list[Json] = []
+        for raw in _flat(listed):
+            self._keep(raw, pods)
+        pods.sort(key=lambda raw: str(mapping(raw, "metadata").get("creationTimestamp") or "9"))
+        self.based = dict(self.nodes)
+        self._began: dict[str, Json] | None = None
+        for raw in pods:
+            self._place(raw, place, now)
+
+    def _keep(self, raw: Any, pods: list[Json]) -> None:
+        try:
+            kind, metadata = raw.get("kind") if isinstance(raw, dict) else None, mapping(raw, "metadata")
+            name, namespace = metadata.get("name"), metadata.get("namespace") or ""
+            if not isinstance(kind, str) or not isinstance(name, str) or not isinstance(namespace, str):
+                raise ObjectError("has no kind, name or namespace that can be read")
+        except ObjectError as problem:
+            self.notes.append(f"{reference(raw)}: is left out: {problem}")
+            return
+        if kind == "Pod":
+            pods.append(raw)
+        elif kind == "Node":
+            self.nodes[name] = raw
+        else:
+            self.others[kind, namespace, name] = raw
+
+    def _place(self, raw: Json, place: str, now: float) -> None:
+        try:
+            pod = Pod.read(raw)
+            phase = mapping(raw, "status").get("phase")
+        except ObjectError as problem:
+            self.notes.append(f"{reference(raw)}: is left out: {problem}")
+            return
+        if phase in FINISHED or (pod.terminating and (place == ALL or not pod.node_name)):
+            return
+        self.keys.add(pod.key)
+        if pod.node_name and (place != ALL or stays_at_drain(pod)):
+            self.bound[pod.key] = shifted(raw, now)
+        elif pod.node_name or place != ARRIVALS:
+            self.waiting[pod.key] = unbound(raw)
+
+    def add(self, raw: Json) -> None:
+        """Another object, no node or pod, is there from the beginning; one of its name stays."""
+        metadata = raw["metadata"]
+        namespace = "" if raw["kind"] in ("PersistentVolume", "Namespace") else metadata.get("namespace") or "default"
+        self.others.setdefault((raw["kind"], namespace, metadata["name"]), raw)
+
+    def find(self, kind: str, namespace: str, name: str) -> Json | None:
+        found = self.others.get((kind, namespace, name))
+        return found if found is not None or namespace != "default" else self.others.get((kind, "", name))
+
+    def arrive(self, raw: Json, at: float, life: float | None = None) -> None:
+        """The pod ``raw`` comes at ``at`` and runs for ``life`` seconds; raises PartError where it is there already."""
+        metadata = raw["metadata"]
+        key = f"{metadata.get('namespace') or 'default'}/{metadata['name']}"
+        if key in self.keys:
+            raise PartError(f"there is a pod {key} already")
+        if len(self.keys) >= MOST_PODS:
+            raise PartError(f"there are more than {MOST_PODS:,} pods: set a limit, or fewer replicas")
+        self.keys.add(key)
+        if at == 0.0 and life is None:
+            self.waiting[key] = raw
+        else:
+            self.events.append(arrival(raw, at, life))
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def begin(self) -> None:
+        """From now on changes are those of a later time: what is there at 0 is settled."""
+        if self._began is None:
+            self._began = dict(self.nodes)
+
+    def listed(self) -> list[Json]:
+        """The objects at time 0, without the pods that wait: those are events."""
+        self.begin()
+        return [*self.others.values(), *(self._began or {}).values(), *self.bound.values()]
+
+
+def arrival(raw: Json, at: float, life: float | None = None) -> PodArrives:
+    """The event; a pod that an API server stored is taken as it is, and others go through admission."""
+    pod = Pod.read(raw)
+    replaced = pod.controller is not None and not of_daemon_set(pod)
+    return PodArrives(at, pod if stored(raw) else raw, life, replaced)
+
+
+def stored(raw: Json) -> bool:
+    """Whether the pod came from an API server, which has completed it."""
+    return bool(mapping(raw, "metadata").get("uid")) or mapping(raw, "spec").get("priority") is not None
+
+
+def unbound(raw: Json) -> Json:
+    """The pod as it was before anybody scheduled it."""
+    spec = {key: value for key, value in mapping(raw, "spec").items() if key != "nodeName"}
+    status = mapping(raw, "status")
+    kept = {key: status[key] for key in ("resourceClaimStatuses",) if key in status}
+    bare = {key: value for key, value in raw.items() if key != "status"}
+    return {**bare, "spec": spec, **({"status": kept} if kept else {})}
+
+
+def shifted(raw: Json, now: float) -> Json:
+    """The pod with its times counted from ``now``, the scenario's beginning, in place of the epoch."""
+    if not now:
+        return raw
+    metadata, status = _earlier(mapping(raw, "metadata"), TIMES, now), mapping(raw, "status")
+    if status:
+        conditions = [_earlier(one, ("lastTransitionTime",), now) for one in objects(status, "conditions", "status.")]
+        status = {**_earlier(status, ("startTime",), now), **({"conditions": conditions} if conditions else {})}
+    return {**raw, "metadata": metadata, **({"status": status} if status else {})}
+
+
+def _earlier(raw: Json, keys: Iterable[str], now: float) -> Json:
+    found = dict(raw)
+    for key in keys:
+        value = raw.get(key)
+        if isinstance(value, str):
+            try:
+                time = datetime.fromisoformat(value)
+                seconds = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() - now
+                found[key] = datetime.fromtimestamp(seconds, UTC).isoformat()
+            except (ValueError, OverflowError, OSError):
+                continue
+    return found
+
+
+def _flat(listed: Iterable[Any]) -> Iterable[Any]:
+    """The objects, with those of lists one by one."""
+    for raw in listed:
+        if isinstance(raw, dict) and raw.get("kind") == "List" and isinstance(raw.get("items"), list):
+            yield from _flat(raw["items"])
+        else:
+            yield raw

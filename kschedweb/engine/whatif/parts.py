@@ -1,0 +1,278 @@
+"""What a scenario's document consists of. Times are seconds from the scenario's beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kschedweb.engine.objects.access import Json
+
+ALL, PENDING, ARRIVALS = "all", "pending", "arrivals"
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What the scenario begins with: the snapshot ``snapshot``, or nothing where it is ``None``."""
+
+    snapshot: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """Nodes by name, by a label selector, or by zone: exactly one is there."""
+
+    nodes: tuple[str, ...] | None = None
+    selector: Json | None = None
+    zone: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddNodes:
+    """``count`` nodes like the node ``like``, or called after ``name`` with ``allocatable``; or those of a file."""
+
+    count: int = 1
+    like: str | None = None
+    name: str | None = None
+    file: str | None = None
+    format: str = "openb"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Json, ...] = ()
+    allocatable: Mapping[str, str] = field(default_factory=dict)
+    zones: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.file is not None and (self.labels or self.taints or self.allocatable or self.zones):
+            raise ValueError(
+                "the nodes of a file are as they are there: labels, taints, allocatable, zones go with name"
+            )
+        if self.name is not None and not {"cpu", "memory"} <= self.allocatable.keys():
+            raise ValueError("allocatable must name cpu and memory")
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveNodes(Which):
+    """The nodes are gone at once, and their pods with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrainNodes(Which):
+    """The nodes are cordoned, and their pods evicted, all but those of DaemonSets."""
+
+
+@dataclass(frozen=True, slots=True)
+class CordonNodes(Which):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class UncordonNodes(Which):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class TaintNodes(Which):
+    """``taints`` join those that are there, and replace those of the same key and effect; ``remove`` names keys."""
+
+    taints: tuple[Json, ...] = ()
+    remove: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.taints and not self.remove:
+            raise ValueError("must have taints, or remove")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelNodes(Which):
+    """A label that is ``None`` is taken away."""
+
+    labels: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeNodes(Which):
+    """``allocatable`` is set, or CPU and memory are multiplied by ``factor``."""
+
+    allocatable: Mapping[str, str] | None = None
+    factor: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailZone:
+    """The kubelets of the zone's nodes are not heard of any more."""
+
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleWorkload:
+    workload: str
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True)
+class AddWorkload:
+    """``replicas`` goes before what the manifest says. Its pods run for ``life`` seconds, for ever where ``None``."""
+
+    manifest: Json
+    replicas: int | None = None
+    life: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveWorkload:
+    workload: str
+
+
+OfNodes = RemoveNodes | DrainNodes | CordonNodes | UncordonNodes | TaintNodes | LabelNodes | ResizeNodes
+OfWorkloads = ScaleWorkload | AddWorkload | RemoveWorkload
+Action = OfNodes | AddNodes | FailZone | OfWorkloads
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    at: float
+    action: Action
+    path: str = ""  # such as changes[2].drainNodes
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a CSV file; its numbers are multiplied by ``factor``."""
+
+    column: str
+    factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns of a CSV file say what of a pod. CPU in cores and memory in bytes, or as quantities; times seconds.
+
+    ``duration`` is how long the pod runs, ``end`` when it leaves, counted as ``time`` is.
+    """
+
+    time: Column
+    cpu: Column | None = None
+    memory: Column | None = None
+    name: Column | None = None
+    namespace: Column | None = None
+    duration: Column | None = None
+    end: Column | None = None
+    priority_class: Column | None = None
+    resources: Mapping[str, Column] = field(default_factory=dict)
+    labels: Mapping[str, Column] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.duration is not None and self.end is not None:
+            raise ValueError("must have duration or end, not both")
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Pods as they were recorded. Their times are divided by ``speed``. Without ``leave`` they stay for ever.
+
+    ``limit`` is how many are taken, ``None``: all.
+    """
+
+    file: str
+    format: str
+    columns: Columns | None = None
+    speed: float = 1.0
+    leave: bool = True
+    limit: int | None = None
+    namespace: str = "default"
+    path: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.format == "csv") != (self.columns is not None):
+            raise ValueError("columns must be there with format csv, and only then")
+
+
+@dataclass(frozen=True, slots=True)
+class Tide:
+    """Over each day arrivals swing between their full rate at ``peak`` (seconds after midnight) and ``low`` of it."""
+
+    low: float = 0.3
+    peak: float = 14 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """How long a pod runs: ``mean`` seconds on average (exponential), or from ``least`` to ``most`` (even in log)."""
+
+    mean: float | None = None
+    least: float | None = None
+    most: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.least is None) != (self.most is None):
+            raise ValueError("must have least and most together")
+        if self.least is not None and self.most is not None and self.least > self.most:
+            raise ValueError("least must not be above most")
+
+
+@dataclass(frozen=True, slots=True)
+class PodShape:
+    """One kind of pod that comes, ``weight`` times as often as one of weight 1. ``spec`` is merged into the pod's."""
+
+    cpu: str | None = None
+    memory: str | None = None
+    name: str | None = None
+    weight: float = 1.0
+    life: float | Life | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    resources: Mapping[str, str] = field(default_factory=dict)
+    spec: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """Pods that come at random, ``per_hour`` of them in an hour at the peak, from ``at`` to ``until``."""
+
+    per_hour: float
+    shapes: tuple[PodShape, ...]
+    tide: Tide | None = None
+    namespace: str = "default"
+    at: float = 0.0
+    until: float = 86400.0
+    path: str = ""
+
+    def __post_init__(self) -> None:
+        if self.until <= self.at:
+            raise ValueError("until must be after at")
+        if not any(shape.weight > 0 for shape in self.shapes):
+            raise ValueError("one of the shapes must have a weight above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class UseOf:
+    """Where real use comes from: "none", "watermarks", or the "trace" in ``file``."""
+
+    source: str = "none"
+    file: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.source == "trace") != (self.file is not None):
+            raise ValueError("file must be there with from: trace, and only then")
+
+
+@dataclass(frozen=True, slots=True)
+class RunOf:
+    """How the scenario is run; ``until`` is ``None`` for as long as something happens."""
+
+    until: float | None = None
+    place: str = ALL
+    cycle: float = 0.001
+    sample: float = 60.0
+    controllers: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    name: str
+    description: str = ""
+    base: Base = field(default_factory=Base)
+    objects: tuple[Json, ...] = ()
+    changes: tuple[Change, ...] = ()
+    arrivals: tuple[Trace | Generate, ...] = ()
+    use: UseOf = field(default_factory=UseOf)
+    run: RunOf = field(default_factory=RunOf)

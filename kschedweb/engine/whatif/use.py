@@ -1,0 +1,109 @@
+"""What pods and nodes really use in a scenario: known watermarks, or recorded curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kschedweb.engine.cluster import ClusterObjects
+from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import CPU
+from kschedweb.engine.simulation import NodeJoins, PodArrives
+from kschedweb.engine.simulation.recorded import MILLI, Follower, RecordedUse
+from kschedweb.engine.simulation.use import Use
+from kschedweb.engine.watermarks.table import Watermarks, workload_of
+from kschedweb.engine.whatif.cluster import Cluster, PartError
+from kschedweb.engine.whatif.limits import MOST_FOLLOWERS, MOST_USE
+from kschedweb.engine.whatif.parts import UseOf
+from kschedweb.engine.whatif.traces.files import Files
+
+INTERVAL = 300.0  # seconds, of recorded use
+REPEATED = 60.0  # seconds, of known watermarks
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """``make`` gives each simulation its own."""
+
+    make: Callable[[], Use] | None = None
+    watermarks: Watermarks | None = None
+
+
+class StaticUse:
+    """Says again and again what was known at the beginning, each node's figures as old as they were then."""
+
+    interval = REPEATED
+
+    def __init__(self, watermarks: Watermarks) -> None:
+        self._watermarks = watermarks
+
+    def came(self, pod: Pod, now: float) -> None:
+        """Figures stay as they are."""
+
+    def left(self, pod: Pod, now: float) -> None:
+        """Figures stay as they are."""
+
+    def measured(self, now: float) -> Watermarks:
+        return replace(self._watermarks, updated=self._watermarks.updated + now)
+
+
+def use_of(use: UseOf, cluster: Cluster, files: Files, known: Watermarks | None, *, seed: int, now: float) -> Known:
+    """What ``use`` asks for; raises PartError where it is not there."""
+    if use.source == "watermarks":
+        if known is None:
+            raise PartError("no watermarks are known of this base: collect them, or choose none or a trace", "from")
+        shifted = replace(known, updated=known.updated - now)
+        return Known(lambda: StaticUse(shifted), shifted)
+    if use.source == "trace" and use.file is not None:
+        return Known(_recorded(use.file, cluster, files, seed))
+    return Known()
+
+
+def _recorded(name: str, cluster: Cluster, files: Files, seed: int) -> Callable[[], Use]:
+    """Each workload, or pod without one, follows the curve of a machine, dealt out by ``seed``."""
+    recording = files.recording(name)
+    wants = _wants(cluster)
+    if len(wants) > MOST_FOLLOWERS:
+        text = f"only {MOST_FOLLOWERS:,} of {len(wants):,} workloads follow a curve; the pods of the others use nothing"
+        cluster.note(f"{name}: {text}")
+    samples = round(recording.seconds / INTERVAL)
+    if min(len(wants), MOST_FOLLOWERS) * samples > MOST_USE:
+        raise PartError(f"{name}: {samples:,} samples for {len(wants):,} workloads are too much: take a shorter trace")
+    machines, generator = len(recording.names), np.random.default_rng([seed, 1])
+    names = sorted(wants)[:MOST_FOLLOWERS]
+    rounds = [generator.permutation(machines) for _ in range(-(-len(names) // machines))]
+    rows = np.concatenate([*rounds, np.zeros(0, dtype=np.int64)]).astype(np.int64)
+    followers = {one: Follower(int(rows[place]), wants[one]) for place, one in enumerate(names)}
+    curves, nodes = recording.curves(INTERVAL), _cores(cluster)
+    if not nodes or not followers:
+        raise PartError(f"{name}: there is no node, or no pod, whose use could follow it", "file")
+    return lambda: RecordedUse(nodes, curves, INTERVAL, followers)
+
+
+def _wants(cluster: Cluster) -> dict[str, float]:
+    """Cores that a pod of each workload may use: its limit, else what it requests."""
+    objects = ClusterObjects()
+    for raw in cluster.others.values():
+        if raw.get("kind") == "ReplicaSet":
+            objects.add(raw)
+    arriving = [event.pod for event in cluster.events if isinstance(event, PodArrives)]
+    found: dict[str, float] = {}
+    for one in [*cluster.bound.values(), *cluster.waiting.values(), *arriving]:
+        try:
+            pod = one if isinstance(one, Pod) else Pod.read(one)
+        except ObjectError:
+            continue  # of which a note tells already
+        name = workload_of(pod, objects) or f"{pod.namespace}/Pod/{pod.name}"
+        found.setdefault(name, (pod.limits.get(CPU) or pod.requests.get(CPU, 0)) / MILLI)
+    return {name: cores for name, cores in found.items() if cores > 0.0}
+
+
+def _cores(cluster: Cluster) -> dict[str, float]:
+    """Cores of every node that there ever is."""
+    joining = [event.node for event in cluster.events if isinstance(event, NodeJoins)]
+    nodes = [Node.read(raw) for raw in [*cluster.based.values(), *cluster.nodes.values(), *joining]]
+    return {node.name: cores for node in nodes if (cores := node.allocatable.get(CPU, 0) / MILLI) > 0.0}
