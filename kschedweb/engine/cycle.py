@@ -19,7 +19,7 @@ from kschedweb.engine.framework.explanation import Explanation, ScoreColumn
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
-from kschedweb.engine.framework.status import Code, CycleError, OutsideError
+from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, OutsideError, Status, unresolvable
 from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.placement import Placement, Unplaced
@@ -55,6 +55,7 @@ class Scheduler:
         self.nominator = Nominator.of(waiting) if nominator is None else nominator
         self.extenders = Extenders(configuration.extenders) if extenders is None else extenders
         self.ranks = 0  # how many of the best nodes are told of
+        self.also = ""  # a node that is told of beside these where it was scored
         self.watch = Stopwatch()
         self._plans = Plans(snapshot)
         self._start = 0  # where the search for feasible nodes begins; shared by all profiles
@@ -242,24 +243,27 @@ class Scheduler:
 
     def misfit(self, pod: Pod, node: str) -> str:
         """Why ``pod``, which is on no node, cannot go to ``node`` as things are now; "" where it can."""
-        position = self.snapshot.index.get(node)
-        if position is None:
-            return f'node "{node}" not found'
         try:
-            framework = self.framework(pod)
-            cycle = Cycle(self.snapshot, pod)
-            outcome = framework.pre_filter(cycle)
-            if not outcome.status.ok:
-                return outcome.status.message
-            if outcome.nodes is not None and node not in outcome.nodes:
-                return outcome.absent().message
-            status = self._handle(framework, outcome).fits(cycle, position)
-            if not status.ok:
-                return status.message
-            passed = self.extenders.filter(cycle, np.array([position], dtype=np.intp))
+            status = self.verdict(pod, node)
         except CycleError as error:
             return str(error)
-        return "" if passed.rows.size else passed.statuses.get(node, NO_REASON).message or EXTENDER
+        return "" if status.ok else status.message or EXTENDER
+
+    def verdict(self, pod: Pod, node: str) -> Status:
+        """What filters and extenders say to ``pod``, on no node yet, going to ``node`` now. Raises CycleError."""
+        position = self.snapshot.index.get(node)
+        if position is None:
+            return unresolvable(f'node "{node}" not found')
+        framework, cycle = self.framework(pod), Cycle(self.snapshot, pod)
+        outcome = framework.pre_filter(cycle)
+        if not outcome.status.ok:
+            return outcome.status
+        if outcome.nodes is not None and node not in outcome.nodes:
+            return outcome.absent().by(min(outcome.narrowed_by, default=""))
+        if not (status := self._handle(framework, outcome).fits(cycle, position)).ok:
+            return status
+        passed = self.extenders.filter(cycle, np.array([position], dtype=np.intp))
+        return SUCCESS if passed.rows.size else passed.statuses.get(node, NO_REASON)
 
     def _place(self, pod: Pod) -> Placement | Unplaced:
         framework, snapshot = self.framework(pod), self.snapshot
@@ -321,7 +325,8 @@ class Scheduler:
     ) -> Standing:
         """What is to be told of the choice of the node at the place ``best`` of ``rows``."""
         if self.ranks:
-            return standing(plan, scored, rows, self.snapshot.names, best, self.ranks, added)
+            also = self.snapshot.index.get(self.also, -1)
+            return standing(plan, scored, rows, self.snapshot.names, best, self.ranks, added, also)
         if not plan.framework.weighs_margin:
             return UNRANKED
         return Standing(margin=lead(scored.totals if added is None else scored.totals + added))

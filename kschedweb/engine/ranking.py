@@ -31,15 +31,19 @@ def standing(
     best: int,
     number: int,
     added: Ints | None = None,
+    also: int = -1,
 ) -> Standing:
     """The ``number`` best of the nodes ``rows``, of which that at the place ``best`` was chosen.
 
-    ``added`` is what extenders add to the totals.
+    ``added`` is what extenders add to the totals. The node at position ``also`` is told of too, as the last, where it
+    is one of ``rows`` and not among the best.
     """
     totals = scored.totals if added is None else scored.totals + added
     others = [place for place in _highest(totals, number + 1) if place != best]
     margin = int(totals[best] - totals[others[0]]) if others else None
     places, top = [best, *others][:number], []
+    if also >= 0:
+        places += [place for place in np.flatnonzero(rows == also).tolist() if place not in places]
     for place, parts in zip(places, plan.parts(scored, rows, places), strict=True):
         if added is not None:
             parts[EXTENDER] = int(added[place])
