@@ -179,6 +179,7 @@ COLUMN = ByType(
             Field("factor", Number(0, 1e15, above=True), "What its numbers are multiplied by.", 1.0),
         ),
     ),
+    parts.Column,
 )
 COLUMNS = Struct(
     parts.Columns,

@@ -159,13 +159,16 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class ByType:
-    """An object in one form, else a plain value in another."""
+    """An object in one form, else a plain value, of which ``make`` makes what is wanted."""
 
     plain: Shape
     structured: Shape
+    make: Callable[[Any], Any] = field(default=lambda value: value)
 
     def read(self, raw: Any, path: str, problems: Problems) -> Any:
-        return (self.structured if isinstance(raw, dict) else self.plain).read(raw, path, problems)
+        if isinstance(raw, dict):
+            return self.structured.read(raw, path, problems)
+        return self.make(self.plain.read(raw, path, problems))
 
     def schema(self) -> Json:
         return {"anyOf": [self.plain.schema(), self.structured.schema()]}
