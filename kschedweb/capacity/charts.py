@@ -103,8 +103,8 @@ def drain_chart(found: Rehearsal) -> Chart:
     shown = found.nodes[:SINGLE]
     parts = (
         ("moved", [len(node.moves) for node in shown]),
-        ("left alone", [len(node.stays) for node in shown]),
         ("blocking", [len({block.pod for block in node.blocks}) for node in shown]),
+        ("left alone", [len(node.stays) for node in shown]),
     )
     names = [node.name for node in shown]
     figure: dict[str, Any] = {
@@ -116,19 +116,19 @@ def drain_chart(found: Rehearsal) -> Chart:
         "layout": {
             "height": 150 + 24 * len(names),
             "barmode": "stack",
-            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
             "xaxis": {"title": {"text": "pods"}, "rangemode": "tozero"},
             "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
         },
     }  # fmt: skip
     totals = [sum(values) for _, values in parts]
-    summary = f"{totals[0]:,} pods move, {totals[1]:,} are left alone, {totals[2]:,} block."
+    summary = f"{totals[0]:,} pods move, {totals[1]:,} block, {totals[2]:,} are left alone."
     if len(found.nodes) > len(shown):
         summary = f"The first {len(shown)} of {len(found.nodes):,} nodes: {summary}"
     rows: list[list[object]] = [
         [name, *(values[place] for _, values in parts), shown[place].waves] for place, name in enumerate(names)
     ]
-    return Chart(figure, summary, ["Node", "Moved", "Left alone", "Blocking", "Waves"], rows)
+    return Chart(figure, summary, ["Node", "Moved", "Blocking", "Left alone", "Waves"], rows)
 
 
 def drain_rows(found: Rehearsal) -> list[list[object]]:

@@ -58,9 +58,7 @@ class EvictionBudget:
         """Why no healthy pod of it may be evicted now, in the server's words; "" where one may."""
         if not self.observed:
             return f"{VIOLATES} The disruption budget {self.name} is still being processed by the server."
-        if self.allowed < 0:
-            return "pdb disruptions allowed is negative"
-        if self.allowed == 0:
+        if self.allowed <= 0:
             counts = f"needs {self.desired} healthy pods and has {self.healthy} currently"
             return f"{VIOLATES} The disruption budget {self.name} {counts}"
         return ""
@@ -71,6 +69,14 @@ class Budgets:
 
     def __init__(self, cluster: ClusterObjects) -> None:
         self._all = [EvictionBudget.read(raw) for raw in cluster.all(BUDGET)]
+
+    def state(self) -> list[tuple[int, int]]:
+        """What is left of all budgets, for ``restore``."""
+        return [(budget.allowed, budget.healthy) for budget in self._all]
+
+    def restore(self, state: list[tuple[int, int]]) -> None:
+        for budget, (allowed, healthy) in zip(self._all, state, strict=True):
+            budget.allowed, budget.healthy = allowed, healthy
 
     def of(self, pod: Pod) -> list[EvictionBudget]:
         """The budgets that mean ``pod``."""

@@ -120,18 +120,27 @@ def rehearse(
 ) -> Rehearsal:
     """Drain the nodes called ``names`` in a copy of ``snapshot``. Raises KeyError for a node that it does not have.
 
-    Unless ``keep_order``, nodes that nothing blocks come first, of those the ones with the fewest pods to move. A node
+    Unless ``keep_order``, nodes that can be emptied come first, of those the ones with the fewest pods to move. A node
     that cannot be emptied keeps the pods that block it, and stays cordoned.
     """
     asked = list(dict.fromkeys(names))
     for name in asked:
         snapshot.index[name]
-    order = asked if keep_order else _easiest_first(snapshot, asked, options)
     cordoned = [_cordoned(snapshot.nodes[snapshot.index[name]]) for name in asked]
-    copy = snapshot.copy()
-    scheduler = Scheduler(copy.with_nodes(cordoned), configuration, registry)
-    drain = _Drain(scheduler, Budgets(snapshot.objects), frozenset(asked), options, pulse)
-    return Rehearsal(tuple(drain.empty(name) for name in order), order != asked)
+
+    def drained(order: list[str], *, whole: bool = False) -> tuple[NodeDrain, ...]:
+        scheduler = Scheduler(snapshot.copy().with_nodes(cordoned), configuration, registry)
+        drain = _Drain(scheduler, Budgets(snapshot.objects), frozenset(asked), options, pulse)
+        return tuple(drain.empty(name, whole=whole) for name in order)
+
+    if keep_order:
+        return Rehearsal(drained(asked))
+    # What a blocked node could get rid of must not take room or budget from those that can be emptied.
+    easiest = _easiest_first(snapshot, asked, options)
+    nodes = drained(easiest, whole=True)
+    blocked = {node.name for node in nodes if not node.emptied}
+    order = sorted(easiest, key=blocked.__contains__)
+    return Rehearsal(drained(order) if blocked else nodes, order != asked)
 
 
 def verdict(pod: Pod, options: Options) -> tuple[str, bool]:
@@ -185,8 +194,25 @@ class _Drain:
     options: Options
     pulse: Pulse | None
     _moves: list[Move] = field(default_factory=list)
+    _evicted: list[Pod] = field(default_factory=list)
 
-    def empty(self, name: str) -> NodeDrain:
+    def empty(self, name: str, *, whole: bool = False) -> NodeDrain:
+        """Drain the node ``name``; if ``whole``, nothing has changed afterwards where it cannot be emptied."""
+        before = self.budgets.state()
+        drained = self._empty(name)
+        if whole and not drained.emptied:
+            self.budgets.restore(before)
+            self._put_back(name)
+        return drained
+
+    def _put_back(self, name: str) -> None:
+        snapshot = self.scheduler.snapshot
+        for pod in reversed(self._evicted):
+            if pod.key in snapshot.pods.slots:
+                snapshot.remove_pod(pod.key)
+            snapshot.add_pod(pod, snapshot.index[name])
+
+    def _empty(self, name: str) -> NodeDrain:
         snapshot = self.scheduler.snapshot
         stays: list[Stays] = []
         blocks: list[Block] = []
@@ -199,7 +225,7 @@ class _Drain:
                 blocks.append(Block(pod.key, name, kind, WORDS[kind]))
             else:
                 todo.append(pod)
-        self._moves = []
+        self._moves, self._evicted = [], []
         wave = 0
         if blocks:  # kubectl evicts nothing then
             blocks += [block for pod in todo if (block := self._why(pod, name)) is not None]
@@ -226,6 +252,7 @@ class _Drain:
             if target is None:
                 left.append(pod)
                 continue
+            self._evicted.append(pod)
             budget = self.budgets.evict(pod)
             if budget is not None and target:
                 waiting.append(budget)

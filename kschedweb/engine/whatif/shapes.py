@@ -39,7 +39,8 @@ class PodShape:
 
     def clone(self, number: int) -> Pod:
         """The pod of this shape with a number; raises ObjectError where it cannot be understood."""
-        metadata = {**mapping(self.raw, "metadata"), "name": f"{self.name}-{number}"}
+        own = {key: value for key, value in mapping(self.raw, "metadata").items() if key != "uid"}
+        metadata = {**own, "name": f"{self.name}-{number}"}
         return Pod.read({**self.raw, "metadata": metadata})
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kschedweb.engine.whatif.capacity import fit
 from kschedweb.engine.whatif.shapes import ShapeError, pod_shape, replica_shape, workload_shape
 
-from .clusters import ZONE, configuration, node, pod, snapshot
+from .clusters import ZONE, Json, configuration, node, pod, snapshot
 
 
 @given(
@@ -74,7 +74,7 @@ def test_spreading_ends_where_one_zone_is_full() -> None:
 def test_the_next_replica_of_a_deployment_is_made_by_its_newest_replica_set() -> None:
     def replica_set(name: str, revision: str, cpu: str) -> dict[str, object]:
         owner = {"kind": "Deployment", "name": "web", "controller": True}
-        metadata = {"name": name, "namespace": "default", "ownerReferences": [owner]}
+        metadata: Json = {"name": name, "namespace": "default", "ownerReferences": [owner]}
         metadata["annotations"] = {"deployment.kubernetes.io/revision": revision}
         template = {"metadata": {"labels": {"app": "web"}}, "spec": pod("x", cpu=cpu)["spec"]}
         return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": {"template": template}}

@@ -116,6 +116,15 @@ def test_easy_nodes_come_first_unless_the_order_is_kept() -> None:
     assert [one.name for one in kept.nodes] == ["a", "b", "c"]
 
 
+def test_a_node_that_turns_out_to_be_blocked_comes_last_and_takes_no_room_from_others() -> None:
+    pods = [pod("small", "a"), pod("large", "a", cpu="3"), pod("y1", "b"), pod("y2", "b"), pod("y3", "b", cpu="0")]
+    cluster = snapshot(node("a"), node("b"), node("c", cpu="2"), pods)
+    found = rehearse(cluster, configuration(), ["a", "b"])
+    assert [(one.name, one.emptied) for one in found.nodes] == [("b", True), ("a", False)]
+    assert [move.pod for move in found.moves if move.source == "b"] == ["default/y1", "default/y2", "default/y3"]
+    assert not rehearse(cluster, configuration(), ["a", "b"], keep_order=True).nodes[1].emptied
+
+
 def test_a_pod_that_tolerates_the_cordon_would_come_back() -> None:
     cluster = snapshot(node("a"), pod("x", "a", spec={"tolerations": [{"operator": "Exists"}]}))
     (block,) = rehearse(cluster, configuration(), ["a"]).blocks

@@ -1,0 +1,71 @@
+"""How many clones fit: the same number on the same nodes, and the same words for the next one, as kube-scheduler."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import suppress
+from random import Random
+from typing import Any
+
+import pytest
+
+from kschedweb.engine import Snapshot
+from kschedweb.engine.config import EMPTY, load
+from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.whatif.capacity import fit
+from kschedweb.engine.whatif.shapes import PodShape
+from tests.conformance.hunting import KINDS, SEED
+from tests.conformance.reference import Reference
+
+pytestmark = pytest.mark.live
+LIMIT = 60  # clones; the scenarios' nodes are small
+Json = dict[str, Any]
+
+
+def _asked(random: Random, number: int) -> tuple[Json, Snapshot, PodShape] | None:
+    """A scenario, its cluster, and a shape of its pending pods, one that fits if there is any; ``None`` without any."""
+    scenario = KINDS[("mixed", "amounts")[number % 2]].make(random, f"capacity-{number}")
+    configuration = load(scenario.get("config") or EMPTY).configuration
+    snapshot = Snapshot.from_objects(scenario.get("objects") or [], keep_finished=True)
+    shapes = []
+    for raw in scenario.get("pending") or ():
+        shape, spec = PodShape("clone", raw), raw.get("spec") or {}
+        with suppress(ObjectError):
+            shape.clone(1)
+            if not spec.get("schedulingGates") and not spec.get("nodeName"):
+                shapes.append(shape)
+    if configuration is None or not shapes:
+        return None
+    fitting = (shape for shape in shapes if fit(snapshot, configuration, shape, limit=1).count)
+    return scenario, snapshot, next(fitting, shapes[0])
+
+
+def test_as_many_clones_fit_as_the_real_scheduler_places(reference: Reference) -> None:
+    random = Random(SEED)
+    asked = [found for number in range(60) if (found := _asked(random, number)) is not None]
+    counted = []
+    for scenario, snapshot, shape in asked:
+        configuration = load(scenario.get("config") or EMPTY).configuration
+        assert configuration is not None
+        counted.append(fit(snapshot, configuration, shape, limit=LIMIT))
+    scenarios = [
+        {**scenario, "pending": [shape.clone(number).raw for number in range(1, found.count + 1 + found.exact)]}
+        for (scenario, _, shape), found in zip(asked, counted, strict=True)
+    ]
+    answers = reference.answers("schedule", scenarios)
+    compared = Counter[str]()
+    for scenario, fits, answer in zip(scenarios, counted, answers, strict=True):
+        if "error" in answer or fits.failed:
+            continue
+        about = f"HUNT_SEED={SEED} {json.dumps(scenario)}"
+        placements = answer["placements"]
+        nodes = [placement["node"] for placement in placements[: fits.count]]
+        assert nodes == [fits.names[node] for node in fits.order.tolist()], about
+        compared["placed"] += bool(nodes)
+        if fits.exact:
+            assert "node" not in placements[-1], about
+            assert placements[-1]["message"] == fits.message, about
+            compared["refused"] += 1
+    assert compared["placed"] >= 15
+    assert compared["refused"] >= 20
