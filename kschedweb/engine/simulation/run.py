@@ -174,9 +174,9 @@ class Simulation:
         sample = Sample(now, len(self.world.nodes), bound, active, backing_off, unschedulable, gated, use, skew)
         self.result.samples.append(sample)
         if len(self.result.samples) >= self.settings.most_samples:
-            self.result.samples[1::2] = []
+            del self.result.samples[1::2]
             self._apart *= 2
-        self._agenda.add(now + self._apart, self._measure, looks=True)
+        self._agenda.add(self.result.samples[-1].time + self._apart, self._measure, looks=True)
 
     def _metering(self, use: Use) -> Callable[[float], None]:
         def meter(now: float) -> None:

@@ -174,3 +174,13 @@ def test_bytes_that_were_cut_off_are_refused() -> None:
     data = run(crowd(1, pods=3), configuration()).encode()
     with pytest.raises(OutcomeError):
         Outcome.decode(data[:-20])
+
+
+def test_a_long_run_is_sampled_less_often() -> None:
+    prepared = Prepared([node("only")], [], 1000.0, Settings(sample=1.0, most_samples=10))
+    times = run(prepared, configuration()).samples.time
+    assert len(times) <= 10
+    gaps = np.diff(times)
+    assert times[0] == 0.0
+    assert set(gaps) == {128.0}
+    assert 1000.0 - times[-1] < 128.0
