@@ -3,7 +3,7 @@ import { build, context } from "esbuild";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 
 const out = "dist";
-const entries = ["app.ts", "charts.ts", "policy-editor.ts", "approvals.ts", "css/app.css"];
+const entries = ["app.ts", "charts.ts", "document-editor.ts", "approvals.ts", "css/app.css"];
 const icons = readFileSync("src/icons.txt", "utf8").split(/\s+/).filter(Boolean);
 
 /** Gathers the icons named in src/icons.txt into one SVG file of symbols. */

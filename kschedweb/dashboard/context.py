@@ -30,6 +30,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "theme": theme if theme in THEMES else "system",
         "rail": SimpleLazyObject(lambda: navigation.entries(navigation.MAIN, role, current, scope.query)),
         "account_pages": SimpleLazyObject(lambda: navigation.entries(navigation.ACCOUNT, role, current, "")),
+        "playground_pages": SimpleLazyObject(lambda: navigation.entries(navigation.PLAYGROUND, role, current, "")),
         "waiting_approvals": waiting_count,
         "running_jobs": Job.objects.exclude(state__in=ENDED).count,
         "may_edit": may(role, Action.EDIT),

@@ -12,13 +12,20 @@ from kschedweb.accounts.roles import Action, may
 
 @dataclass(frozen=True)
 class Entry:
-    """A page of the rail. ``family`` holds the URL names under which it counts as open."""
+    """A page of the rail. It counts as open under the URL names of ``family``, and under those that begin with one of
+    ``stems``: ``run`` stands for run, runs and run-pods.
+    """
 
     label: str
     icon: str
     name: str
     family: frozenset[str]
     action: str = Action.VIEW
+    stems: tuple[str, ...] = ()
+
+    def holds(self, name: str) -> bool:
+        stem = name.partition("-")[0].removesuffix("s")
+        return name in self.family or stem in self.stems
 
 
 def _entry(label: str, icon: str, name: str, *more: str, action: str = Action.VIEW) -> Entry:
@@ -52,8 +59,13 @@ MAIN = (
         "watermark-source",
         "annotations",
     ),
-    _entry("Capacity", "gauge", "capacity-fit", "capacity-nodes", "capacity-drain"),
-    _entry("Experiments", "git-compare", "experiments", "experiment", "experiment-new"),
+    Entry(
+        "Playground",
+        "flask-conical",
+        "scenarios",
+        frozenset(),
+        stems=("scenario", "run", "comparison", "sweep", "capacity", "experiment"),
+    ),
     _entry(
         "Approvals",
         "user-check",
@@ -82,6 +94,15 @@ MAIN = (
         "live-extender-secret",
     ),
     _entry("Jobs", "list-checks", "jobs", "job"),
+)
+# The pages of the playground, as tabs of each of its lists; one whose app is not there is not shown.
+PLAYGROUND = (
+    Entry("Scenarios", "", "scenarios", frozenset(), stems=("scenario",)),
+    Entry("Runs", "", "runs", frozenset(), stems=("run",)),
+    Entry("Compare", "", "comparisons", frozenset(), stems=("comparison",)),
+    Entry("Sweep", "", "sweeps", frozenset(), stems=("sweep",)),
+    Entry("Capacity", "", "capacity-fit", frozenset(), stems=("capacity",)),
+    Entry("Experiments", "", "experiments", frozenset(), stems=("experiment",)),
 )
 ACCOUNT = (
     _entry("Settings", "settings", "settings"),
@@ -117,7 +138,7 @@ def entries(items: tuple[Entry, ...], role: str, current: str, query: str) -> li
                 "icon": entry.icon,
                 "name": entry.name,
                 "address": address,
-                "open": current in entry.family,
+                "open": entry.holds(current),
             }
         )
     return shown

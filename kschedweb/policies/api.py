@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpResponse
@@ -15,8 +14,8 @@ from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
+from kschedweb.dashboard.preconditions import IF_MATCH, expected
 from kschedweb.dashboard.rest import IdempotencyMixin
-from kschedweb.errors import ApplicationError
 from kschedweb.policies import diff, selectors, services
 from kschedweb.policies.document import SIZE_LIMIT
 from kschedweb.policies.download import document_response
@@ -30,20 +29,6 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from kschedweb.accounts.typing import ApiRequest
-
-IF_MATCH = OpenApiParameter(
-    "If-Match",
-    str,
-    OpenApiParameter.HEADER,
-    description='The ETag of the revision that was edited, `"3"`, or `*` for whatever is the newest.',
-)
-_ETAG = re.compile(r'^(?:W/)?"?(\d{1,9})"?$')
-
-
-class PreconditionRequired(ApplicationError):
-    """The request would overwrite without saying what it has read."""
-
-    status = 428
 
 
 class PolicySerializer(serializers.ModelSerializer[Policy]):
@@ -237,7 +222,7 @@ class RevisionList(IdempotencyMixin, generics.ListAPIView[Revision]):
             policy=policy,
             document=data["document"],
             comment=data["comment"],
-            expected=_expected(request, policy),
+            expected=expected(request, policy.newest),
             author=request.user,
         )
         return _revision_answer(request, revision, status=201 if revision.number > policy.newest else 200)
@@ -273,7 +258,7 @@ class RevisionRestore(IdempotencyMixin, APIView):
         """Save what an older revision said as the next revision."""
         policy = selectors.policy_get(name)
         revision = services.revision_restore(
-            policy=policy, number=number, expected=_expected(request, policy), author=request.user
+            policy=policy, number=number, expected=expected(request, policy.newest), author=request.user
         )
         return _revision_answer(request, revision, status=201 if revision.number > policy.newest else 200)
 
@@ -342,21 +327,6 @@ def _validated(serializer: type[serializers.Serializer[Any]], data: Any) -> Mapp
     checked.is_valid(raise_exception=True)
     result: Mapping[str, Any] = checked.validated_data
     return result
-
-
-def _expected(request: ApiRequest, policy: Policy) -> int:
-    """The revision that ``If-Match`` names."""
-    header = request.headers.get("If-Match", "").strip()
-    if header == "*":
-        return int(policy.newest)
-    found = _ETAG.match(header)
-    if found:
-        return int(found[1])
-    if header:
-        raise ApplicationError('If-Match must be the ETag of one revision, such as "3", or *.')
-    raise PreconditionRequired(
-        f'Say with If-Match which revision you edited, such as If-Match: "{policy.newest}", so that none is lost.'
-    )
 
 
 def _policy_answer(request: ApiRequest, name: str, status: int = 200) -> Response:

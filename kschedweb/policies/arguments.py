@@ -41,6 +41,7 @@ class Field:
     value: str = ""
     default: str = ""
     choices: list[str] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)  # of choices that are not shown as they are
     minimum: int | None = None
     maximum: int | None = None
     fields: list[Field] = field(default_factory=list)
@@ -56,6 +57,11 @@ class Field:
     @property
     def all_choices(self) -> list[str]:
         return ["true", "false"] if self.kind == "boolean" else self.choices
+
+    @property
+    def options(self) -> list[tuple[str, str]]:
+        """Each choice with what is shown for it."""
+        return [(choice, self.labels.get(choice, choice)) for choice in self.all_choices]
 
     @property
     def rows_shown(self) -> int:

@@ -91,7 +91,7 @@ def kept(text: str) -> str:
 def parse(text: str) -> Document:
     """Read ``text``; raises :class:`DocumentError` for what is not one YAML document within the limits."""
     if len(text.encode("utf-8", "surrogatepass")) > SIZE_LIMIT:
-        raise DocumentError(Problem("The document is larger than 1 MiB: a scheduler configuration is much smaller."))
+        raise DocumentError(Problem("The document is larger than 1 MiB, which is the most that is taken."))
     try:
         _check_events(text)
         loader = yaml.CSafeLoader(text)
@@ -126,7 +126,7 @@ def _check_events(text: str) -> None:
         if nodes > NODE_LIMIT:
             raise _refused(event, f"There are more than {NODE_LIMIT} values.")
         if documents > 1:
-            raise _refused(event, "A second document begins here: a policy is one document.")
+            raise _refused(event, "A second document begins here: it must be one.")
 
 
 def _refused(event: yaml.Event, message: str) -> DocumentError:

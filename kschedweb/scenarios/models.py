@@ -95,10 +95,10 @@ class ScenarioFile(models.Model):
         ordering = ("name",)
         constraints = [models.UniqueConstraint(fields=["scenario", "name"], name="scenario_file_name_once")]
 
-
-def may_read(user: User, scenario: Scenario) -> bool:
-    """Whether ``user`` may see ``scenario``."""
-    return scenario.shared or scenario.built_in or owns(user, scenario)
+    @property
+    def kib(self) -> int:
+        """Size in KiB, rounded up."""
+        return -(-self.size // 1024)
 
 
 def owns(user: User, scenario: Scenario) -> bool:

@@ -1,4 +1,5 @@
-// The YAML side of the policy editor, kept in step with the form beside it by the server.
+// The YAML side of an editor whose form and text are one document (policies, scenarios), kept in step by the server.
+// A form says with data-document what its parts are called: policy-fields, policy-code, policy-state-data.
 // Without this script the text area and the form's buttons do the same work.
 import { setDiagnostics, lintGutter, type Diagnostic } from "@codemirror/lint";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
@@ -8,7 +9,7 @@ import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
 
-import { completion, type Schema } from "./policy-editor-completion";
+import { completion, type Schema } from "./document-editor-completion";
 
 interface Finding {
   line: number;
@@ -73,12 +74,13 @@ function nonce(): string {
   return document.querySelector<HTMLScriptElement>("script[nonce]")?.nonce ?? "";
 }
 
-class PolicyEditor {
+class DocumentEditor {
   private readonly view: EditorView;
   private timer = 0;
   /** Both sides as the request under way found them: an answer must not overwrite what was entered since. */
   private sent = "";
   private readonly saved: string;
+  private readonly fields: string;
   private asking = false;
   private leaving = false;
 
@@ -88,6 +90,7 @@ class PolicyEditor {
     place: HTMLElement,
   ) {
     this.saved = area.value;
+    this.fields = `${form.dataset.document ?? ""}-fields`;
     const readOnly = area.readOnly;
     let schema: Promise<Schema> | undefined;
     this.view = new EditorView({
@@ -103,7 +106,7 @@ class PolicyEditor {
         completion(() => (schema ??= fetch(place.dataset.schema ?? "").then((answer) => answer.json() as Promise<Schema>))),
         EditorState.readOnly.of(readOnly),
         EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ "aria-label": "The policy as YAML", spellcheck: "false" }),
+        EditorView.contentAttributes.of({ "aria-label": place.dataset.label ?? "YAML", spellcheck: "false" }),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
           this.area.value = update.state.doc.toString();
@@ -128,10 +131,10 @@ class PolicyEditor {
     });
     this.form.addEventListener("htmx:beforeSwap", (event) => {
       const detail = (event as CustomEvent<{ target: Element; shouldSwap: boolean }>).detail;
-      if (detail.target.id === "policy-fields" && this.sent !== this.said()) detail.shouldSwap = false;
+      if (detail.target.id === this.fields && this.sent !== this.said()) detail.shouldSwap = false;
     });
     document.body.addEventListener("htmx:afterSettle", (event) => {
-      if ((event as CustomEvent<{ target: Element }>).detail.target.id === "policy-fields") this.show(this.state());
+      if ((event as CustomEvent<{ target: Element }>).detail.target.id === this.fields) this.show(this.state());
     });
     this.form.addEventListener("submit", (event) => this.leave(event));
     window.addEventListener("beforeunload", (event) => {
@@ -152,14 +155,14 @@ class PolicyEditor {
 
   private typed(): void {
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => this.form.dispatchEvent(new CustomEvent("policy-edited")), TYPING_PAUSE);
+    this.timer = window.setTimeout(() => this.form.dispatchEvent(new CustomEvent("document-edited")), TYPING_PAUSE);
   }
 
   /** A button of this column waits for the answer under way, which leaving the page would break off. */
   private leave(event: SubmitEvent): void {
     window.clearTimeout(this.timer);
     const button = event.submitter;
-    if (this.asking && button && !button.closest("#policy-fields")) {
+    if (this.asking && button && !button.closest(`#${this.fields}`)) {
       event.preventDefault();
       const again = (): void => {
         if (!this.asking) this.form.requestSubmit(button);
@@ -172,7 +175,7 @@ class PolicyEditor {
   }
 
   private state(): State {
-    return JSON.parse(document.getElementById("policy-state-data")?.textContent ?? "{}") as State;
+    return JSON.parse(document.getElementById(`${this.form.dataset.document ?? ""}-state-data`)?.textContent ?? "{}") as State;
   }
 
   private show(state: State): void {
@@ -211,7 +214,7 @@ function reopen(): void {
   }
 }
 
-const form = document.querySelector<HTMLFormElement>("#policy-form");
+const form = document.querySelector<HTMLFormElement>("form[data-document]");
 const area = document.querySelector<HTMLTextAreaElement>("#document");
-const place = document.querySelector<HTMLElement>("#policy-code");
-if (form && area && place) new PolicyEditor(form, area, place);
+const place = document.getElementById(`${form?.dataset.document ?? ""}-code`);
+if (form && area && place) new DocumentEditor(form, area, place);

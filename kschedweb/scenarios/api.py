@@ -1,0 +1,344 @@
+"""REST: scenarios, their revisions and files, what is wrong with a document, and scenarios as one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import generics, parsers, serializers
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.dashboard.preconditions import IF_MATCH, expected
+from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.policies import diff
+from kschedweb.scenarios import selectors, services, transfer, uploads
+from kschedweb.scenarios.download import export_response
+from kschedweb.scenarios.filters import ScenarioFilter
+from kschedweb.scenarios.models import Scenario, ScenarioFile, ScenarioRevision
+from kschedweb.scenarios.serializers import (
+    ScenarioCopySerializer,
+    ScenarioCreateSerializer,
+    ScenarioDiffSerializer,
+    ScenarioFileSerializer,
+    ScenarioImportedSerializer,
+    ScenarioPatchSerializer,
+    ScenarioRevisionCreateSerializer,
+    ScenarioRevisionDetailSerializer,
+    ScenarioRevisionSerializer,
+    ScenarioSerializer,
+    ScenarioValidateSerializer,
+    ScenarioVerdictSerializer,
+)
+from kschedweb.scenarios.validation import check
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+
+    from kschedweb.accounts.typing import ApiRequest
+
+RAW = "\0body"
+
+
+class ScenarioList(IdempotencyMixin, generics.ListAPIView[Scenario]):
+    """The scenarios that you may read, by name."""
+
+    action_required = {"GET": Action.VIEW, "POST": Action.EDIT}
+    serializer_class = ScenarioSerializer
+    filterset_class = ScenarioFilter
+    queryset = Scenario.objects.none()
+
+    def get_queryset(self) -> QuerySet[Scenario]:
+        if getattr(self, "swagger_fake_view", False):
+            return Scenario.objects.none()
+        return selectors.scenario_list(self.request.user)  # type: ignore[arg-type]
+
+    @extend_schema(request=ScenarioCreateSerializer, responses={201: ScenarioSerializer})
+    def post(self, request: ApiRequest) -> Response:
+        """Make a scenario with its revision 1."""
+        data = _validated(ScenarioCreateSerializer, request.data)
+        made = services.scenario_create(
+            text=data["document"], comment=data["comment"], shared=data["shared"], author=request.user
+        )
+        return _scenario_answer(request, made.pk, status=201)
+
+
+class ScenarioDetail(APIView):
+    action_required = {"GET": Action.VIEW, "PATCH": Action.EDIT, "DELETE": Action.EDIT}
+
+    @extend_schema(responses=ScenarioSerializer)
+    def get(self, request: ApiRequest, scenario_id: UUID) -> Response:
+        """One scenario; the ETag is the number of its newest revision."""
+        return _scenario_answer(request, scenario_id)
+
+    @extend_schema(request=ScenarioPatchSerializer, parameters=[IF_MATCH], responses=ScenarioSerializer)
+    def patch(self, request: ApiRequest, scenario_id: UUID) -> Response:
+        """Share a scenario or not, and rename it; a new name needs `If-Match`, since it makes a revision."""
+        data = _validated(ScenarioPatchSerializer, request.data)
+        found = selectors.scenario_get(request.user, scenario_id)
+        if "name" in data:
+            number = expected(request, found.newest)
+            services.scenario_rename(scenario=found, name=data["name"], expected=number, author=request.user)
+        if "shared" in data:
+            services.scenario_share(scenario=found, shared=data["shared"], author=request.user)
+        return _scenario_answer(request, scenario_id)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: ApiRequest, scenario_id: UUID) -> Response:
+        """Delete a scenario with its revisions and files; 409 while there are runs of it."""
+        services.scenario_delete(scenario=selectors.scenario_get(request.user, scenario_id), author=request.user)
+        return Response(status=204)
+
+
+class ScenarioCopy(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=ScenarioCopySerializer, responses={201: ScenarioSerializer})
+    def post(self, request: ApiRequest, scenario_id: UUID) -> Response:
+        """Make a scenario of your own that begins with what this one says."""
+        data = _validated(ScenarioCopySerializer, request.data)
+        found = selectors.scenario_get(request.user, scenario_id)
+        revision = selectors.revision_get(found, data.get("revision"))
+        copy = services.scenario_copy(revision=revision, name=data["name"], author=request.user)
+        return _scenario_answer(request, copy.pk, status=201)
+
+
+class ScenarioRevisionList(IdempotencyMixin, generics.ListAPIView[ScenarioRevision]):
+    """The revisions of a scenario, newest first, without their documents."""
+
+    action_required = {"GET": Action.VIEW, "POST": Action.EDIT}
+    serializer_class = ScenarioRevisionSerializer
+    filter_backends = ()
+    queryset = ScenarioRevision.objects.none()
+
+    def get_queryset(self) -> QuerySet[ScenarioRevision]:
+        if getattr(self, "swagger_fake_view", False):
+            return ScenarioRevision.objects.none()
+        found = selectors.scenario_get(self.request.user, self.kwargs["scenario_id"])  # type: ignore[arg-type]
+        return selectors.revision_list(found).defer("text")
+
+    @extend_schema(
+        request=ScenarioRevisionCreateSerializer,
+        parameters=[IF_MATCH],
+        responses={
+            201: ScenarioRevisionDetailSerializer,
+            200: OpenApiResponse(ScenarioRevisionDetailSerializer, "Nothing differed."),
+        },
+    )
+    def post(self, request: ApiRequest, scenario_id: UUID) -> Response:
+        """Save a document as the next revision.
+
+        `If-Match` says which revision was edited: 412 where another was saved since, 428 where it is missing.
+        Where the text is that of the newest revision, that one is answered with 200.
+        """
+        data = _validated(ScenarioRevisionCreateSerializer, request.data)
+        found = selectors.scenario_get(request.user, scenario_id)
+        newest = found.newest
+        revision = services.scenario_save(
+            scenario=found,
+            text=data["document"],
+            comment=data["comment"],
+            expected=expected(request, newest),
+            author=request.user,
+        )
+        return _revision_answer(request, revision, status=201 if revision.number > newest else 200)
+
+
+class ScenarioRevisionDetail(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses=ScenarioRevisionDetailSerializer)
+    def get(self, request: ApiRequest, scenario_id: UUID, number: int) -> Response:
+        """One revision with its document; the ETag is its number."""
+        found = selectors.scenario_get(request.user, scenario_id)
+        return _revision_answer(request, selectors.revision_get(found, number))
+
+
+class ScenarioRestore(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(
+        request=None,
+        parameters=[IF_MATCH],
+        responses={
+            201: ScenarioRevisionDetailSerializer,
+            200: OpenApiResponse(ScenarioRevisionDetailSerializer, "Nothing differed."),
+        },
+    )
+    def post(self, request: ApiRequest, scenario_id: UUID, number: int) -> Response:
+        """Save what an older revision said as the next revision."""
+        found = selectors.scenario_get(request.user, scenario_id)
+        newest = found.newest
+        revision = services.scenario_restore(
+            scenario=found, number=number, expected=expected(request, newest), author=request.user
+        )
+        return _revision_answer(request, revision, status=201 if revision.number > newest else 200)
+
+
+class ScenarioExport(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses={(200, "application/gzip"): OpenApiTypes.BINARY})
+    def get(self, request: ApiRequest, scenario_id: UUID, number: int) -> HttpResponse:
+        """A revision with its cluster and files as one file, gzipped JSON, which import takes."""
+        return export_response(selectors.revision_get(selectors.scenario_get(request.user, scenario_id), number))
+
+
+class ScenarioDiff(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("from", int, description="Left out: the revision before `to`."),
+            OpenApiParameter("to", int, description="Left out: the newest revision."),
+        ],
+        responses=ScenarioDiffSerializer,
+    )
+    def get(self, request: ApiRequest, scenario_id: UUID) -> Response:
+        """What differs between two revisions of a scenario."""
+        found = selectors.scenario_get(request.user, scenario_id)
+        new = selectors.revision_get(found, _number(request, "to"))
+        old = selectors.revision_get(found, _number(request, "from") or max(new.number - 1, 1))
+        patch = diff.unified(old.text, new.text, f"revision {old.number}", f"revision {new.number}")
+        return Response(ScenarioDiffSerializer({"old": old.number, "new": new.number, "patch": patch}).data)
+
+
+class ScenarioValidate(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(request=ScenarioValidateSerializer, responses=ScenarioVerdictSerializer)
+    def post(self, request: ApiRequest) -> Response:
+        """Ask what is wrong with a document; nothing is saved. 200 for a refused document as well."""
+        checked = check(_validated(ScenarioValidateSerializer, request.data)["document"])
+        return Response({"valid": checked.valid, "errors": [problem.as_dict() for problem in checked.problems]})
+
+
+class RawFile(parsers.BaseParser):
+    """A body that is the file itself; what it holds is found out by reading it."""
+
+    media_type = "*/*"
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> dict[str, bytes]:
+        return {RAW: stream.read(settings.UPLOAD_LIMIT + 1)}
+
+
+class ScenarioImport(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+    parser_classes = (RawFile,)
+
+    @extend_schema(
+        request={"application/gzip": OpenApiTypes.BINARY, "application/yaml": OpenApiTypes.STR},
+        responses={201: ScenarioImportedSerializer},
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Make a scenario of an exported file, or of a document of kind Scenario; a taken name gets a number."""
+        imported = transfer.read("The body", request.data[RAW], limit=settings.UPLOAD_LIMIT)
+        made = services.scenario_import(imported=imported, author=request.user)
+        answer = _scenario_answer(request, made.pk, status=201)
+        answer.data["remarks"] = imported.remarks
+        return answer
+
+
+class ScenarioFileList(IdempotencyMixin, generics.ListAPIView[ScenarioFile]):
+    """The files of a scenario, by name."""
+
+    action_required = {"GET": Action.VIEW, "POST": Action.EDIT}
+    serializer_class = ScenarioFileSerializer
+    filter_backends = ()
+    queryset = ScenarioFile.objects.none()
+    parser_classes = (RawFile,)
+
+    def get_queryset(self) -> QuerySet[ScenarioFile]:
+        if getattr(self, "swagger_fake_view", False):
+            return ScenarioFile.objects.none()
+        found = selectors.scenario_get(self.request.user, self.kwargs["scenario_id"])  # type: ignore[arg-type]
+        return selectors.file_list(found)
+
+    @extend_schema(
+        parameters=[OpenApiParameter("name", str, required=True, description="By which documents name it.")],
+        request={"text/csv": OpenApiTypes.STR, "application/gzip": OpenApiTypes.BINARY},
+        responses={201: ScenarioFileSerializer},
+    )
+    def post(self, request: ApiRequest, scenario_id: UUID) -> Response:
+        """Keep a file: the body is its text in UTF-8, perhaps gzipped. The same content again changes nothing."""
+        found = selectors.scenario_get(request.user, scenario_id)
+        name = request.query_params.get("name", "")
+        upload = uploads.read(name, request.data[RAW], limit=settings.UPLOAD_LIMIT)
+        row = services.file_add(scenario=found, upload=upload, author=request.user)
+        location = reverse("api:scenario-file", [found.pk, row.name], request=request)
+        return Response(ScenarioFileSerializer(row).data, status=201, headers={"Location": location})
+
+
+class ScenarioFileDetail(APIView):
+    action_required = {"GET": Action.VIEW, "DELETE": Action.EDIT}
+
+    @extend_schema(responses=ScenarioFileSerializer)
+    def get(self, request: ApiRequest, scenario_id: UUID, name: str) -> Response:
+        """What is known of a file; its text is part of the export."""
+        found = selectors.file_get(selectors.scenario_get(request.user, scenario_id), name)
+        return Response(ScenarioFileSerializer(found).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: ApiRequest, scenario_id: UUID, name: str) -> Response:
+        """Delete a file; 409 where a revision reads it."""
+        found = selectors.scenario_get(request.user, scenario_id)
+        services.file_delete(scenario=found, name=name, author=request.user)
+        return Response(status=204)
+
+
+def _validated(serializer: type[serializers.Serializer[Any]], data: Any) -> Mapping[str, Any]:
+    checked = serializer(data=data)
+    checked.is_valid(raise_exception=True)
+    result: Mapping[str, Any] = checked.validated_data
+    return result
+
+
+def _scenario_answer(request: ApiRequest, scenario_id: UUID, status: int = 200) -> Response:
+    found = selectors.scenario_get(request.user, scenario_id)
+    headers = {"ETag": f'"{found.newest}"'}
+    if status == 201:
+        headers["Location"] = reverse("api:scenario", [found.pk], request=request)
+    return Response(ScenarioSerializer(found).data, status=status, headers=headers)
+
+
+def _revision_answer(request: ApiRequest, revision: ScenarioRevision, status: int = 200) -> Response:
+    headers = {"ETag": f'"{revision.number}"'}
+    if status == 201:
+        place = [revision.scenario_id, revision.number]
+        headers["Location"] = reverse("api:scenario-revision", place, request=request)
+    return Response(ScenarioRevisionDetailSerializer(revision).data, status=status, headers=headers)
+
+
+def _number(request: ApiRequest, key: str) -> int | None:
+    text = request.query_params.get(key, "")
+    if not text:
+        return None
+    if not text.isascii() or not text.isdecimal() or len(text) > 9:
+        raise serializers.ValidationError({key: "A revision is a whole number."})
+    return int(text)
+
+
+_ONE = "scenarios/<uuid:scenario_id>/"
+urlpatterns = [
+    path("scenarios/", ScenarioList.as_view(), name="scenarios"),
+    path("scenarios/validate/", ScenarioValidate.as_view(), name="scenario-validate"),
+    path("scenarios/import/", ScenarioImport.as_view(), name="scenario-import"),
+    path(_ONE, ScenarioDetail.as_view(), name="scenario"),
+    path(f"{_ONE}copy/", ScenarioCopy.as_view(), name="scenario-copy"),
+    path(f"{_ONE}diff/", ScenarioDiff.as_view(), name="scenario-diff"),
+    path(f"{_ONE}files/", ScenarioFileList.as_view(), name="scenario-files"),
+    path(f"{_ONE}files/<str:name>/", ScenarioFileDetail.as_view(), name="scenario-file"),
+    path(f"{_ONE}revisions/", ScenarioRevisionList.as_view(), name="scenario-revisions"),
+    path(f"{_ONE}revisions/<int:number>/", ScenarioRevisionDetail.as_view(), name="scenario-revision"),
+    path(f"{_ONE}revisions/<int:number>/export/", ScenarioExport.as_view(), name="scenario-export"),
+    path(f"{_ONE}revisions/<int:number>/restore/", ScenarioRestore.as_view(), name="scenario-restore"),
+]

@@ -1,0 +1,102 @@
+"""What a scenario makes of the cluster that it starts from, in short sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.engine.simulation import events
+
+if TYPE_CHECKING:
+    from kschedweb.engine.whatif.prepared import Prepared
+
+_WORDS: dict[type[events.Event], tuple[str, str]] = {
+    events.PodLeaves: ("pod is deleted", "pods are deleted"),
+    events.PodChanges: ("pod is changed", "pods are changed"),
+    events.NodeJoins: ("node joins", "nodes join"),
+    events.NodeLeaves: ("node leaves", "nodes leave"),
+    events.NodeChanges: ("node is changed", "nodes are changed"),
+    events.NodeDrains: ("node is drained", "nodes are drained"),
+    events.NodeFallsSilent: ("node falls silent", "nodes fall silent"),
+}
+MOST_NOTES = 20
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Counts at the beginning, sentences about what follows, and notes on what was left out or read differently."""
+
+    nodes: int
+    bound: int
+    waiting: int
+    sentences: list[str]
+    notes: list[str]
+    more_notes: int = 0
+
+
+def effect(before: Sequence[dict[str, Any]], prepared: Prepared) -> Effect:
+    """``before`` are the objects of the base, ``prepared`` what the changes made of them."""
+    old, new = _names(before, "Node"), _names(prepared.objects, "Node")
+    bound_before = {key for key, one in _pods(before).items() if _node(one)}
+    bound = {key for key, one in _pods(prepared.objects).items() if _node(one)}
+    waiting = sum(isinstance(one, events.PodArrives) and one.time == 0 for one in prepared.events)
+    found = [
+        _said(len(new - old), "node added", "nodes added"),
+        _said(len(old - new), "node removed", "nodes removed"),
+        _said(_changed(before, prepared.objects), "node changed", "nodes changed"),
+        _said(len(bound_before - bound), "pod taken off its node", "pods taken off their nodes"),
+        _said(waiting, "pod to place from the beginning", "pods to place from the beginning"),
+        *_later(prepared.events),
+    ]
+    said, notes = [one for one in found if one], prepared.notes
+    return Effect(len(new), len(bound), waiting, said, notes[:MOST_NOTES], max(len(notes) - MOST_NOTES, 0))
+
+
+def _later(listed: Sequence[events.Event]) -> list[str]:
+    arriving = [one.time for one in listed if isinstance(one, events.PodArrives) and one.time > 0]
+    found = []
+    if arriving:
+        within = f"between {_clock(min(arriving))} and {_clock(max(arriving))}"
+        found.append(_said(len(arriving), "pod arrives", "pods arrive") + f" {within}")
+    counts = Counter(type(one) for one in listed)
+    for kind, (one, several) in _WORDS.items():
+        times = [event.time for event in listed if isinstance(event, kind)]
+        if counts[kind]:
+            found.append(f"{_said(counts[kind], one, several)} from {_clock(min(times))} on")
+    return found
+
+
+def _changed(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> int:
+    old = {one["metadata"]["name"]: one for one in before if one.get("kind") == "Node"}
+    new = {one["metadata"]["name"]: one for one in after if one.get("kind") == "Node"}
+    return sum(old[name] is not node and old[name] != node for name, node in new.items() if name in old)
+
+
+def _names(listed: Sequence[dict[str, Any]], kind: str) -> set[str]:
+    return {one["metadata"]["name"] for one in listed if one.get("kind") == kind}
+
+
+def _pods(listed: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {
+        f"{one['metadata'].get('namespace') or 'default'}/{one['metadata']['name']}": one
+        for one in listed
+        if one.get("kind") == "Pod"
+    }
+
+
+def _node(pod: dict[str, Any]) -> str:
+    return str((pod.get("spec") or {}).get("nodeName") or "")
+
+
+def _said(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}" if number else ""
+
+
+def _clock(seconds: float) -> str:
+    """``5400`` -> ``1:30 h``; times in the simulation, from its beginning."""
+    if seconds < 120:
+        return f"{seconds:g} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60}:{minutes % 60:02d} h"

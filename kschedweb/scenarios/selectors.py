@@ -1,0 +1,191 @@
+"""Reading scenarios, and what the engine makes of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
+
+from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
+from django.http import Http404
+
+from kschedweb.clusters.models import Snapshot
+from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.engine.whatif.document import DocumentError
+from kschedweb.engine.whatif.prepared import Prepared, prepare
+from kschedweb.errors import FieldProblem, Unprocessable
+from kschedweb.playground.services import Shelf
+from kschedweb.scenarios import transfer, uploads
+from kschedweb.scenarios.models import FileKind, Scenario, ScenarioFile, ScenarioRevision
+from kschedweb.scenarios.validation import Checked, check, placed
+from kschedweb.watermarks.selectors import current
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.policies.document import Problem
+
+_NUMBER_LIMIT = 2**31 - 1
+
+
+def scenario_list(user: User) -> QuerySet[Scenario]:
+    """The scenarios that ``user`` may see, each with ``newest`` (number), ``changed_at`` and ``changed_by``."""
+    newest = ScenarioRevision.objects.filter(scenario=OuterRef("pk")).order_by("-number")
+    rows = Scenario.objects.annotate(  # type: ignore[no-redef]
+        newest=Max("revisions__number"),
+        revision_count=Count("revisions"),
+        changed_at=Max("revisions__created_at"),
+        changed_by=Subquery(newest.values("created_by__username")[:1]),
+    ).select_related("created_by")
+    if user.role != "admin":
+        rows = rows.filter(Q(shared=True) | Q(built_in=True) | Q(created_by=user))
+    return rows.order_by("name", "id")
+
+
+def scenario_get(user: User, scenario_id: UUID | str) -> Scenario:
+    """The scenario of this id; ``Http404`` where there is none that ``user`` may see."""
+    found = scenario_list(user).filter(pk=scenario_id).first()
+    if found is None:
+        raise Http404("There is no such scenario, or whoever made it has not shared it.")
+    return found
+
+
+def revision_list(scenario: Scenario) -> QuerySet[ScenarioRevision]:
+    """Newest first."""
+    return scenario.revisions.select_related("scenario", "created_by").order_by("-number")
+
+
+def revision_get(scenario: Scenario, number: int | None = None) -> ScenarioRevision:
+    """Revision ``number``, ``None`` for the newest; ``Http404`` where there is none."""
+    revisions = revision_list(scenario)
+    if number is None:
+        found = revisions.first()
+    else:
+        found = revisions.filter(number=number).first() if 0 < number <= _NUMBER_LIMIT else None
+    if found is None:
+        raise Http404(f"Scenario {scenario.name} has no revision {number or ''}".rstrip() + ".")
+    return found
+
+
+def file_get(scenario: Scenario, name: str) -> ScenarioFile:
+    """The file ``name`` of ``scenario``; ``Http404`` where there is none."""
+    found = scenario.files.filter(name=name).first()
+    if found is None:
+        raise Http404(f"Scenario {scenario.name} has no file {name}.")
+    return found
+
+
+def file_list(scenario: Scenario) -> QuerySet[ScenarioFile]:
+    """Without their content."""
+    return scenario.files.select_related("created_by").defer("content")
+
+
+def snapshot_choices() -> dict[str, str]:
+    """The complete snapshots that a scenario can start from, newest of each cluster first: id and what it is called."""
+    rows = Snapshot.objects.filter(complete=True).order_by("cluster__name", "-taken_at", "-id")
+    return {
+        str(pk): f"{name}, {taken:%Y-%m-%d %H:%M} UTC ({counts.get('Node', 0)} nodes, {counts.get('Pod', 0)} pods)"
+        for pk, name, taken, counts in rows.values_list("pk", "cluster__name", "taken_at", "counts")
+    }
+
+
+@dataclass(frozen=True)
+class Base:
+    """What a revision starts from: ``taken_at`` in seconds since 1970, 0 for an empty cluster."""
+
+    objects: list[dict[str, Any]]
+    taken_at: float
+    cluster: str
+    snapshot: Snapshot | None = None
+
+
+def base(revision: ScenarioRevision) -> Base:
+    """The cluster that ``revision`` starts from; ``Unprocessable`` where it is gone."""
+    return start_of(revision.scenario, check(revision.text))
+
+
+def start_of(scenario: Scenario, checked: Checked) -> Base:
+    """The cluster that a document of ``scenario`` starts from: a file that was imported with it, else a snapshot."""
+    wanted = checked.snapshot
+    if not wanted:
+        return Base([], 0.0, "")
+    brought = scenario.files.filter(name=transfer.snapshot_file(wanted)).first()
+    if brought is not None:
+        body = json.loads(uploads.plain(brought))
+        return Base(body["objects"], float(body["takenAt"]), body["cluster"])
+    try:
+        found = Snapshot.objects.select_related("cluster").defer("content").filter(pk=UUID(wanted), complete=True)
+        snapshot = found.first()
+    except ValueError:
+        snapshot = None
+    if snapshot is None:
+        said = f"There is no snapshot {wanted}: choose one of a cluster, or start from an empty one."
+        problems = [placed(checked.written, "base.snapshot", said)] if checked.written else []
+        raise _unprocessable(said, problems)
+    return Base(snapshot_objects(snapshot), snapshot.taken_at.timestamp(), snapshot.cluster.name, snapshot)
+
+
+def objects(revision: ScenarioRevision) -> list[dict[str, Any]]:
+    """The raw Kubernetes objects that ``revision`` starts from, without its changes; a new list each time."""
+    return base(revision).objects
+
+
+class Files(Mapping[str, bytes]):
+    """The files of a scenario by name, each packed by gzip and read when the engine asks for it."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._names = list(scenario.files.exclude(kind=FileKind.SNAPSHOT).values_list("name", flat=True))
+        self._scenario = scenario
+
+    def __getitem__(self, name: str) -> bytes:
+        if name not in self._names:
+            raise KeyError(name)
+        return bytes(file_get(self._scenario, name).content)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+_shelf: Shelf[Prepared] = Shelf(3)
+
+
+def prepared(revision: ScenarioRevision, seed: int) -> Prepared:
+    """What the engine runs for ``revision``: always the same for the same seed; the last few are kept, so change none.
+
+    Raises ``Unprocessable`` with the place in the document where something in it cannot be done.
+    """
+    return _shelf.get((revision.pk, seed), lambda: make_ready(revision.text, base(revision), revision.scenario, seed))
+
+
+def make_ready(text: str, start: Base, scenario: Scenario, seed: int) -> Prepared:
+    """What the engine runs for ``text``, which need not be saved, on ``start`` with the files of ``scenario``."""
+    checked = check(text, files=Files(scenario))
+    if checked.document is None or checked.problems:
+        raise _unprocessable("The scenario is not valid.", checked.problems)
+    figures = current(start.snapshot.cluster, start.taken_at) if start.snapshot is not None else None
+    try:
+        return prepare(
+            checked.document, start.objects, Files(scenario), seed=seed, now=start.taken_at, utilisation=figures
+        )
+    except DocumentError as error:
+        assert checked.written is not None
+        found = [placed(checked.written, one.path, one.text) for one in error.problems]
+        raise _unprocessable(f"The scenario cannot be run: {error}", found) from None
+
+
+def _unprocessable(detail: str, problems: list[Problem]) -> Unprocessable:
+    return Unprocessable(detail, errors=[cast("FieldProblem", one.as_dict()) for one in problems])
+
+
+def export(revision: ScenarioRevision) -> bytes:
+    """``revision`` as one gzipped JSON file with all that it needs."""
+    start = base(revision)
+    wanted = check(revision.text).snapshot
+    snapshot = {"id": wanted, "cluster": start.cluster, "takenAt": start.taken_at, "objects": start.objects}
+    rows = revision.scenario.files.exclude(kind=FileKind.SNAPSHOT)
+    files = [(row.name, row.kind, uploads.plain(row).decode()) for row in rows]
+    return transfer.packed(revision.text, snapshot if wanted else None, files)

@@ -1,0 +1,376 @@
+"""The scenario pages: list, new, import, editor, files, revisions, diff, export, copy, share, delete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action, may
+from kschedweb.engine.whatif.schema import json_schema
+from kschedweb.errors import ApplicationError, PreconditionFailed, Unprocessable
+from kschedweb.policies import diff
+from kschedweb.scenarios import editor, selectors, services, transfer, uploads
+from kschedweb.scenarios.download import export_response
+from kschedweb.scenarios.editor import Choices
+from kschedweb.scenarios.effect import effect
+from kschedweb.scenarios.filters import ScenarioFilter
+from kschedweb.scenarios.forms import DiffForm, ImportForm, SaveForm, ScenarioCreateForm, UploadForm
+from kschedweb.scenarios.models import Scenario, ScenarioRevision, owns
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django import forms
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.scenarios.editor import Editor
+
+PAGE_SIZE = 50
+
+
+@requires(Action.VIEW)
+@require_safe
+def scenarios(request: PageRequest) -> HttpResponse:
+    filters = ScenarioFilter(request.GET, queryset=selectors.scenario_list(request.user))
+    page = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "scenarios/list.html", {"page": page, "filters": filters})
+
+
+@requires(Action.EDIT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def scenario_new(request: PageRequest) -> HttpResponse:
+    if request.method != "POST":
+        form = ScenarioCreateForm(initial={"start": request.GET.get("snapshot")}, user=request.user)
+        return render(request, "scenarios/new.html", {"form": form})
+    form = ScenarioCreateForm(request.POST, user=request.user)
+    if not form.is_valid():
+        return render(request, "scenarios/new.html", {"form": form}, status=422)
+    try:
+        if form.copied:
+            revision = selectors.revision_get(selectors.scenario_get(request.user, form.copied))
+            about = {key: form.cleaned_data[key] for key in ("name", "description")}
+            made = services.scenario_copy(revision=revision, author=request.user, **about)
+        else:
+            made = services.scenario_create(text=form.text, author=request.user)
+    except ApplicationError as error:
+        _tell(form, error)
+        return render(request, "scenarios/new.html", {"form": form}, status=error.status)
+    messages.success(request, f"Scenario {made.name} is made. Add what changes in the cluster, or which pods arrive.")
+    return redirect("scenario", made.pk)
+
+
+@requires(Action.EDIT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def scenario_import(request: PageRequest) -> HttpResponse:
+    form = ImportForm(request.POST or None, request.FILES or None)
+    context: dict[str, Any] = {"form": form, "limit": settings.UPLOAD_LIMIT // 1024 // 1024}
+    if request.method != "POST":
+        return render(request, "scenarios/import.html", context)
+    form = context["form"] = ImportForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return render(request, "scenarios/import.html", context, status=422)
+    upload = form.cleaned_data["file"]
+    name, content = ("The text", form.cleaned_data["text"].encode())
+    if upload:
+        name, content = upload.name, upload.read(settings.UPLOAD_LIMIT + 1)
+    try:
+        imported = transfer.read(name, content, limit=settings.UPLOAD_LIMIT)
+        made = services.scenario_import(imported=imported, author=request.user)
+    except services.InvalidDocument as error:
+        context["problems"] = error.errors
+        form.add_error("file" if upload else "text", error.detail)
+        return render(request, "scenarios/import.html", context, status=error.status)
+    except ApplicationError as error:
+        form.add_error("file" if upload else "text", error.detail)
+        return render(request, "scenarios/import.html", context, status=error.status)
+    messages.success(request, f"Scenario {made.name} is imported.")
+    if imported.remarks:
+        messages.warning(request, f"{len(imported.remarks)} remarks on its objects. The first: {imported.remarks[0]}.")
+    return redirect("scenario", made.pk)
+
+
+@requires(Action.VIEW)
+@require_http_methods(["GET", "HEAD", "POST"])
+def scenario(request: PageRequest, scenario_id: UUID) -> HttpResponseBase:
+    """The editor; a POST is any of its buttons, without JavaScript as well."""
+    if request.method == "POST":
+        return _edited(request, scenario_id)
+    found = selectors.scenario_get(request.user, scenario_id)
+    revision = selectors.revision_get(found, _number(request, "revision"))
+    return _editor_page(request, found, revision, editor.opened(revision.text, _choices(found)))
+
+
+@requires(Action.EDIT)
+def _edited(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    newest = selectors.revision_get(found)
+    shown = editor.posted(request.POST.dict(), _choices(found))
+    save = SaveForm(request.POST)
+    if "save" not in request.POST:
+        return _editor_page(request, found, newest, shown, save=save)
+    if not save.is_valid() or not shown.checked.valid:
+        return _editor_page(request, found, newest, shown, save=save, status=422)
+    try:
+        saved = services.scenario_save(
+            scenario=found,
+            text=shown.document,
+            comment=save.cleaned_data["comment"],
+            expected=save.cleaned_data["expected"],
+            author=request.user,
+        )
+    except PreconditionFailed as error:
+        return _editor_page(request, found, newest, shown, save=save, conflict=error, status=412)
+    except ApplicationError as error:
+        return _editor_page(request, found, newest, shown, save=save, refused=error, status=error.status)
+    if saved.number == newest.number:
+        messages.info(request, f"Nothing differs from revision {newest.number}: no revision was made.")
+    else:
+        messages.success(request, f"Saved as revision {saved.number}.")
+    return redirect("scenario", found.pk)
+
+
+@requires(Action.EDIT)
+@require_POST
+def scenario_preview(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    """Parts of the editor after a change on either side, for HTMX."""
+    found = selectors.scenario_get(request.user, scenario_id)
+    shown = editor.posted(request.POST.dict(), _choices(found))
+    return render(request, "scenarios/_preview.html", _editor_context(request, found, shown))
+
+
+@requires(Action.VIEW)
+@require_POST
+def scenario_effect(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    """What the document as it stands makes of the cluster, for HTMX."""
+    found = selectors.scenario_get(request.user, scenario_id)
+    shown = editor.posted(request.POST.dict(), _choices(found))
+    return render(request, "scenarios/_effect.html", _effect(found, shown))
+
+
+@requires(Action.VIEW)
+@require_http_methods(["GET", "HEAD", "POST"])
+def scenario_files(request: PageRequest, scenario_id: UUID) -> HttpResponseBase:
+    if request.method == "POST":
+        return _file_added(request, scenario_id)
+    return _files_page(request, selectors.scenario_get(request.user, scenario_id), UploadForm())
+
+
+@requires(Action.EDIT)
+def _file_added(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    form = UploadForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _files_page(request, found, form, status=422)
+    file = form.cleaned_data["file"]
+    try:
+        content = file.read(settings.UPLOAD_LIMIT + 1)
+        upload = uploads.read(form.cleaned_data["name"] or file.name, content, limit=settings.UPLOAD_LIMIT)
+        row = services.file_add(scenario=found, upload=upload, author=request.user)
+    except ApplicationError as error:
+        _tell(form, error)
+        return _files_page(request, found, form, status=error.status)
+    messages.success(request, f"{row.name} is kept: {row.lines:,} lines, {row.get_kind_display()}.")
+    return redirect("scenario-files", found.pk)
+
+
+@requires(Action.VIEW)
+@require_http_methods(["GET", "HEAD", "POST"])
+def scenario_file(request: PageRequest, scenario_id: UUID, name: str) -> HttpResponseBase:
+    """The file itself; a POST deletes it."""
+    if request.method == "POST":
+        return _file_deleted(request, scenario_id, name)
+    row = selectors.file_get(selectors.scenario_get(request.user, scenario_id), name)
+    response = HttpResponse(uploads.plain(row), content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{row.name}"'
+    return response
+
+
+@requires(Action.EDIT)
+def _file_deleted(request: PageRequest, scenario_id: UUID, name: str) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    services.file_delete(scenario=found, name=name, author=request.user)
+    messages.success(request, f"{name} is deleted.")
+    return redirect("scenario-files", found.pk)
+
+
+@requires(Action.VIEW)
+@require_safe
+def scenario_revisions(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    page = Paginator(selectors.revision_list(found).defer("text"), PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "scenarios/revisions.html", {**_about(request, found), "page": page})
+
+
+@requires(Action.EDIT)
+@require_POST
+def scenario_restore(request: PageRequest, scenario_id: UUID, number: int) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    save = SaveForm(request.POST)
+    if not save.is_valid():
+        raise ApplicationError("The form does not say which revision was the newest. Reload the page and try again.")
+    expected = save.cleaned_data["expected"]
+    restored = services.scenario_restore(scenario=found, number=number, expected=expected, author=request.user)
+    messages.success(request, f"Revision {number} is restored: the newest is revision {restored.number}.")
+    return redirect("scenario-revisions", found.pk)
+
+
+@requires(Action.VIEW)
+@require_safe
+def scenario_diff(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    asked = DiffForm(request.GET)
+    if not asked.is_valid():
+        raise Http404("A revision is a whole number.")
+    new = selectors.revision_get(found, asked.cleaned_data["to"])
+    old = selectors.revision_get(found, asked.cleaned_data["from"] or max(new.number - 1, 1))
+    context = {
+        **_about(request, found),
+        "old": old,
+        "new": new,
+        "view": asked.cleaned_data["view"] or "split",
+        "old_title": f"Revision {old.number}",
+        "new_title": f"Revision {new.number}",
+        "numbers": range(found.newest, 0, -1),
+        **_line_diff(old.text, new.text, f"revision {old.number}", f"revision {new.number}"),
+    }
+    return render(request, "scenarios/diff.html", context)
+
+
+@requires(Action.VIEW)
+@require_safe
+def scenario_export(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    """A revision with all that it needs as one file."""
+    found = selectors.scenario_get(request.user, scenario_id)
+    return export_response(selectors.revision_get(found, _number(request, "revision")))
+
+
+@requires(Action.EDIT)
+@require_POST
+def scenario_copy(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    copy = services.scenario_copy(revision=selectors.revision_get(found), author=request.user)
+    messages.success(request, f"{copy.name} is your own copy of {found.name}.")
+    return redirect("scenario", copy.pk)
+
+
+@requires(Action.EDIT)
+@require_POST
+def scenario_share(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    shared = request.POST.get("shared") == "1"
+    services.scenario_share(scenario=found, shared=shared, author=request.user)
+    said = "Everyone who is signed in can read it under this address." if shared else "Only you and admins can read it."
+    messages.success(request, said)
+    return redirect("scenario", found.pk)
+
+
+@requires(Action.EDIT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def scenario_delete(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    if request.method != "POST":
+        return render(request, "scenarios/delete.html", _about(request, found))
+    try:
+        services.scenario_delete(scenario=found, author=request.user)
+    except ApplicationError as error:
+        context = {**_about(request, found), "refused": error}
+        return render(request, "scenarios/delete.html", context, status=error.status)
+    messages.success(request, f"Scenario {found.name} is deleted.")
+    return redirect("scenarios")
+
+
+@requires(Action.VIEW)
+@require_GET
+def scenario_schema(request: PageRequest) -> HttpResponse:
+    """The JSON Schema of a document, for completion in the editor."""
+    response = JsonResponse(json_schema())
+    response["Cache-Control"] = "private, max-age=3600"
+    return response
+
+
+def _editor_page(
+    request: PageRequest,
+    found: Scenario,
+    revision: ScenarioRevision,
+    shown: Editor,
+    *,
+    save: SaveForm | None = None,
+    conflict: PreconditionFailed | None = None,
+    refused: ApplicationError | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    context = _editor_context(request, found, shown)
+    context |= {"revision": revision, "save": save or SaveForm(), "expected": found.newest, "refused": refused}
+    if save is not None and save.data.get("expected") and conflict is None:
+        # A button that saves nothing keeps what the person started from.
+        context["expected"] = save.data["expected"]
+    if conflict is not None:
+        newest = selectors.revision_get(found)
+        context |= {"conflict": conflict, "expected": newest.number, "newest": newest}
+        context |= _line_diff(newest.text, shown.document, f"revision {newest.number}", "yours")
+    return render(request, "scenarios/edit.html", context, status=status)
+
+
+def _editor_context(request: PageRequest, found: Scenario, shown: Editor) -> dict[str, Any]:
+    return {**_about(request, found), "editor": shown}
+
+
+def _effect(found: Scenario, shown: Editor) -> dict[str, Any]:
+    if not shown.checked.valid:
+        return {}
+    try:
+        start = selectors.start_of(found, shown.checked)
+        prepared = selectors.make_ready(shown.document, start, found, seed=1)
+    except Unprocessable as error:
+        return {"refused": error}
+    return {"effect": effect(start.objects, prepared), "start": start}
+
+
+def _about(request: PageRequest, found: Scenario) -> dict[str, Any]:
+    may_edit = may(request.user.role, Action.EDIT)
+    return {
+        "scenario": found,
+        "may_copy": may_edit,
+        "may_change": may_edit and owns(request.user, found) and not found.built_in,
+    }
+
+
+def _files_page(request: PageRequest, found: Scenario, form: UploadForm, status: int = 200) -> HttpResponse:
+    context = {**_about(request, found), "form": form, "files": selectors.file_list(found)}
+    return render(request, "scenarios/files.html", context, status=status)
+
+
+def _choices(found: Scenario) -> Choices:
+    return Choices(selectors.snapshot_choices(), tuple(selectors.file_list(found).values_list("name", flat=True)))
+
+
+def _tell(form: forms.Form, error: ApplicationError) -> None:
+    """Put a refusal beside the fields that it is about."""
+    for item in error.errors or [{"path": "", "message": error.detail}]:
+        form.add_error(item["path"] if item["path"] in form.fields else None, item["message"])
+
+
+def _line_diff(old: str, new: str, old_name: str, new_name: str) -> dict[str, Any]:
+    return {
+        "rows": diff.folded(diff.lines(old, new)),
+        "patch": diff.unified(old, new, old_name, new_name).splitlines(),
+        "differs": old != new,
+    }
+
+
+def _number(request: PageRequest, key: str) -> int | None:
+    """A number of the query; ``Http404`` where it is something else."""
+    text = request.GET.get(key, "")
+    if not text:
+        return None
+    if not text.isdecimal() or len(text) > 9:
+        raise Http404(f"There is no {key} {text}.")
+    return int(text)
