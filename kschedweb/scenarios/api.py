@@ -241,7 +241,7 @@ class ScenarioImport(IdempotencyMixin, APIView):
     )
     def post(self, request: ApiRequest) -> Response:
         """Make a scenario of an exported file, or of a document of kind Scenario; a taken name gets a number."""
-        imported = transfer.read("The body", request.data[RAW], limit=settings.UPLOAD_LIMIT)
+        imported = transfer.read("The body", _body(request), limit=settings.UPLOAD_LIMIT)
         made = services.scenario_import(imported=imported, author=request.user)
         answer = _scenario_answer(request, made.pk, status=201)
         answer.data["remarks"] = imported.remarks
@@ -272,7 +272,7 @@ class ScenarioFileList(IdempotencyMixin, generics.ListAPIView[ScenarioFile]):
         """Keep a file: the body is its text in UTF-8, perhaps gzipped. The same content again changes nothing."""
         found = selectors.scenario_get(request.user, scenario_id)
         name = request.query_params.get("name", "")
-        upload = uploads.read(name, request.data[RAW], limit=settings.UPLOAD_LIMIT)
+        upload = uploads.read(name, _body(request), limit=settings.UPLOAD_LIMIT)
         row = services.file_add(scenario=found, upload=upload, author=request.user)
         location = reverse("api:scenario-file", [found.pk, row.name], request=request)
         return Response(ScenarioFileSerializer(row).data, status=201, headers={"Location": location})
@@ -293,6 +293,12 @@ class ScenarioFileDetail(APIView):
         found = selectors.scenario_get(request.user, scenario_id)
         services.file_delete(scenario=found, name=name, author=request.user)
         return Response(status=204)
+
+
+def _body(request: ApiRequest) -> bytes:
+    data: Any = request.data
+    body: bytes = data[RAW]
+    return body
 
 
 def _validated(serializer: type[serializers.Serializer[Any]], data: Any) -> Mapping[str, Any]:

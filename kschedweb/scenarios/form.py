@@ -21,13 +21,14 @@ from kschedweb.scenarios.schema import NEW, TITLES, Schema
 
 EMPTY = "empty"
 SECTIONS = {"changes": "Changes", "arrivals": "Arrivals"}
-GROUPS: dict[str, Path] = {"general": (), "use": ("use",), "run": ("run",)}
+# The key of the document under which each group of fields stands; the general ones stand at its top.
+GROUPS = {"general": "", "use": "use", "run": "run"}
 MOST_ITEMS = 100
 
 
 def _shape(name: str) -> Schema:
     """The shape of one of GROUPS."""
-    fields = schema.properties(*map(str, GROUPS[name]))
+    fields = schema.properties(*([GROUPS[name]] if GROUPS[name] else []))
     shown = {key: fields[key] for key in ("name", "description")} if name == "general" else fields
     return {"type": "object", "properties": shown}
 
@@ -94,11 +95,11 @@ def build(
             _with_files(_shape(name), files),
             name,
             name,
-            _at(data, path),
+            data.get(key, ABSENT) if key else data,
             schema.defaults(_shape(name)["properties"]),
-            path,
+            (key,) if key else (),
         )
-        for name, path in GROUPS.items()
+        for name, key in GROUPS.items()
     }
     listed = {name: as_list(data.get(name)) for name in SECTIONS}
     form = ScenarioForm(
@@ -122,9 +123,9 @@ def apply(text: str, base: str, posted: Posted) -> str:
     """
     data, shown = as_dict(parse(text).data), as_dict(parse(base).data)
     target = deepcopy(data)
-    for name, path in GROUPS.items():
+    for name in GROUPS:
         if any(key.startswith(f"{name}.") for key in posted):
-            _write(target, shown, path, _shape(name), name, posted)
+            _write(target, shown, name, posted)
     if "base" in posted and posted["base"] != _base_value(shown):
         _write_base(target, posted["base"])
     for section in SECTIONS:
@@ -163,13 +164,6 @@ def earlier(text: str, section: str, index: int) -> str:
 
 
 # --- fields from values
-
-
-def _at(data: dict[str, Any], path: Path) -> Any:
-    value: Any = data
-    for key in path:
-        value = as_dict(value).get(key, ABSENT)
-    return value
 
 
 def _with_files(shape: Schema, files: Sequence[str]) -> Schema:
@@ -249,20 +243,25 @@ def _place(form: ScenarioForm, problems: Sequence[Problem]) -> None:
 # --- values from fields
 
 
-def _write(target: dict[str, Any], shown: dict[str, Any], path: Path, shape: Schema, name: str, posted: Posted) -> None:
-    """Write a group at ``path`` (() or one key) into ``target`` where its fields changed."""
-    for key, item in shape["properties"].items():
-        old = arguments.shown_value(item, as_dict(_at(shown, path)).get(key, ABSENT))
+def _write(target: dict[str, Any], shown: dict[str, Any], name: str, posted: Posted) -> None:
+    """Write one of GROUPS into ``target`` where its fields changed."""
+    place = GROUPS[name]
+    before = as_dict(shown.get(place)) if place else shown
+    holder = as_dict(target.get(place)) if place else target
+    for key, item in _shape(name)["properties"].items():
+        old = arguments.shown_value(item, before.get(key, ABSENT))
         new = arguments.read(item, f"{name}.{key}", posted)
         if old == new:
             continue
-        holder = as_dict(target.get(path[0])) if path else target
         value = arguments.overlay(old, new, holder.get(key, ABSENT))
-        holder.pop(key, None) if value is ABSENT else holder.update({key: value})
-        if path:
-            target[path[0]] = holder
-            if not holder:
-                del target[path[0]]
+        if value is ABSENT:
+            holder.pop(key, None)
+        else:
+            holder[key] = value
+    if place and holder:
+        target[place] = holder
+    elif place:
+        target.pop(place, None)
 
 
 def _write_base(target: dict[str, Any], value: str) -> None:
