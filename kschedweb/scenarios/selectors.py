@@ -158,7 +158,10 @@ def prepared(revision: ScenarioRevision, seed: int) -> Prepared:
 
     Raises ``Unprocessable`` with the place in the document where something in it cannot be done.
     """
-    return _shelf.get((revision.scenario_id, revision.number, seed), lambda: make_ready(revision.text, base(revision), revision.scenario, seed))
+    return _shelf.get(
+        (revision.scenario_id, revision.number, seed),
+        lambda: make_ready(revision.text, base(revision), revision.scenario, seed),
+    )
 
 
 def make_ready(text: str, start: Base, scenario: Scenario, seed: int) -> Prepared:

@@ -49,7 +49,7 @@ class ScenarioRevisionDetailSerializer(ScenarioRevisionSerializer):
 class ScenarioFileSerializer(serializers.ModelSerializer[ScenarioFile]):
     """A file that revisions of a scenario read, by its name; it never changes."""
 
-    kind = serializers.ChoiceField(choices=FileKind.choices, read_only=True)
+    kind = serializers.CharField(read_only=True, help_text=f"One of {', '.join(FileKind.values)}.")
     size = serializers.IntegerField(read_only=True, help_text="Bytes of text.")
     created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
 

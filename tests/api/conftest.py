@@ -16,7 +16,7 @@ from kschedweb.experiments.models import Experiment
 from kschedweb.jobs.models import Job
 from kschedweb.scheduling.models import LiveDecision
 from tests.conftest import person
-from tests.support import seed_approvals, seed_live
+from tests.support import scenarios, seed_approvals, seed_live
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Seed:
     snapshot: Snapshot
     job: Job
     experiment: Experiment
+    scenario: str
     decision: LiveDecision
     approval: ApprovalRequest
 
@@ -66,6 +67,7 @@ def seed(db: None) -> Seed:
     cluster, snapshot, _ = clusters.cluster_import(user=admin, name="seed", files=[file], limit=2**20, replace=False)
     job = Job.objects.create(kind="tests.seed", title="Seed", created_by=admin)
     experiment = Experiment.objects.create(policies=["default"], seeds=[1], setup={}, job=job, created_by=admin)
+    scenario = scenarios.seeded(admin, str(snapshot.pk))
     live = seed_live.scheduler(admin)
     decision, approval = seed_live.explained(live), seed_approvals.request(live)
-    return Seed(admin, key, token, cluster, snapshot, job, experiment, decision, approval)
+    return Seed(admin, key, token, cluster, snapshot, job, experiment, scenario, decision, approval)

@@ -60,6 +60,7 @@ def api_schema(seed, one_connection, monkeypatch):
     real = {
         "clusters": {"name": "seed", "id": str(seed.snapshot.pk), "namespace": "default", "pod": "pending"},
         "policies": {"name": "default", "number": 1},
+        "scenarios": {"scenario_id": seed.scenario, "number": 1, "name": "nodes.csv"},
         "experiments": {"id": str(seed.experiment.pk)},
         "jobs": {"id": str(seed.job.pk)},
         "approvals": {"id": str(seed.approval.pk)},

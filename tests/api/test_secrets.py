@@ -37,6 +37,8 @@ def choose(seed) -> Callable[[str, str, str], object]:
             return {"name": "default", "number": 1}[name]
         if "users/" in address or "people/" in address:
             return "admin"
+        if "scenarios/" in address:
+            return {"scenario_id": seed.scenario, "number": 1, "name": "nodes.csv"}[name]
         if "experiments/" in address:
             return seed.experiment.pk
         if "jobs/" in address:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support import addresses, seed_approvals, seed_live
+from tests.support.scenarios import seeded
 from tests.support.seed import experimented
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
         revision=second.number,
         job=str(job.pk),
         experiment=experimented(admin),
+        scenario=seeded(admin, str(snapshot.pk)),
         live=live,
         live_decision=decision,
         approval=approval,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from kschedweb.policies import selectors, services
+from tests.support.formfields import fields as form_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,48 +22,8 @@ HEADER = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfigu
 PAGE = "/policies/default/"
 
 
-class FormFields(HTMLParser):
-    """What a browser without JavaScript would send for the editor's form."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sent: dict[str, str] = {}
-        self.inside = False
-        self.area = self.select = ""
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        values = dict(attributes)
-        if tag == "form":
-            self.inside = values.get("id") == "policy-form"
-        if not self.inside or (tag != "option" and not values.get("name")):
-            return
-        name = values.get("name") or ""
-        if tag == "textarea":
-            self.area, self.sent[name] = name, ""
-        elif tag == "select":
-            self.select, self.sent[name] = name, ""
-        elif tag == "option" and "selected" in values:
-            self.sent[self.select] = values.get("value") or ""
-        elif tag == "input" and (values.get("type") != "checkbox" or "checked" in values):
-            self.sent[name] = values.get("value") or ("on" if values.get("type") == "checkbox" else "")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "textarea" and self.area:
-            # The first newline belongs to the markup.
-            self.sent[self.area] = self.sent[self.area].removeprefix("\n").replace("\n", "\r\n")
-            self.area = ""
-        if tag == "form":
-            self.inside = False
-
-    def handle_data(self, data: str) -> None:
-        if self.area:
-            self.sent[self.area] += data
-
-
 def fields(answer: Any) -> dict[str, str]:
-    parser = FormFields()
-    parser.feed(answer.content.decode())
-    return parser.sent
+    return form_fields(answer.content.decode(), "policy-form")
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ NOT_PAGES = frozenset(
         "annotations-write",
         "cluster-delete", "cluster-demo", "cluster-refresh", "decision-cell", "decision-nodes", "job-cancel", "logout",
         "person-active", "person-password", "person-role", "pod-message", "policy-delete", "policy-download",
+        "scenario-copy", "scenario-delete", "scenario-effect", "scenario-export", "scenario-file", "scenario-preview",
+        "scenario-restore", "scenario-schema", "scenario-share",
         "policy-effect", "policy-preview", "policy-restore", "policy-schema", "search", "sessions-end", "theme",
         "token-revoke", "watermark-source-change", "watermark-source-run",
         "watermark-policies-pods", "policy-curves",
@@ -25,6 +27,7 @@ NOT_RESOURCES = frozenset(
     {
         "capacity-drain", "capacity-fit", "capacity-nodes",
         "experiment-start",
+        "scenario-copy", "scenario-export", "scenario-import", "scenario-restore", "scenario-validate",
         "annotations-write",
         "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema", "schema-page", "user-password",
         "revision-restore", "watermark-source-run", "watermark-source-test",
@@ -46,6 +49,7 @@ class Places:
     revision: int = 1
     job: str = ""
     experiment: str = ""
+    scenario: str = ""
     snapshot: str = ""
     token: str = ""
     live: str = ""
@@ -85,6 +89,9 @@ def pages(at: Places) -> dict[str, str]:
         "capacity-fit": f"/capacity/?cluster={c}&cpu=500m&memory=1Gi",
         "capacity-nodes": f"/capacity/nodes/?cluster={c}&ask=1&pending=on&node_cpu=16&node_memory=64Gi",
         "capacity-drain": f"/capacity/drain/?cluster={c}",
+        "scenarios": "/scenarios/",
+        "scenario-new": "/scenarios/new/",
+        "scenario-import": "/scenarios/import/",
         "experiments": "/experiments/",
         "experiment-new": "/experiments/new/",
         "approvals": "/approvals/",
@@ -102,6 +109,14 @@ def pages(at: Places) -> dict[str, str]:
         "password": "/password/",
         "login": "/login/",
     }
+    if at.scenario:
+        scenario = f"/scenarios/{at.scenario}"
+        found |= {
+            "scenario": f"{scenario}/",
+            "scenario-files": f"{scenario}/files/",
+            "scenario-revisions": f"{scenario}/revisions/",
+            "scenario-diff": f"{scenario}/diff/?from=1&to=2",
+        }
     found |= {"experiment": f"/experiments/{at.experiment}/"} if at.experiment else {}
     found |= {"approval": f"/approvals/{at.approval}/"} if at.approval else {}
     found |= {"webhook": f"/approvals/webhooks/{at.webhook}/"} if at.webhook else {}
@@ -147,6 +162,7 @@ def resources(at: Places) -> dict[str, str]:
         "watermark-distribution": f"{cluster}/watermarks/distribution/",
         "watermark-nodes": f"{cluster}/watermarks/nodes/",
         "watermark-workloads": f"{cluster}/watermarks/workloads/",
+        "scenarios": "/api/v1/scenarios/",
         "experiments": "/api/v1/experiments/",
         "approvals": "/api/v1/approvals/",
         "live": "/api/v1/live/",
@@ -158,6 +174,16 @@ def resources(at: Places) -> dict[str, str]:
     }
     if at.approval:
         found["approval"] = f"/api/v1/approvals/{at.approval}/"
+    if at.scenario:
+        scenario = f"/api/v1/scenarios/{at.scenario}"
+        found |= {
+            "scenario": f"{scenario}/",
+            "scenario-files": f"{scenario}/files/",
+            "scenario-file": f"{scenario}/files/nodes.csv/",
+            "scenario-revisions": f"{scenario}/revisions/",
+            "scenario-revision": f"{scenario}/revisions/1/",
+            "scenario-diff": f"{scenario}/diff/",
+        }
     if at.experiment:
         found["experiment"] = f"/api/v1/experiments/{at.experiment}/"
     if at.live:

@@ -25,3 +25,21 @@ def on_cluster(user: User, name: str = "Three more", changes: str = "") -> str:
     """A scenario that starts from three nodes, seven bound pods and two that wait."""
     snapshot = seed.imported("small", seed.cluster(3, 10), user)
     return f"apiVersion: kschedweb/v1\nkind: Scenario\nname: {name}\nbase:\n  snapshot: {snapshot}\n{changes}"
+
+
+def seeded(user: User, snapshot: str, revisions: int = 2, name: str = "Seeded") -> str:
+    """A scenario on ``snapshot`` with changes, arrivals, a file, and so many revisions; its id."""
+    from kschedweb.scenarios import services, uploads
+
+    text = (
+        f"apiVersion: kschedweb/v1\nkind: Scenario\nname: {name}\ndescription: A zone is lost\n"
+        f"base:\n  snapshot: {snapshot}\n"
+        "changes:\n  - addNodes: {file: nodes.csv}\n  - at: 10m\n    cordonNodes: {nodes: [openb-node-0000]}\n"
+        "arrivals:\n  - generate: {perHour: 60, shapes: [{cpu: 500m, memory: 1Gi, life: 2h}], until: 2h}\n"
+        "run: {until: 4h}\n"
+    )
+    files = [uploads.read("nodes.csv", NODES.encode(), limit=MIB)]
+    made = services.scenario_create(text=text, author=user, files=files, comment="Beginning")
+    for number in range(1, revisions):
+        services.scenario_save(scenario=made, text=f"{text}# {number}\n", author=user, expected=number, comment="More")
+    return str(made.pk)

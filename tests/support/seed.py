@@ -137,6 +137,7 @@ def everything(rows: int, admin: User) -> Places:
     from kschedweb.jobs.models import Job, State
     from kschedweb.policies import services as policies
     from kschedweb.scheduling.models import LiveScheduler
+    from tests.support.scenarios import seeded as seed_scenarios
 
     snapshot = imported("seeded", cluster(rows, 2 * rows), admin)
     measured("seeded", [f"node-{number:05d}" for number in range(rows)], hours=2)
@@ -148,6 +149,7 @@ def everything(rows: int, admin: User) -> Places:
         Job.objects.create(kind="seeded", title=f"Job {number}", state=State.SUCCEEDED, created_by=author)
         token, _ = accounts.token_create(user=admin, name=f"token {number}", scope="view", days=1)
     compared = [experimented(admin) for _ in range(rows)]
+    asked = [seed_scenarios(admin, snapshot, revisions=2, name=f"Scenario {number}") for number in range(rows)]
     live, live_decision = seed_live.everything(rows, admin)
     approval, webhook = seed_approvals.everything(rows, LiveScheduler.objects.get(pk=live), admin)
     policy = policies.policy_create(name="seeded", document=POLICY.format(1), author=admin)
@@ -162,6 +164,7 @@ def everything(rows: int, admin: User) -> Places:
         revision=rows,
         job=str(Job.objects.latest("created_at").pk),
         experiment=compared[0],
+        scenario=asked[0],
         snapshot=snapshot,
         token=str(token.pk),
         live=live,
