@@ -38,7 +38,7 @@ class Run(models.Model):
     seed = models.PositiveIntegerField()
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
     engine = models.CharField(max_length=64, blank=True)  # the version that ran it
-    summary = models.JSONField(default=dict)  # measures by name
+    summary = models.JSONField(default=list)  # measures, in their order
     notes = models.JSONField(default=list)  # what was left out or read differently
     outcome = models.BinaryField(null=True)  # engine.whatif's encoding
     zones = models.JSONField(default=list)  # of the outcome's nodes, in its order

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support import addresses, seed_approvals, seed_live
+from tests.support import addresses, seed_approvals, seed_live, seed_runs
 from tests.support.scenarios import seeded
 from tests.support.seed import experimented
 
@@ -48,6 +48,7 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
         kind="seeded", title="Refresh demo", state=State.RUNNING, done=3, total=10, step="Reading pods"
     )
     live, decision = seed_live.everything(10, admin)
+    rushed = seed_runs.everything(1, admin)
     approval, webhook = seed_approvals.everything(4, LiveScheduler.objects.get(pk=live), admin)
     return addresses.Places(
         cluster="demo",
@@ -57,6 +58,8 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
         job=str(job.pk),
         experiment=experimented(admin),
         scenario=seeded(admin, str(snapshot.pk)),
+        run=rushed[0],
+        comparison=rushed[1],
         live=live,
         live_decision=decision,
         approval=approval,

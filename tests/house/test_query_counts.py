@@ -53,7 +53,20 @@ def test_every_address_costs_its_committed_number_of_queries(
 
 def test_no_page_is_forgotten() -> None:
     every = dict.fromkeys(
-        ("job", "experiment", "scenario", "snapshot", "token", "live", "live_decision", "approval", "webhook"), "1"
+        (
+            "job",
+            "experiment",
+            "scenario",
+            "run",
+            "comparison",
+            "snapshot",
+            "token",
+            "live",
+            "live_decision",
+            "approval",
+            "webhook",
+        ),
+        "1",
     )
     places = addresses.Places("c", "n/p", "n/p", **every)  # type: ignore[arg-type]
     assert {name.partition(":")[0] for name in addresses.pages(places)} == addresses.routes(False) - addresses.NOT_PAGES

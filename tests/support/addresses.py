@@ -11,6 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 NOT_PAGES = frozenset(
     {
         "annotations-write",
+        "comparison-cancel", "comparison-delete", "comparison-rename", "run-delete", "run-frames",
         "cluster-delete", "cluster-demo", "cluster-refresh", "decision-cell", "decision-nodes", "job-cancel", "logout",
         "person-active", "person-password", "person-role", "pod-message", "policy-delete", "policy-download",
         "scenario-copy", "scenario-delete", "scenario-effect", "scenario-export", "scenario-file", "scenario-preview",
@@ -26,7 +27,7 @@ NOT_PAGES = frozenset(
 NOT_RESOURCES = frozenset(
     {
         "capacity-drain", "capacity-fit", "capacity-nodes",
-        "experiment-start",
+        "comparison-start", "experiment-start", "run-start",
         "scenario-copy", "scenario-export", "scenario-import", "scenario-restore", "scenario-validate",
         "annotations-write",
         "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema", "schema-page", "user-password",
@@ -50,6 +51,9 @@ class Places:
     job: str = ""
     experiment: str = ""
     scenario: str = ""
+    run: str = ""
+    comparison: str = ""
+    run_pod: str = "default/web-00"
     snapshot: str = ""
     token: str = ""
     live: str = ""
@@ -92,6 +96,10 @@ def pages(at: Places) -> dict[str, str]:
         "scenarios": "/scenarios/",
         "scenario-new": "/scenarios/new/",
         "scenario-import": "/scenarios/import/",
+        "runs": "/runs/",
+        "run-new": "/runs/new/",
+        "comparisons": "/comparisons/",
+        "comparison-new": "/comparisons/new/",
         "experiments": "/experiments/",
         "experiment-new": "/experiments/new/",
         "approvals": "/approvals/",
@@ -118,6 +126,10 @@ def pages(at: Places) -> dict[str, str]:
             "scenario-diff": f"{scenario}/diff/?from=1&to=2",
         }
     found |= {"experiment": f"/experiments/{at.experiment}/"} if at.experiment else {}
+    if at.run:
+        found |= {"run": f"/runs/{at.run}/", "run:begin": f"/runs/{at.run}/?at=0&state=waiting"}
+        found |= {"run-decision": f"/runs/{at.run}/pods/{at.run_pod}/"}
+    found |= {"comparison": f"/comparisons/{at.comparison}/"} if at.comparison else {}
     found |= {"approval": f"/approvals/{at.approval}/"} if at.approval else {}
     found |= {"webhook": f"/approvals/webhooks/{at.webhook}/"} if at.webhook else {}
     if at.live:
@@ -163,6 +175,8 @@ def resources(at: Places) -> dict[str, str]:
         "watermark-nodes": f"{cluster}/watermarks/nodes/",
         "watermark-workloads": f"{cluster}/watermarks/workloads/",
         "scenarios": "/api/v1/scenarios/",
+        "runs": "/api/v1/runs/",
+        "comparisons": "/api/v1/comparisons/",
         "experiments": "/api/v1/experiments/",
         "approvals": "/api/v1/approvals/",
         "live": "/api/v1/live/",
@@ -184,6 +198,13 @@ def resources(at: Places) -> dict[str, str]:
             "scenario-revision": f"{scenario}/revisions/1/",
             "scenario-diff": f"{scenario}/diff/",
         }
+    if at.run:
+        run = f"/api/v1/runs/{at.run}"
+        found |= {"run": f"{run}/", "run-pods": f"{run}/pods/", "run-moves": f"{run}/moves/"}
+        found["run-samples"] = f"{run}/samples/"
+    if at.comparison:
+        found["comparison"] = f"/api/v1/comparisons/{at.comparison}/"
+        found["comparison-moved"] = f"/api/v1/comparisons/{at.comparison}/moved/"
     if at.experiment:
         found["experiment"] = f"/api/v1/experiments/{at.experiment}/"
     if at.live:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from tests.support import seed_approvals, seed_live
+from tests.support import seed_approvals, seed_live, seed_runs
 from tests.support.addresses import Places
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ def everything(rows: int, admin: User) -> Places:
         policies.policy_create(name=f"policy-{number}", document=POLICY.format(number + 1), author=author)
         Job.objects.create(kind="seeded", title=f"Job {number}", state=State.SUCCEEDED, created_by=author)
         token, _ = accounts.token_create(user=admin, name=f"token {number}", scope="view", days=1)
+    rushed = seed_runs.everything(rows, admin)
     compared = [experimented(admin) for _ in range(rows)]
     asked = [seed_scenarios(admin, snapshot, revisions=2, name=f"Scenario {number}") for number in range(rows)]
     live, live_decision = seed_live.everything(rows, admin)
@@ -165,6 +166,8 @@ def everything(rows: int, admin: User) -> Places:
         job=str(Job.objects.latest("created_at").pk),
         experiment=compared[0],
         scenario=asked[0],
+        run=rushed[0],
+        comparison=rushed[1],
         snapshot=snapshot,
         token=str(token.pk),
         live=live,

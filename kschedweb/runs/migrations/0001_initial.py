@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
                 ('configuration', models.TextField()),
                 ('seed', models.PositiveIntegerField()),
                 ('engine', models.CharField(blank=True, max_length=64)),
-                ('summary', models.JSONField(default=dict)),
+                ('summary', models.JSONField(default=list)),
                 ('notes', models.JSONField(default=list)),
                 ('outcome', models.BinaryField(null=True)),
                 ('zones', models.JSONField(default=list)),

@@ -1,0 +1,232 @@
+"""REST: runs and comparisons, and what came of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.dashboard.pagination import ListPagination
+from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.errors import ApplicationError
+from kschedweb.runs import moved, podtable, selectors, services
+from kschedweb.runs.models import Comparison, Run
+from kschedweb.runs.podtable import MoveList, PodList
+from kschedweb.runs.samples import SampleList
+from kschedweb.runs.serializers import (
+    ComparisonDetailSerializer,
+    ComparisonSerializer,
+    ComparisonStartSerializer,
+    MovedSerializer,
+    MoveSerializer,
+    PodSerializer,
+    RunDetailSerializer,
+    RunSerializer,
+    RunStartSerializer,
+    SampleSerializer,
+)
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+
+    from kschedweb.accounts.typing import ApiRequest
+
+AT = OpenApiParameter("at", float, description="Seconds in the simulation; the end of the run without it.")
+
+
+class RunList(generics.ListAPIView[Run]):
+    """The runs, newest first."""
+
+    action_required = Action.VIEW
+    serializer_class = RunSerializer
+    queryset = Run.objects.none()
+
+    def get_queryset(self) -> QuerySet[Run]:
+        return selectors.run_list(self.request.user)  # type: ignore[arg-type]
+
+
+class RunStart(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=RunStartSerializer, responses={202: RunSerializer})
+    def post(self, request: ApiRequest) -> Response:
+        """Play a scenario under a policy; `job` is the work that does it."""
+        asked = RunStartSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        values = asked.validated_data
+        revision = selectors.revision_asked(request.user, str(values["scenario"]), str(values["revision"] or ""))
+        found = services.run_start(
+            user=request.user,
+            revision=revision,
+            policy=values["policy"],
+            document=values["document"],
+            seed=values["seed"],
+        )
+        location = reverse("api:run", args=[found.pk], request=request)
+        return Response(RunSerializer(found).data, status=202, headers={"Location": location})
+
+
+class RunDetail(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses=RunDetailSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """One run with its measures, which are there once it is done."""
+        return Response(RunDetailSerializer(selectors.run_get(request.user, id)).data)
+
+
+class _OfRun(generics.ListAPIView[Any]):
+    """Rows of a run that is done; 409 before."""
+
+    action_required = Action.VIEW
+    pagination_class = ListPagination
+    queryset = Run.objects.none()
+
+    def time(self, end: float) -> float:
+        asked = self.request.query_params.get("at", "")
+        try:
+            time = float(asked) if asked else end
+        except ValueError:
+            time = float("nan")
+        if not 0 <= time < float("inf"):
+            message = "at: must be a number of seconds from 0 on."
+            raise ApplicationError(message, errors=[{"path": "at", "message": message}])
+        return time
+
+
+class RunPods(_OfRun):
+    """The pods as they come, at a time."""
+
+    serializer_class = PodSerializer
+
+    def get_queryset(self) -> Any:
+        outcome = selectors.outcome(selectors.run_get(self.request.user, self.kwargs["id"]))  # type: ignore[arg-type]
+        asked = {name: self.request.query_params.get(name, "") for name in ("state", "search", "node")}
+        return PodList(outcome, self.time(outcome.end), **asked)
+
+    @extend_schema(
+        parameters=[
+            AT,
+            OpenApiParameter("state", str, enum=list(podtable.STATES)),
+            OpenApiParameter("search", str, description="Part of `namespace/name`."),
+            OpenApiParameter("node", str),
+        ]
+    )
+    def get(self, request: Any, *args: Any, **kwargs: Any) -> Response:
+        return super().get(request, *args, **kwargs)
+
+
+class RunMoves(_OfRun):
+    """Every pod coming to a node or leaving it, in the order in which they did."""
+
+    serializer_class = MoveSerializer
+
+    def get_queryset(self) -> Any:
+        outcome = selectors.outcome(selectors.run_get(self.request.user, self.kwargs["id"]))  # type: ignore[arg-type]
+        return MoveList(outcome, forced=self.request.query_params.get("forced") == "true")
+
+    @extend_schema(
+        parameters=[OpenApiParameter("forced", bool, description="Only preemptions, evictions and pods of lost nodes.")]
+    )
+    def get(self, request: Any, *args: Any, **kwargs: Any) -> Response:
+        return super().get(request, *args, **kwargs)
+
+
+class RunSamples(_OfRun):
+    """How things stood, at even distances of time."""
+
+    serializer_class = SampleSerializer
+
+    def get_queryset(self) -> Any:
+        return SampleList(selectors.outcome(selectors.run_get(self.request.user, self.kwargs["id"])))  # type: ignore[arg-type]
+
+
+class ComparisonList(generics.ListAPIView[Comparison]):
+    """The comparisons, newest first."""
+
+    action_required = Action.VIEW
+    serializer_class = ComparisonSerializer
+    queryset = Comparison.objects.none()
+
+    def get_queryset(self) -> QuerySet[Comparison]:
+        return selectors.comparison_list(self.request.user)  # type: ignore[arg-type]
+
+
+class ComparisonStart(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=ComparisonStartSerializer, responses={202: ComparisonDetailSerializer})
+    def post(self, request: ApiRequest) -> Response:
+        """Start a run for every policy and seed; follow `runs` until all have ended."""
+        asked = ComparisonStartSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        values = asked.validated_data
+        found = services.comparison_start(
+            user=request.user,
+            revision=selectors.revision_asked(request.user, str(values["scenario"]), str(values["revision"] or "")),
+            policies=values["policies"],
+            seeds=values["seeds"],
+            title=values["title"],
+        )
+        location = reverse("api:comparison", args=[found.pk], request=request)
+        body = ComparisonDetailSerializer(selectors.comparison_get(request.user, found.pk)).data
+        return Response(body, status=202, headers={"Location": location})
+
+
+class ComparisonDetail(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses=ComparisonDetailSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """One comparison: its runs, and every measure by policy and seed as far as it is done."""
+        return Response(ComparisonDetailSerializer(selectors.comparison_get(request.user, id)).data)
+
+
+class ComparisonMoved(generics.ListAPIView[Any]):
+    """The pods that go elsewhere than under the reference."""
+
+    action_required = Action.VIEW
+    pagination_class = ListPagination
+    serializer_class = MovedSerializer
+    queryset = Comparison.objects.none()
+
+    def get_queryset(self) -> Any:
+        found = selectors.comparison_get(self.request.user, self.kwargs["id"])  # type: ignore[arg-type]
+        asked = {name: self.request.query_params.get(name, "") for name in moved.ANY}
+        other = self.request.query_params.get("other", "1")
+        position = int(other) if other.isascii() and other.isdigit() and len(other) < 3 else -1
+        return moved.MovedList(list(selectors.difference_list(found)), position, asked)
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("other", OpenApiTypes.INT, description="Place of the policy in `policies`, from 1."),
+            OpenApiParameter("plugin", str),
+            OpenApiParameter("what", str, enum=list(moved.WHAT)),
+            OpenApiParameter("search", str, description="Part of `namespace/name`."),
+        ]
+    )
+    def get(self, request: Any, *args: Any, **kwargs: Any) -> Response:
+        return super().get(request, *args, **kwargs)
+
+
+urlpatterns = [
+    path("runs/", RunList.as_view(), name="runs"),
+    path("runs/start/", RunStart.as_view(), name="run-start"),
+    path("runs/<uuid:id>/", RunDetail.as_view(), name="run"),
+    path("runs/<uuid:id>/pods/", RunPods.as_view(), name="run-pods"),
+    path("runs/<uuid:id>/moves/", RunMoves.as_view(), name="run-moves"),
+    path("runs/<uuid:id>/samples/", RunSamples.as_view(), name="run-samples"),
+    path("comparisons/", ComparisonList.as_view(), name="comparisons"),
+    path("comparisons/start/", ComparisonStart.as_view(), name="comparison-start"),
+    path("comparisons/<uuid:id>/", ComparisonDetail.as_view(), name="comparison"),
+    path("comparisons/<uuid:id>/moved/", ComparisonMoved.as_view(), name="comparison-moved"),
+]

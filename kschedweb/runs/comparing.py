@@ -1,0 +1,186 @@
+"""Several policies side by side: what differs most comes first. Plain data, nothing of HTTP or HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kschedweb.engine.whatif.comparison import significance
+from kschedweb.runs import moved, selectors
+from kschedweb.runs.measures import Measure, amount, difference, kept
+
+if TYPE_CHECKING:
+    from kschedweb.runs.models import Comparison, Run
+
+
+@dataclass(frozen=True)
+class Side:
+    """One policy of a comparison: its runs that are done, by seed."""
+
+    position: int
+    label: str
+    runs: dict[int, Run]
+    total: int  # of its runs, done or not
+
+    @property
+    def first(self) -> Run | None:
+        """The run of the lowest seed."""
+        return self.runs[min(self.runs)] if self.runs else None
+
+
+@dataclass(frozen=True)
+class Change:
+    """Another policy's value of a measure, held against the reference over the seeds that both have."""
+
+    value: str
+    text: str  # the change with its sign and unit
+    percent: float | None  # of the reference, None where that is 0
+    better: bool | None  # None where nothing changes, or no direction is better
+    share: float  # 0 to 1: length of the bar
+    chance: str  # what significance says, "" where one seed cannot say anything
+
+    @property
+    def width(self) -> str:
+        return f"{100 * self.share:.1f}%"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A measure: the reference's value, and every other policy's change; ``values`` are each policy's by seed."""
+
+    measure: Measure
+    reference: str
+    changes: list[Change]
+    weight: float  # how much changes: what orders the table
+    values: list[dict[int, float]]
+
+
+def sides(comparison: Comparison) -> list[Side]:
+    """The policies in their order, the reference first."""
+    found: dict[int, Side] = {}
+    for run in comparison.runs.all():
+        side = found.get(run.position) or Side(run.position, run.label, {}, 0)
+        done = {**side.runs, run.seed: run} if run.ended_at else side.runs
+        found[run.position] = Side(side.position, side.label, done, side.total + 1)
+    return [found[position] for position in sorted(found)]
+
+
+def lines(listed: Sequence[Side]) -> list[Line]:
+    """Every measure over the policies, what changes most first; empty until the reference has a run."""
+    reference = listed[0].first if listed else None
+    if reference is None:
+        return []
+    by_side = [
+        {seed: {one.name: one.value for one in kept(run)} for seed, run in sorted(side.runs.items())} for side in listed
+    ]
+    made = [_line(measure, by_side) for measure in kept(reference)]
+    return sorted(made, key=lambda line: -line.weight)
+
+
+def _line(measure: Measure, by_side: Sequence[dict[int, dict[str, float | None]]]) -> Line:
+    values = [
+        {seed: value for seed, named in runs.items() if (value := named.get(measure.name)) is not None}
+        for runs in by_side
+    ]
+    changes = [_change(measure, values[0], other) for other in values[1:]]
+    longest = max((abs(change) for _, change in changes), default=0.0)
+    shown = [
+        _shown(measure, values[0], other, change, abs(change) / longest if longest else 0.0)
+        for other, (_, change) in zip(values[1:], changes, strict=True)
+    ]
+    weight = max((relative for relative, _ in changes), default=0.0)
+    return Line(measure, amount(measure, _mean(values[0])), shown, weight, values)
+
+
+def _change(measure: Measure, base: dict[int, float], other: dict[int, float]) -> tuple[float, float]:
+    """How much differs, from 0 to 1 of the larger of both, and the difference over the seeds that both have."""
+    pairs = [(base[seed], other[seed]) for seed in base if seed in other]
+    if not pairs:
+        return 0.0, 0.0
+    before, after = np.mean(pairs, axis=0).tolist()
+    largest = max(abs(before), abs(after))
+    return (abs(after - before) / largest if largest else 0.0), after - before
+
+
+def _shown(measure: Measure, base: dict[int, float], other: dict[int, float], change: float, share: float) -> Change:
+    pairs = [(base[seed], other[seed]) for seed in sorted(base) if seed in other]
+    before = _mean(dict(enumerate(first for first, _ in pairs)))
+    percent = 100 * change / before if before else None
+    better = None
+    if change and measure.direction in ("lower", "higher"):
+        better = (change < 0) == (measure.direction == "lower")
+    chance = ""
+    if len(pairs) > 1:
+        chance = _chance(significance([first for first, _ in pairs], [second for _, second in pairs]), len(pairs))
+    return Change(amount(measure, _mean(other)), difference(measure, change), percent, better, share, chance)
+
+
+def _chance(found: Any, seeds: int) -> str:
+    return f"p = {found:.2g}, {seeds} seeds" if found is not None else ""
+
+
+def _mean(values: dict[int, float]) -> float | None:
+    return float(np.mean(list(values.values()))) if values else None
+
+
+@dataclass(frozen=True)
+class Group:
+    """The pods that one plugin's score moved, over all seeds that are compared."""
+
+    plugin: str
+    count: int
+    share: str
+
+    @property
+    def key(self) -> str:
+        return self.plugin or moved.NONE
+
+    @property
+    def words(self) -> str:
+        return self.plugin or "no plugin"
+
+
+def groups(counts: Sequence[dict[str, Any]]) -> list[Group]:
+    """Moved pods by the plugin that moved them, most first."""
+    together: dict[str, int] = {}
+    for entry in counts:
+        for plugin, number in entry.get("byPlugin", {}).items():
+            together[plugin] = together.get(plugin, 0) + number
+    most = max(together.values(), default=0)
+    ordered = sorted(together.items(), key=lambda item: (-item[1], item[0]))
+    return [Group(plugin, number, f"{100 * number / most:.1f}%") for plugin, number in ordered]
+
+
+def sentence(listed: Sequence[Side], found: Sequence[Line], moving: int | None, pods: int) -> str:
+    """What the comparison says, in one sentence."""
+    if not found or len(listed) < 2:
+        return ""
+    other, base = listed[1].label, listed[0].label
+    if len(listed) > 2:
+        return f"{len(listed)} policies on the same scenario: {_most(listed, found)}"
+    said = _most(listed, found)
+    if moving is None:
+        return f"{other} against {base}: {said}"
+    if not moving and not found[0].weight:
+        return f"{other} decides as {base} does: no pod goes elsewhere"
+    return f"{other} moves {moving:,} of {pods:,} pods; {said}"
+
+
+def _most(listed: Sequence[Side], found: Sequence[Line]) -> str:
+    line = next((line for line in found if line.weight), None)
+    if line is None:
+        return "no measure changes"
+    place = max(range(len(line.changes)), key=lambda at: line.changes[at].share)
+    change = line.changes[place]
+    name = line.measure.label[0].lower() + line.measure.label[1:]
+    return f"{name} goes from {line.reference} to {change.value}" + (
+        f" under {listed[place + 1].label}" if len(listed) > 2 else ""
+    )
+
+
+def ready(comparison: Comparison) -> bool:
+    """Whether nothing more is to come."""
+    return all(selectors.finished(run) for run in comparison.runs.all())

@@ -1,0 +1,235 @@
+"""The pages of comparisons: the list, a new one, and what differs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters.views import add_errors, rights
+from kschedweb.dashboard.exports import FORMATS, export
+from kschedweb.errors import ApplicationError
+from kschedweb.runs import charts, comparing, comparison_charts, frames, measures, moved, selectors, services
+from kschedweb.runs.forms import ComparisonForm, LookForm
+from kschedweb.runs.links import carried
+from kschedweb.runs.views import asked_revision, counts
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpRequest, HttpResponse
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.runs.comparing import Side
+    from kschedweb.runs.models import Comparison, Run
+
+PAGE_SIZE, MOVED_SIZE = 50, 25
+
+
+@require_safe
+@requires(Action.VIEW)
+def comparisons(request: PageRequest) -> HttpResponse:
+    page = Paginator(selectors.comparison_list(request.user), PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "runs/comparisons.html", {"page": page} | rights(request))
+
+
+@requires(Action.EDIT)
+def new(request: PageRequest) -> HttpResponse:
+    """The sentence, and running it."""
+    revision = asked_revision(request)
+    initial: dict[str, Any] = {"scenario": str(revision.pk) if revision else ""}
+    form = ComparisonForm(request.user, request.POST or None, revision=revision, initial=initial)
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                made = services.comparison_start(
+                    user=request.user,
+                    revision=form.revision,
+                    policies=form.chosen,
+                    seeds=form.cleaned_data["seeds"],
+                )
+                return redirect("comparison", made.pk)
+            except ApplicationError as error:
+                add_errors(form, error)
+                status = error.status
+    return render(request, "runs/comparison_new.html", {"form": form}, status=status)
+
+
+@require_safe
+@requires(Action.VIEW)
+def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
+    """Differences first, then the pods that moved, then the maps; while runs go on, how far they are."""
+    found = selectors.comparison_get(request.user, comparison_id)
+    sides = comparing.sides(found)
+    differences = list(selectors.difference_list(found))
+    ended = comparing.ready(found) and all(map(selectors.compared, differences))
+    context: dict[str, Any] = {"comparison": found, "sides": sides, "ended": ended, "own": _own(request, found)}
+    if request.htmx and request.htmx.target == "progress":
+        answer = render(request, "runs/progress.html", context)
+        if ended:
+            answer["HX-Refresh"] = "true"  # The whole page again: it has its figures now.
+        return answer
+    lines = comparing.lines(sides)
+    chosen = _chosen(request, sides)
+    listed = moved.MovedList(differences, chosen.position if chosen else 0, _asked(request))
+    if (form := request.GET.get("format")) in FORMATS:
+        return _export(form, request.GET.get("of", "measures"), found, sides, lines, listed)
+    context |= {
+        "lines": lines,
+        "others": sides[1:],
+        "sentence": comparing.sentence(sides, lines, listed.first_count, listed.pods),
+        "form": _sentence(request, found, sides),
+        "chosen": chosen,
+        "failed": [run for run in found.runs.all() if run.ended_at is None and selectors.finished(run)],
+        **_moved(request, listed),
+        **(_figures(request, sides, lines, chosen) if lines else {}),
+    }
+    return render(request, "runs/comparison.html", context)
+
+
+def _own(request: PageRequest, found: Comparison) -> bool:
+    return request.user.role == "admin" or (found.created_by_id == request.user.pk and request.user.role == "editor")
+
+
+def _chosen(request: HttpRequest, sides: list[Side]) -> Side | None:
+    """The policy beside the reference: that of ?other=, the first without one."""
+    asked = request.GET.get("other", "")
+    return next((side for side in sides[1:] if str(side.position) == asked), sides[1] if len(sides) > 1 else None)
+
+
+def _asked(request: HttpRequest) -> dict[str, str]:
+    return {name: request.GET.get(name, "").strip() for name in ("plugin", "what", "search")}
+
+
+def _sentence(request: PageRequest, found: Comparison, sides: list[Side]) -> ComparisonForm:
+    """The sentence as it stands, to be changed and run again."""
+    seeds = sorted({run.seed for run in found.runs.all()})
+    initial = {
+        "scenario": str(found.revision_id),
+        "reference": sides[0].label if sides else "",
+        "policies": [side.label for side in sides[1:]],
+        "seeds": " ".join(map(str, seeds)),
+    }
+    return ComparisonForm(request.user, None, revision=found.revision, initial=initial)
+
+
+def _moved(request: HttpRequest, listed: moved.MovedList) -> dict[str, Any]:
+    return {
+        "groups": comparing.groups(listed.counts),
+        "moved": listed,
+        "page": Paginator(listed, MOVED_SIZE).get_page(request.GET.get("page")),
+        **carried(request, "at", "show", "other"),
+    }
+
+
+def _figures(
+    request: HttpRequest, sides: list[Side], lines: list[comparing.Line], chosen: Side | None
+) -> dict[str, Any]:
+    pairs = [(side.label, side.first) for side in sides if side.first]
+    outcomes = [(label, selectors.outcome(run)) for label, run in pairs]
+    shown: dict[str, Any] = {
+        "strips": [comparison_charts.strip(line, sides) for line in lines],
+        "pending": comparison_charts.pending(outcomes),
+    }
+    reference = sides[0].first
+    seed = reference.seed if reference else 0
+    if reference is None or chosen is None or seed not in chosen.runs:
+        return shown
+    both = [(sides[0], reference), (chosen, chosen.runs[seed])]
+    return shown | _maps(request, both)
+
+
+def _maps(request: HttpRequest, both: list[tuple[Side, Run]]) -> dict[str, Any]:
+    """Two node maps under one scrubber."""
+    outcomes = [selectors.outcome(run) for _, run in both]
+    end = max(outcome.end for outcome in outcomes)
+    resources = [name for name in outcomes[0].resources if name in outcomes[1].resources]
+    look = LookForm(request.GET, resources, end)
+    maps = []
+    for place, ((side, run), outcome) in enumerate(zip(both, outcomes, strict=True)):
+        if not outcome.nodes or not resources:
+            continue
+        time = min(look.time, outcome.end)
+        now = frames.at(outcome, look.resource, time)
+        chart = charts.node_map(outcome.nodes, run.zones, now, counts(outcome, time), look.resource, time)
+        address = f"{reverse('run-frames', args=[run.pk])}?{urlencode({'show': look.resource})}"
+        maps.append({"side": side, "run": run, "chart": chart, "frames": address, "name": f"map-{place}"})
+    return {
+        "maps": maps,
+        "end": end,
+        "at": look.time,
+        "before": max(look.time - end / 100, 0.0),
+        "after": min(look.time + end / 100, end),
+        "resource": look.resource,
+        "resources": resources,
+        "seek_fields": {"show": look.resource, **({"other": request.GET["other"]} if request.GET.get("other") else {})},
+    }
+
+
+def _export(
+    form: str,
+    of: str,
+    found: Comparison,
+    sides: list[Side],
+    lines: list[comparing.Line],
+    listed: moved.MovedList,
+) -> HttpResponseBase:
+    if of == "moved":
+        return export(form, f"comparison-{found.pk}-moved", moved.HEAD, (row.cells() for row in listed))
+    rows = (
+        (line.measure.name, line.measure.unit, side.label, seed, value)
+        for line in lines
+        for side, named in zip(sides, line.values, strict=True)
+        for seed, value in sorted(named.items())
+    )
+    return export(form, f"comparison-{found.pk}", measures.COMPARED_HEAD, rows)
+
+
+@require_POST
+@requires(Action.EDIT)
+def rename(request: PageRequest, comparison_id: UUID) -> HttpResponse:
+    found = _mine(request, comparison_id)
+    try:
+        services.comparison_rename(user=request.user, comparison=found, title=request.POST.get("title", ""))
+    except ApplicationError as error:
+        messages.error(request, error.detail)
+    return redirect("comparison", comparison_id)
+
+
+@require_POST
+@requires(Action.EDIT)
+def cancel(request: PageRequest, comparison_id: UUID) -> HttpResponse:
+    count = services.comparison_cancel(user=request.user, comparison=_mine(request, comparison_id))
+    messages.info(request, f"{count} run{'' if count == 1 else 's'} cancelled." if count else "Every run had ended.")
+    return redirect("comparison", comparison_id)
+
+
+@require_POST
+@requires(Action.EDIT)
+def delete(request: PageRequest, comparison_id: UUID) -> HttpResponse:
+    found = _mine(request, comparison_id)
+    try:
+        services.comparison_delete(user=request.user, comparison=found)
+    except ApplicationError as error:
+        messages.error(request, error.detail)
+        return redirect("comparison", comparison_id)
+    messages.success(request, "The comparison and its runs are deleted.")
+    return redirect("comparisons")
+
+
+def _mine(request: PageRequest, comparison_id: UUID) -> Comparison:
+    found = selectors.comparison_get(request.user, comparison_id)
+    if not _own(request, found):
+        raise PermissionDenied("Only who started a comparison, or an admin, may change it.")
+    return found

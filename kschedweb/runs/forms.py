@@ -1,0 +1,108 @@
+"""What is run or compared, and what of it is looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from kschedweb.runs import selectors
+from kschedweb.runs.services import LARGEST_SEED, MOST_POLICIES, MOST_SEEDS
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.scenarios.models import ScenarioRevision
+
+
+class _OnScenario(forms.Form):
+    """The newest revision of a scenario that the person may read, or the very revision that the address names."""
+
+    scenario = forms.ChoiceField(label="Scenario")
+
+    def __init__(self, user: User, *args: Any, revision: ScenarioRevision | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+        self.revisions = {str(one.pk): one for one in selectors.revision_choices(user)}
+        if revision is not None:
+            self.revisions.setdefault(str(revision.pk), revision)
+        listed = [(key, f"{one.scenario.name}, revision {one.number}") for key, one in self.revisions.items()]
+        self.fields["scenario"].choices = listed  # type: ignore[attr-defined]
+
+    @property
+    def revision(self) -> ScenarioRevision:
+        return self.revisions[self.cleaned_data["scenario"]]
+
+
+class RunForm(_OnScenario):
+    policy = forms.ChoiceField(label="Policy")
+    seed = forms.IntegerField(
+        label="Seed",
+        min_value=0,
+        max_value=LARGEST_SEED,
+        initial=1,
+        help_text="Where the scenario generates pods, another seed gives others.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["policy"].choices = selectors.policy_choices()  # type: ignore[attr-defined]
+
+
+class ComparisonForm(_OnScenario):
+    """The sentence at the top of a comparison."""
+
+    reference = forms.ChoiceField(label="Reference", help_text="The policy that the others are held against.")
+    policies = forms.MultipleChoiceField(
+        label="Policies",
+        help_text=f"From 1 to {MOST_POLICIES - 1} more; several are chosen with Ctrl or ⌘.",
+        widget=forms.SelectMultiple(attrs={"size": 4}),
+    )
+    seeds = forms.CharField(
+        label="Seeds",
+        initial="1",
+        max_length=120,
+        help_text=f"Up to {MOST_SEEDS} whole numbers with spaces between; each gives its own runs.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choices = selectors.policy_choices()
+        for given in (self.initial.get("reference"), *(self.initial.get("policies") or ())):
+            if given and given not in dict(choices):
+                choices.append((given, given.replace("@", ", revision ")))
+        self.fields["reference"].choices = choices  # type: ignore[attr-defined]
+        self.fields["policies"].choices = choices  # type: ignore[attr-defined]
+
+    def clean_seeds(self) -> list[int]:
+        words = self.cleaned_data["seeds"].replace(",", " ").split()
+        if not all(word.isascii() and word.isdecimal() and len(word) < 11 for word in words):
+            raise forms.ValidationError("Write whole numbers from 0 on, with spaces between.")
+        return [int(word) for word in words]
+
+    @property
+    def chosen(self) -> list[str]:
+        """The policies, the reference first."""
+        return list(dict.fromkeys([self.cleaned_data["reference"], *self.cleaned_data["policies"]]))
+
+
+class LookForm(forms.Form):
+    """What of a run is looked at: which resource, at which time (seconds; "": the end)."""
+
+    show = forms.ChoiceField(required=False)
+    at = forms.FloatField(required=False, min_value=0.0)
+
+    def __init__(self, data: Any, resources: list[str], end: float) -> None:
+        super().__init__(data)
+        self.end = end
+        self.default = "cpu" if "cpu" in resources or not resources else resources[0]
+        self.fields["show"].choices = [(name, name) for name in resources]  # type: ignore[attr-defined]
+        self.full_clean()
+
+    @property
+    def resource(self) -> str:
+        return str(self.cleaned_data.get("show") or self.default)
+
+    @property
+    def time(self) -> float:
+        asked = self.cleaned_data.get("at")
+        return self.end if asked is None or asked != asked else min(float(asked), self.end)

@@ -1,0 +1,96 @@
+"""The measures of a run as a person reads them: value with unit, which direction is better, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kschedweb.engine.whatif.outcome import Kind
+from kschedweb.runs.clock import Scale, span
+
+if TYPE_CHECKING:
+    from kschedweb.engine.whatif.outcome import Outcome
+    from kschedweb.runs.models import Run
+
+SECONDS = "s"
+HEAD = ("measure", "value", "unit", "direction")
+COMPARED_HEAD = ("measure", "unit", "policy", "seed", "value")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """``value`` is in ``unit``, ``None`` where there is nothing to measure; ``direction`` is lower, higher or ""."""
+
+    name: str
+    label: str
+    unit: str
+    direction: str
+    sentence: str
+    value: float | None
+
+    @property
+    def text(self) -> str:
+        return amount(self, self.value)
+
+    @property
+    def better(self) -> str:
+        return self.direction
+
+
+def kept(run: Run) -> list[Measure]:
+    """The measures of a run that is done, in their order."""
+    return [Measure(**entry) for entry in run.summary]
+
+
+def amount(measure: Measure, value: float | None) -> str:
+    """A value with its unit; "–" where there is none."""
+    if value is None or np.isnan(value):
+        return "–"
+    if measure.unit == SECONDS:
+        return span(value)
+    return f"{_digits(value)} {measure.unit}"
+
+
+def difference(measure: Measure, change: float) -> str:
+    """A change with its sign and unit."""
+    sign = "+" if change > 0 else "−" if change < 0 else ""
+    return f"{sign}{amount(measure, abs(change))}"
+
+
+def _digits(value: float) -> str:
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
+
+
+def plotted(measure: Measure, values: Sequence[float]) -> tuple[str, float]:
+    """The unit of an axis over ``values``, and what each is multiplied by for it."""
+    if measure.unit != SECONDS:
+        return measure.unit, 1.0
+    scale = Scale.of(max(values, default=0.0))
+    return scale.unit, 1.0 / scale.seconds
+
+
+def rows(run: Run) -> Iterator[tuple[object, ...]]:
+    """In the order of HEAD."""
+    return ((one.name, one.value, one.unit, one.direction) for one in kept(run))
+
+
+def sentence(run: Run, outcome: Outcome) -> str:
+    """What came of the run, in one sentence."""
+    waiting, tried = len(outcome.pending), int((outcome.attempts > 0).sum())
+    placed = int((~np.isnan(outcome.bound) & (outcome.attempts > 0)).sum())
+    name = run.revision.scenario.name
+    if not tried and not waiting:
+        return f"{name}: no pod had to be scheduled"
+    if waiting:
+        return f"{waiting:,} of {placed + waiting:,} pods find no node under {run.label} within {span(outcome.end)}"
+    took = (outcome.bound - outcome.arrived)[(outcome.attempts > 0) & ~np.isnan(outcome.bound)]
+    forced = int((outcome.moves.kind > Kind.LEFT).sum())
+    later = f"; {forced:,} have to leave it again" if forced else ""
+    return (
+        f"All {placed:,} pods find a node under {run.label}, half of them within {span(float(np.median(took)))}{later}"
+    )

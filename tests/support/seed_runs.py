@@ -1,0 +1,114 @@
+"""Scenarios that are small and yet show everything, and their runs, done as a worker does them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.runs.models import Comparison, Run
+    from kschedweb.scenarios.models import ScenarioRevision
+
+Json = dict[str, Any]
+PACKED = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy:
+        type: MostAllocated
+        resources: [{name: cpu, weight: 1}, {name: memory, weight: 1}]
+"""
+
+
+def document(nodes: int = 6, pods: int = 20) -> Json:
+    """Nodes of 4 CPU in three zones; pods of 1 CPU, more than fit, and at the end one that preempts another."""
+    from tests.support.seed import node, pod
+
+    made = [node(f"node-{number}", cpu="4", memory="16Gi") for number in range(nodes)]
+    for number, one in enumerate(made):
+        one["metadata"]["labels"]["topology.kubernetes.io/zone"] = f"zone-{number % 3}"
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
+    important = pod("important", cpu="3")
+    important["spec"] |= {"priorityClassName": "high", "priority": 1000, "terminationGracePeriodSeconds": 5}
+    waiting = [pod(f"web-{number:02d}", cpu="1", memory=f"{1 + number % 3}Gi") for number in range(pods)]
+    return {
+        "apiVersion": "kschedweb/v1",
+        "kind": "Scenario",
+        "name": "rush",
+        "base": {"empty": True},
+        "objects": [*made, high, *waiting],
+        "changes": [{"at": "5m", "addWorkload": {"manifest": important}}],
+        "run": {"until": "10m", "sample": "10s"},
+    }
+
+
+def scenario(user: User | None, name: str = "rush", shared: bool = True, **size: int) -> ScenarioRevision:
+    """The first revision of a scenario that is stored."""
+    from kschedweb.scenarios.models import Scenario, ScenarioRevision
+
+    slug = f"{name}-{Scenario.objects.count()}"
+    made = Scenario.objects.create(name=name, slug=slug, shared=shared, created_by=user)
+    text = yaml.safe_dump(document(**size) | {"name": name}, sort_keys=False)
+    return ScenarioRevision.objects.create(scenario=made, number=1, text=text, created_by=user)
+
+
+def packed(user: User) -> str:
+    """The name of a policy that fills nodes up."""
+    from kschedweb.policies import services
+    from kschedweb.policies.models import Policy
+
+    if not Policy.objects.filter(name="packed").exists():
+        services.policy_create(name="packed", document=PACKED, author=user)
+    return "packed"
+
+
+def work_off() -> int:
+    """Do all jobs of runs that are queued, in their order, as a worker does; how many."""
+    from kschedweb.jobs.models import Job, State
+    from kschedweb.runs import tasks
+
+    done = 0
+    while job := Job.objects.filter(state=State.QUEUED, kind__startswith="runs.").order_by("created_at").first():
+        {"runs.run": tasks.run, "runs.difference": tasks.difference}[job.kind](str(job.pk))
+        done += 1
+    return done
+
+
+def run(user: User, revision: ScenarioRevision | None = None) -> Run:
+    """A run that is done."""
+    from kschedweb.runs import services
+    from kschedweb.runs.models import Run
+
+    made = services.run_start(user=user, revision=revision or scenario(user), policy="default")
+    work_off()
+    return Run.objects.get(pk=made.pk)
+
+
+def comparison(user: User, seeds: list[int] | None = None, revision: ScenarioRevision | None = None) -> Comparison:
+    """Two policies, done."""
+    from kschedweb.runs import services
+
+    policies = ["default", packed(user)]
+    made = services.comparison_start(
+        user=user, revision=revision or scenario(user), policies=policies, seeds=seeds or [1]
+    )
+    work_off()
+    return made
+
+
+def everything(rows: int, user: User) -> tuple[str, str]:
+    """About ``rows`` runs and comparisons, of each one that is done; the ids of these two."""
+    from kschedweb.runs import services
+    from kschedweb.runs.models import Run
+
+    revision = scenario(user)
+    compared = comparison(user, revision=revision)
+    for _ in range(rows - 1):
+        services.comparison_start(user=user, revision=revision, policies=["default", packed(user)], seeds=[1])
+    return str(Run.objects.get(comparison=compared, position=0).pk), str(compared.pk)
