@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
-
-import yaml
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -54,7 +53,7 @@ def scenario(user: User | None, name: str = "rush", shared: bool = True, **size:
 
     slug = f"{name}-{Scenario.objects.count()}"
     made = Scenario.objects.create(name=name, slug=slug, shared=shared, created_by=user)
-    text = yaml.safe_dump(document(**size) | {"name": name}, sort_keys=False)
+    text = json.dumps(document(**size) | {"name": name}, indent=1)
     return ScenarioRevision.objects.create(scenario=made, number=1, text=text, created_by=user)
 
 
