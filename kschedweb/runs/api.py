@@ -25,12 +25,12 @@ from kschedweb.runs.serializers import (
     ComparisonSerializer,
     ComparisonStartSerializer,
     MovedSerializer,
-    MoveSerializer,
-    PodSerializer,
     RunDetailSerializer,
+    RunMoveSerializer,
+    RunPodSerializer,
+    RunSampleSerializer,
     RunSerializer,
     RunStartSerializer,
-    SampleSerializer,
 )
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class _OfRun(generics.ListAPIView[Any]):
 class RunPods(_OfRun):
     """The pods as they come, at a time."""
 
-    serializer_class = PodSerializer
+    serializer_class = RunPodSerializer
 
     def get_queryset(self) -> Any:
         outcome = selectors.outcome(selectors.run_get(self.request.user, self.kwargs["id"]))  # type: ignore[arg-type]
@@ -128,7 +128,7 @@ class RunPods(_OfRun):
 class RunMoves(_OfRun):
     """Every pod coming to a node or leaving it, in the order in which they did."""
 
-    serializer_class = MoveSerializer
+    serializer_class = RunMoveSerializer
 
     def get_queryset(self) -> Any:
         outcome = selectors.outcome(selectors.run_get(self.request.user, self.kwargs["id"]))  # type: ignore[arg-type]
@@ -144,7 +144,7 @@ class RunMoves(_OfRun):
 class RunSamples(_OfRun):
     """How things stood, at even distances of time."""
 
-    serializer_class = SampleSerializer
+    serializer_class = RunSampleSerializer
 
     def get_queryset(self) -> Any:
         return SampleList(selectors.outcome(selectors.run_get(self.request.user, self.kwargs["id"])))  # type: ignore[arg-type]

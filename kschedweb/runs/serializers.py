@@ -187,7 +187,7 @@ class ComparisonStartSerializer(serializers.Serializer[Any]):
     title = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
 
 
-class PodSerializer(serializers.Serializer[Any]):
+class RunPodSerializer(serializers.Serializer[Any]):
     """A pod at the time that is asked for; all times are seconds in the simulation."""
 
     pod = serializers.CharField(source="key")
@@ -201,7 +201,7 @@ class PodSerializer(serializers.Serializer[Any]):
     message = serializers.CharField(help_text="What the scheduler said when a try failed last.")
 
 
-class MoveSerializer(serializers.Serializer[Any]):
+class RunMoveSerializer(serializers.Serializer[Any]):
     """A pod coming to a node, or leaving it."""
 
     time = serializers.FloatField()
@@ -211,7 +211,7 @@ class MoveSerializer(serializers.Serializer[Any]):
     text = serializers.CharField()
 
 
-class SampleSerializer(serializers.Serializer[Any]):
+class RunSampleSerializer(serializers.Serializer[Any]):
     """How things stood at a time: nodes, bound pods, and waiting pods by queue."""
 
     time = serializers.FloatField()
