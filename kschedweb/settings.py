@@ -244,6 +244,7 @@ SPECTACULAR_SETTINGS = {
         "VoteVerdict": "kschedweb.approvals.models.Verdict",
         "LiveMode": "kschedweb.scheduling.models.Mode",
         "LiveResult": "kschedweb.scheduling.models.Result",
+        "RunMoveKind": ["bound", "left", "evicted", "preempted", "node-gone"],
     },
 }
 
