@@ -245,6 +245,8 @@ SPECTACULAR_SETTINGS = {
         "LiveMode": "kschedweb.scheduling.models.Mode",
         "LiveResult": "kschedweb.scheduling.models.Result",
         "RunMoveKind": ["bound", "left", "evicted", "preempted", "node-gone"],
+        "ScenarioFileKind": "kschedweb.scenarios.models.FileKind",
+        "SourceKind": "kschedweb.watermarks.models.SourceKind",
     },
 }
 
