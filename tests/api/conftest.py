@@ -16,7 +16,7 @@ from kschedweb.experiments.models import Experiment
 from kschedweb.jobs.models import Job
 from kschedweb.scheduling.models import LiveDecision
 from tests.conftest import person
-from tests.support import scenarios, seed_approvals, seed_live
+from tests.support import scenarios, seed_approvals, seed_live, seed_runs
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Seed:
     job: Job
     experiment: Experiment
     scenario: str
+    run: str
+    comparison: str
     decision: LiveDecision
     approval: ApprovalRequest
 
@@ -68,6 +70,7 @@ def seed(db: None) -> Seed:
     job = Job.objects.create(kind="tests.seed", title="Seed", created_by=admin)
     experiment = Experiment.objects.create(policies=["default"], seeds=[1], setup={}, job=job, created_by=admin)
     scenario = scenarios.seeded(admin, str(snapshot.pk))
+    run, comparison = seed_runs.everything(1, admin)
     live = seed_live.scheduler(admin)
     decision, approval = seed_live.explained(live), seed_approvals.request(live)
-    return Seed(admin, key, token, cluster, snapshot, job, experiment, scenario, decision, approval)
+    return Seed(admin, key, token, cluster, snapshot, job, experiment, scenario, run, comparison, decision, approval)

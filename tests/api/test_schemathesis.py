@@ -62,6 +62,8 @@ def api_schema(seed, one_connection, monkeypatch):
         "policies": {"name": "default", "number": 1},
         "scenarios": {"scenario_id": seed.scenario, "number": 1, "name": "nodes.csv"},
         "experiments": {"id": str(seed.experiment.pk)},
+        "runs": {"id": seed.run},
+        "comparisons": {"id": seed.comparison},
         "jobs": {"id": str(seed.job.pk)},
         "approvals": {"id": str(seed.approval.pk)},
         "live": {"id": str(seed.decision.scheduler_id), "decision": str(seed.decision.pk)},

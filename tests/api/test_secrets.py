@@ -32,6 +32,15 @@ def forbidden(seed) -> list[str]:
 def choose(seed) -> Callable[[str, str, str], object]:
     """Parameters that lead to what exists."""
 
+    rows = {
+        "experiments/": seed.experiment.pk,
+        "comparisons/": seed.comparison,
+        "runs/": seed.run,
+        "jobs/": seed.job.pk,
+        "tokens/": seed.token.pk,
+        "approvals/": seed.approval.pk,
+    }
+
     def real(address: str, kind: str, name: str) -> object:
         if "policies/" in address:
             return {"name": "default", "number": 1}[name]
@@ -39,16 +48,13 @@ def choose(seed) -> Callable[[str, str, str], object]:
             return "admin"
         if "scenarios/" in address:
             return {"scenario_id": seed.scenario, "number": 1, "name": "nodes.csv"}[name]
-        if "experiments/" in address:
-            return seed.experiment.pk
-        if "jobs/" in address:
-            return seed.job.pk
-        if "tokens/" in address:
-            return seed.token.pk
+        if "runs/" in address and kind != "uuid":
+            return {"namespace": "default", "pod": "web-00"}[name]
+        for part, found in rows.items():
+            if part in address:
+                return found
         if "live/" in address and kind == "uuid":
             return seed.decision.pk if name in ("decision", "decision_id") else seed.decision.scheduler_id
-        if "approvals/" in address:
-            return seed.approval.pk
         values = {
             "name": "seed",
             "cluster": "seed",
