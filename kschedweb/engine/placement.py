@@ -22,6 +22,7 @@ class Placement:
     Where PostFilter was asked, ``post_filter`` is its part of the message, ``nominated`` the node where room can be
     made ("": an earlier nomination is void, ``None``: it stays), and ``victims`` the pods that have to go from there.
     ``rejected_by`` names the plugins that made the pod unschedulable, none where the cycle ended in an error.
+    ``evaluated`` is the number of nodes that the cycle looked at: none where PreFilter rejected the pod outright.
     ``margin`` is the node's total less the next best, ``None`` where there was no other, or where no plugin asks.
     ``top`` are the best nodes, the chosen one first, where the scheduler is to tell of them.
     """
@@ -72,7 +73,8 @@ class Placement:
         result: dict[str, Any] = {"pod": self.pod}
         if self.node:
             result["node"] = self.node
-        result.update(evaluated=self.evaluated, feasible=self.feasible)
+        # kube-scheduler's ScheduleResult counts nothing where it ends in a FitError.
+        result.update(evaluated=self.evaluated if self.node else 0, feasible=self.feasible)
         if self.message:
             result["message"] = self.message
         if self.victims:
@@ -91,7 +93,8 @@ class Unplaced:
 
     def placement(self) -> Placement:
         rejected_by = self.diagnosis.plugins.union(self.narrowed_by)
-        return Placement(self.cycle.pod.key, message=self.diagnosis.message(), rejected_by=rejected_by)
+        said, looked_at = self.diagnosis.message(), self.diagnosis.explicit
+        return Placement(self.cycle.pod.key, evaluated=looked_at, message=said, rejected_by=rejected_by)
 
     def post_filter(self) -> PostFilterResult:
         return self.handle.framework.post_filter(self.cycle, self.diagnosis, self.handle)
