@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.framework.decision import Decision, Ranked
+from kschedweb.engine.framework.decision import Decision, Ranked, Stopwatch
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle, PostFilterResult
 from kschedweb.engine.objects.pod import Pod
 
-UNKNOWN: Mapping[str, float] = {}
+UNTIMED = Stopwatch()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +38,11 @@ class Placement:
     margin: int | None = None
     top: tuple[Ranked, ...] = ()
 
-    def decision(self, pod: Pod, now: float, attempt: int = 1, durations: Mapping[str, float] = UNKNOWN) -> Decision:
-        """The same for Permit plugins, and others, to read; ``now`` is seconds of the epoch."""
+    def decision(self, pod: Pod, now: float, attempt: int = 1, watch: Stopwatch = UNTIMED) -> Decision:
+        """The same for Permit plugins, and others, to read; ``now`` is seconds of the epoch.
+
+        What ``watch`` goes on to measure in this cycle becomes part of the decision too.
+        """
         return Decision(
             pod=self.pod,
             uid=pod.uid,
@@ -54,7 +56,8 @@ class Placement:
             margin=self.margin,
             message=self.condition,
             rejected_by=tuple(sorted(self.rejected_by)),
-            durations=durations,
+            durations=watch.laps,
+            codes=watch.codes,
             post_filter=self.post_filter,
             nominated=self.nominated,
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.dateparse import parse_datetime
 
+from kschedweb.engine.framework.status import Code
 from kschedweb.scheduling import columns
 from kschedweb.scheduling.decisionlog import Columns, DecisionLog, Outcome, TakenOver
 from kschedweb.scheduling.decisions import decision_id, decision_row, moment
@@ -47,6 +48,7 @@ class Ledger:
         self._seen: dict[str, float] = {}  # uid -> when the unbound pod was created, or first seen
         self._open: dict[str, UUID] = {}  # uid -> row of a decision that has not ended
         self._waits: dict[str, float] = {}  # uid -> since when it waits at Permit
+        self._begun: dict[str, UUID] = {}  # uid -> row of the last decision with which it began to wait
         self._budget, self._budget_at = SAVED, 0.0  # seconds
 
     # Pods come and go.
@@ -66,7 +68,9 @@ class Ledger:
             self._seen.setdefault(str((raw.get("metadata") or {}).get("uid") or ""), time)
 
     def gone(self, raw: dict[str, Any]) -> None:
-        self._seen.pop(str((raw.get("metadata") or {}).get("uid") or ""), None)
+        uid = str((raw.get("metadata") or {}).get("uid") or "")
+        self._seen.pop(uid, None)
+        self._begun.pop(uid, None)
 
     # Decisions.
 
@@ -85,9 +89,9 @@ class Ledger:
         self._log.add(TakenOver(self.books.epoch, frozenset(kept), moment(now)))
 
     def _begin(self, decision: Decision, result: Result) -> None:
-        self._attempted("scheduled", decision)
         if self._open.get(decision.uid) != decision_id(self.books.scheduler, decision):
-            self._open[decision.uid] = self._row(decision, result)
+            self.instruments.decided(decision.durations, decision.codes)
+            self._open[decision.uid] = self._begun[decision.uid] = self._row(decision, result)
             self._waits[decision.uid] = decision.time
 
     def bound(self, intent: Bind, now: float) -> None:
@@ -96,10 +100,10 @@ class Ledger:
         self.figures.pod_bound(latency, now)
         if latency is not None:
             self.instruments.pod_bound(latency, intent.decision.attempt)
+        self._attempted("scheduled", intent.decision, now)
         if intent.pod.uid in self._open:
             self.ended(intent.pod.uid, Result.BOUND, "", now, latency)
         else:
-            self._attempted("scheduled", intent.decision)
             self._row(intent.decision, Result.BOUND, ended=now, latency=latency)
 
     def bind_failed(self, intent: Bind, message: str, now: float) -> None:
@@ -111,17 +115,18 @@ class Ledger:
     def reported(self, intent: Report, now: float) -> None:
         """A try came to nothing."""
         result = Result.UNSCHEDULABLE if intent.reason == "Unschedulable" else Result.ERROR
+        told_of = intent.decision is not None and self._attempted(str(result), intent.decision, now)
         if intent.pod.uid in self._open:
             self.ended(intent.pod.uid, result, intent.message, now)
-        elif intent.decision is not None:
-            self._attempted(str(result), intent.decision)
+        elif intent.decision is not None and not told_of:
             self._row(intent.decision, result, ended=now, message=intent.message)
 
     def ended(self, uid: str, result: Result, message: str, now: float, latency: float | None = None) -> None:
         """What a decision that was open came to; the first word counts."""
         row, since = self._open.pop(uid, None), self._waits.pop(uid, None)
         if since is not None:
-            self.instruments.permit_waited(now - since, "allowed" if result is Result.BOUND else "rejected")
+            code = Code.SUCCESS if result in (Result.BOUND, Result.FAILED) else Code.UNSCHEDULABLE
+            self.instruments.permit_waited(now - since, code)
         if row is not None:
             self._log.add(Outcome(row, result, moment(now), message, latency))
 
@@ -132,6 +137,7 @@ class Ledger:
         """Another leads now, and will say what becomes of what is open."""
         self._open.clear()
         self._waits.clear()
+        self._begun.clear()
 
     def _row(
         self,
@@ -149,8 +155,13 @@ class Ledger:
         self._log.add(row)
         return row.id
 
-    def _attempted(self, result: str, decision: Decision) -> None:
-        self.instruments.attempted(result, decision.durations)
+    def _attempted(self, result: str, decision: Decision, now: float) -> bool:
+        """A try ended; whether it had waited at Permit before, and has its row."""
+        waited = self._begun.pop(decision.uid, None) == decision_id(self.books.scheduler, decision)
+        if not waited and decision.durations:  # what was restored was decided by another process
+            self.instruments.decided(decision.durations, decision.codes)
+        self.instruments.attempted(result, max(now - decision.time, sum(decision.durations.values())))
+        return waited
 
     # Full columns.
 

@@ -76,7 +76,7 @@ class Work:
             return [Report(PodRef.of(pod), "", SKIPPED.format(pod.key))]
         self.look(now)
         placement = self.scheduler.find(pod, post_filter=True)
-        decision = placement.decision(pod, now, queued.attempts, self.scheduler.watch.laps)
+        decision = placement.decision(pod, now, queued.attempts, self.scheduler.watch)
         if placement.node:
             return self._assume(queued, decision, now)
         return self._put_back(queued, decision, placement, now)
