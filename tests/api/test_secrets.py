@@ -25,7 +25,14 @@ def forbidden(seed) -> list[str]:
     Cluster.objects.filter(pk=seed.cluster.pk).update(source=Source.TOKEN, server="https://k8s.example")
     secret = credentials.Secret(server="https://k8s.example", token=SECRET, client_key=PEM, password=SECRET)
     stored = credentials.credential_save(cluster=seed.cluster, secret=secret)
-    return [SECRET, seed.key, Token.objects.get().digest, seed.admin.password, bytes(stored.ciphertext).hex()]
+    return [
+        SECRET,
+        seed.webhook_secret,
+        seed.key,
+        Token.objects.get().digest,
+        seed.admin.password,
+        bytes(stored.ciphertext).hex(),
+    ]
 
 
 @pytest.fixture
@@ -45,6 +52,8 @@ def choose(seed) -> Callable[[str, str, str], object]:
             return seed.token.pk
         if "live/" in address and kind == "uuid":
             return seed.decision.pk if name in ("decision", "decision_id") else seed.decision.scheduler_id
+        if "webhooks/" in address:
+            return seed.webhook.pk
         if "approvals/" in address:
             return seed.approval.pk
         values = {

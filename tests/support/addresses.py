@@ -27,7 +27,7 @@ NOT_RESOURCES = frozenset(
         "annotations-write",
         "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema", "schema-page", "user-password",
         "revision-restore", "watermark-source-run", "watermark-source-test",
-        "approval-approve", "approval-deny", "approvals-decide",
+        "approval-approve", "approval-deny", "approvals-decide", "webhook-secret", "webhook-test",
         "live-extender-secret", "live-mode", "live-pause", "live-reload", "live-resume", "live-rights", "live-step",
         "live-stream",
     }
@@ -145,6 +145,7 @@ def resources(at: Places) -> dict[str, str]:
         "watermark-workloads": f"{cluster}/watermarks/workloads/",
         "experiments": "/api/v1/experiments/",
         "approvals": "/api/v1/approvals/",
+        "webhooks": "/api/v1/webhooks/",
         "live": "/api/v1/live/",
         "jobs": "/api/v1/jobs/",
         "tokens": "/api/v1/tokens/",
@@ -154,6 +155,9 @@ def resources(at: Places) -> dict[str, str]:
     }
     if at.approval:
         found["approval"] = f"/api/v1/approvals/{at.approval}/"
+    if at.webhook:
+        webhook = f"/api/v1/webhooks/{at.webhook}"
+        found |= {"webhook": f"{webhook}/", "webhook-deliveries": f"{webhook}/deliveries/"}
     if at.experiment:
         found["experiment"] = f"/api/v1/experiments/{at.experiment}/"
     if at.live:
