@@ -95,20 +95,11 @@ class ShadowRun:
 
     def report(self) -> dict[str, Any]:
         """The values of its Candidate row, as far as they are its own."""
-        watches = {
-            one.kind.name: {
-                "age": round(one.age, 1),
-                "relists": dict(one.relists),
-                "synced": one.synced,
-                "problem": one.problem,
-            }
-            for one in self._reflectors
-        }
         return {
             "leading": True,
             "synced": not self._unlisted,
             "depths": self._depths,
-            "watches": watches,
+            "watches": {one.kind.name: one.state for one in self._reflectors},
             "error": self._error,
             "error_at": self._error_at,
         }
