@@ -10,7 +10,7 @@ from django.conf import settings
 
 from kschedweb.clusters.client import Client
 from kschedweb.clusters.kinds import KINDS
-from kschedweb.clusters.sources import endpoint_of, secret_of
+from kschedweb.clusters.opening import opener
 from kschedweb.scheduling.elector import LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS, Elector
 from kschedweb.scheduling.facts import KnownPods
 from kschedweb.scheduling.lease import LeaseLock
@@ -34,8 +34,7 @@ class Connection:
 
     def __init__(self, row: LiveScheduler, identity: str) -> None:
         self.pods = KnownPods()
-        self._row, self._identity, self._secret = row, identity, secret_of(row.cluster)
-        self._endpoint = endpoint_of(row.cluster.source, self._secret)
+        self._row, self._identity, self._opener = row, identity, opener(row.cluster)
         self._writes, self._votes = self._client(), self._client()
         self.recorder = Recorder(
             self._writes, self.pods, controller=row.scheduler_name, limit=limit_of(row.qps, row.burst)
@@ -57,7 +56,7 @@ class Connection:
         self.reflectors: dict[str, Reflector] = {}
 
     def _client(self) -> Client:
-        return Client.open(self._secret, endpoint=self._endpoint, identity=self._identity)
+        return self._opener.open(self._identity)
 
     def start(self, sink: Callable[[object], None]) -> None:
         """Follow the cluster, and take part in the election."""
@@ -93,16 +92,8 @@ class Connection:
             client.close()
 
     def watches(self) -> dict[str, dict[str, Any]]:
-        """How each kind is followed: seconds since the server said anything, lists by reason, what is wrong."""
-        return {
-            kind: {
-                "age": round(reflector.age, 1),
-                "relists": dict(reflector.relists),
-                "synced": reflector.synced,
-                "problem": reflector.problem,
-            }
-            for kind, reflector in list(self.reflectors.items())
-        }
+        """How each kind is followed."""
+        return {kind: reflector.state for kind, reflector in list(self.reflectors.items())}
 
 
 def limit_of(qps: int, burst: int) -> TokenBucket | None:

@@ -21,6 +21,7 @@ from django.conf import settings
 from django.db import close_old_connections, connection
 from django.utils import timezone
 
+from kschedweb.clusters import opening
 from kschedweb.errors import ApplicationError
 from kschedweb.scheduling import metrics, selectors, services
 from kschedweb.scheduling.decisions import moment
@@ -136,6 +137,7 @@ class Host:
             elif hosted.run is not None:
                 self._stand_by(hosted)
             self._pass_on(hosted, row)
+            opening.renew(row.cluster)
         self._watch()
         now = time.monotonic()
         if now >= self._figures_at:

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
     from kschedweb.engine.framework.explanation import Explanation
 
+BINDER = "DefaultBinder"
 ALIVE = timedelta(seconds=15)  # a candidate that said nothing for longer is taken for gone
 
 
 class ProfileError(ValueError):
-    """The policy has no profile for the scheduler's name; the text is for the person who chose it."""
+    """The policy cannot be used by the scheduler; the text is for the person who chose it."""
 
 
 def live_list() -> QuerySet[LiveScheduler]:
@@ -103,3 +104,19 @@ def live_configuration(scheduler_name: str, revision: Revision) -> Configuration
             raise ProfileError(f"The policy has several profiles, none for {scheduler_name}: it has {names}.")
         profile = replace(whole.profiles[0], scheduler_name=scheduler_name)
     return replace(whole, profiles=(profile,))
+
+
+def scheduling_configuration(scheduler_name: str, revision: Revision) -> Configuration:
+    """As ``live_configuration``, for one that binds. Raises ProfileError where plugins of third parties would.
+
+    Such a plugin binds in the snapshot that the loop's thread is at work on, and nothing it wrote to the cluster would
+    be looked at before whether this process still leads.
+    """
+    found = live_configuration(scheduler_name, revision)
+    others = [ref.name for ref in found.profiles[0].points.get("bind", ()) if ref.name != BINDER]
+    if others:
+        raise ProfileError(
+            f"The policy has pods bound by {', '.join(others)}: in mode scheduling {BINDER} alone binds. Take "
+            f"{'it' if len(others) == 1 else 'them'} out of bind, or choose another mode."
+        )
+    return found
