@@ -35,7 +35,7 @@ class Connection:
     def __init__(self, row: LiveScheduler, identity: str) -> None:
         self.pods = KnownPods()
         self._row, self._identity, self._opener = row, identity, opener(row.cluster)
-        self._writes, self._votes = self._client(), self._client()
+        self._writes, self._votes = self.client(), self.client()
         self.recorder = Recorder(
             self._writes, self.pods, controller=row.scheduler_name, limit=limit_of(row.qps, row.burst)
         )
@@ -55,14 +55,15 @@ class Connection:
         self._election = threading.Thread(target=self.elector.run, args=(self._resign,), name="live-lease", daemon=True)
         self.reflectors: dict[str, Reflector] = {}
 
-    def _client(self) -> Client:
+    def client(self) -> Client:
+        """A further client of the cluster."""
         return self._opener.open(self._identity)
 
     def start(self, sink: Callable[[object], None]) -> None:
         """Follow the cluster, and take part in the election."""
         for kind in KINDS:
             if kind.name in kinds_watched():
-                self.reflectors[kind.name] = Reflector(self._client, kind, sink)
+                self.reflectors[kind.name] = Reflector(self.client, kind, sink)
         for reflector in self.reflectors.values():
             reflector.start()
         self._election.start()

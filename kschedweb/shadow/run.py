@@ -90,6 +90,9 @@ class ShadowRun:
     def measured(self, watermarks: Watermarks | None) -> None:
         self._inbox.put(Measured(watermarks))
 
+    def compare(self) -> None:
+        """Nothing is bound by what a shadow knows."""
+
     def hand_over(self) -> None:
         """There is no lease."""
 

@@ -122,7 +122,8 @@ def candidates(live: str) -> list[Json]:
 
     from kschedweb.scheduling.models import Candidate
 
-    fields = ("identity", "leading", "synced", "epoch", "bound", "rate", "depths", "latency", "error", "watches")
+    said = ("bound", "rate", "depths", "latency", "error", "watches", "comparison")
+    fields = ("identity", "leading", "synced", "epoch", *said)
     rows = Candidate.objects.filter(scheduler__pk=live).order_by("-started_at")
     now = timezone.now()
     return [

@@ -1,6 +1,7 @@
 """kube-scheduler's loop over a real cluster, without the connection: events in, intents out."""
 
 from kschedweb.engine.framework.decision import Decision, Ranked
+from kschedweb.engine.live.comparing import Comparison, Fresh
 from kschedweb.engine.live.intents import (
     SCHEDULER_ERROR,
     UNSCHEDULABLE,
@@ -20,9 +21,11 @@ __all__ = [
     "SCHEDULER_ERROR",
     "UNSCHEDULABLE",
     "Bind",
+    "Comparison",
     "Decision",
     "Depths",
     "Evict",
+    "Fresh",
     "Hold",
     "Intent",
     "LiveLoop",

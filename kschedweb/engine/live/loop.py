@@ -11,6 +11,7 @@ from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.decision import Clock, Stopwatch
 from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.framework.runtime import Factory
+from kschedweb.engine.live.comparing import Comparison, Fresh, compare
 from kschedweb.engine.live.feed import Feed
 from kschedweb.engine.live.intents import Intent, PodRef, Superseded
 from kschedweb.engine.live.reservations import Stage
@@ -209,6 +210,11 @@ class LiveLoop:
     def waiting(self) -> list[tuple[Pod, str, tuple[str, ...]]]:
         """The pods that wait at Permit, each with its node and the plugins that it waits for."""
         return [(one.queued.pod, one.node, tuple(one.binding.waits)) for one in self._work.reservations.all_waiting()]
+
+    def compare(self, fresh: Fresh) -> Comparison:
+        """What differs between what is known and ``fresh``, which may be a moment older or newer."""
+        assumed = {one.uid: one.node for one in self._work.reservations}
+        return compare(fresh, self._world, self._pods.values(), assumed)
 
     def explain(self, uid: str, now: float) -> Explanation:
         """Every verdict and score for the pod now, as if it were on no node; KeyError where it is not known."""
