@@ -42,7 +42,7 @@ def decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> HttpResp
     explanation = selectors.explanation(row) if row.has_columns else None
     if explanation is None:
         plugins, best = judged.ranked(row)
-        context |= {"title": judged.title(row), "plugins": plugins, "best": best}
+        context |= {"title": judged.title(row), "plugins": plugins, "best": best, "alike": selectors.alike(row)}
     else:
         found = Judged(row, explanation)
         context |= {"title": judged.title(row, found.ceiling), **_columns(request, found)}

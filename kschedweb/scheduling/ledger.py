@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from kschedweb.engine.live import Bind, Decision, Hold, Report, Wait
     from kschedweb.scheduling.metrics import Instruments
 
-# Explaining takes longer than deciding: beyond idle time it may have this share of all time, saved up to so many
-# seconds; pods that a person will look at may overdraw it.
-SHARE, SAVED, OVERDRAWN = 0.05, 0.05, -2.0
+# Explaining takes longer than deciding: beyond idle time, and beyond what is explained in any case, it may have this
+# share of all time, saved up to so many seconds.
+SHARE, SAVED = 0.05, 0.05
 
 
 @dataclass
@@ -50,6 +50,8 @@ class Ledger:
         self._waits: dict[str, float] = {}  # uid -> since when it waits at Permit
         self._begun: dict[str, UUID] = {}  # uid -> row of the last decision with which it began to wait
         self._budget, self._budget_at = SAVED, 0.0  # seconds
+        self._said: dict[str, tuple[str, int]] = {}  # uid -> message that was explained last, as which of all
+        self._explained = 0  # decisions that put no pod on a node
 
     # Pods come and go.
 
@@ -71,6 +73,7 @@ class Ledger:
         uid = str((raw.get("metadata") or {}).get("uid") or "")
         self._seen.pop(uid, None)
         self._begun.pop(uid, None)
+        self._said.pop(uid, None)
 
     # Decisions.
 
@@ -173,16 +176,16 @@ class Ledger:
         clock: Callable[[], float],
         *,
         idle: bool,
-        wanted: bool,
+        held: bool,
     ) -> None:
-        """Keep every verdict and score of ``decision`` where there is time: while ``idle``, within a small share of
-        all time, and for decisions that are ``wanted`` by a person.
+        """Keep every verdict and score of ``decision``: always where it is ``held``, for a person is asked about it,
+        and where it says something new of why a pod fits nowhere; else while ``idle``, or within a small share of time.
         """
-        if not self.books.keep_columns:
+        if not (held or self.books.keep_columns):
             return
         self._budget = min(SAVED, self._budget + SHARE * (now - self._budget_at))
         self._budget_at = now
-        if not (idle or self._budget > 0 or (wanted and self._budget > OVERDRAWN)):
+        if not (held or idle or self._budget > 0 or self._is_news(decision)):
             return
         begun = clock()
         try:
@@ -193,3 +196,13 @@ class Ledger:
             if not idle:
                 self._budget -= clock() - begun
         self._log.add(Columns(decision_id(self.books.scheduler, decision), lambda: columns.pack(found)))
+        if not decision.node:
+            self._explained += 1
+            self._said[decision.uid] = decision.message, self._explained
+
+    def _is_news(self, decision: Decision) -> bool:
+        """Whether nothing is kept that says why the pod fits nowhere, or soon nothing will be."""
+        if decision.node:
+            return False
+        message, number = self._said.get(decision.uid, ("", 0))
+        return message != decision.message or self._explained - number >= self.books.keep_columns // 2

@@ -363,7 +363,7 @@ class LiveRun:
             self._begin(intent, now)
             decision = getattr(intent, "decision", None)
             if decided and decision is not None:
-                self._explain(decision, now, wanted=not isinstance(intent, Bind))
+                self._explain(decision, now, held=isinstance(intent, Hold))
 
     def _begin(self, intent: Intent, now: float) -> None:
         match intent:
@@ -384,7 +384,7 @@ class LiveRun:
             case Superseded():
                 self._requests.superseded(intent, now)
 
-    def _explain(self, decision: Decision, now: float, *, wanted: bool) -> None:
+    def _explain(self, decision: Decision, now: float, *, held: bool) -> None:
         """Right after the decision nothing else has changed yet, so the pod is judged as it was then."""
         idle = self._inbox.empty() and not self._loop.ready
         self._ledger.explain(
@@ -393,5 +393,5 @@ class LiveRun:
             now,
             time.perf_counter,
             idle=idle,
-            wanted=wanted,
+            held=held,
         )

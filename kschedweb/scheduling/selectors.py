@@ -79,6 +79,12 @@ def explanation(decision: LiveDecision) -> Explanation | None:
     return columns.unpack(bytes(kept.content)) if kept else None
 
 
+def alike(decision: LiveDecision) -> LiveDecision | None:
+    """The newest decision about the same pod that came to the same and has its columns; ``None`` where none has."""
+    rows = LiveDecision.objects.filter(scheduler=decision.scheduler_id, uid=decision.uid, has_columns=True)
+    return rows.filter(node=decision.node, message=decision.message).exclude(pk=decision.pk).order_by("-at").first()
+
+
 def revision_in_force(scheduler: LiveScheduler) -> Revision:
     """The pinned revision, or the policy's newest."""
     return scheduler.revision or revision_get(scheduler.policy)
