@@ -51,7 +51,7 @@ class Backstage:
     def close(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(10)
+        self._process.wait(30)
 
 
 def connect(name: str, server: str, ca: str, token: str) -> str:

@@ -144,6 +144,11 @@ class Live:
         found = {name: item["spec"].get("nodeName", "") for name, item in self.listed().items()}
         return {name: node for name, node in found.items() if node}
 
+    def placed(self) -> dict[str, str]:
+        """The same by uid."""
+        items = self.listed().values()
+        return {item["metadata"]["uid"]: node for item in items if (node := item["spec"].get("nodeName"))}
+
     def wait_bound(self, count: int, seconds: float = 60) -> None:
         """Until at least ``count`` pods are bound."""
         try:
@@ -185,7 +190,7 @@ class Live:
     def history(self) -> History:
         return History.read(self.plane.audit_log, self._begin)
 
-    def check(self) -> History:
+    def check(self, *, server_killed: bool = False) -> History:
         """Wait until every request has ended; fails with every broken promise, and with what a process has wrong."""
         self.settle()
         ended = ("bound", "denied", "expired", "superseded", "failed")
@@ -199,6 +204,7 @@ class Live:
             requests=[Request(**{name: row[name] for name in fields}) for row in self.requests()],
             asks=lambda pod: "approval" in (pod.raw["metadata"].get("labels") or {}),
             sent={call.audit_id: call.at for call in self.proxy.calls},
+            shown=self.placed() if server_killed else None,
         )
         assert not found, "\n".join(found)
         self.compare()
