@@ -54,6 +54,7 @@ class Scheduler:
         waiting = (pod for pod in snapshot.pending if pod.scheduler_name in self._frameworks)
         self.nominator = Nominator.of(waiting) if nominator is None else nominator
         self.extenders = Extenders(configuration.extenders) if extenders is None else extenders
+        self.elsewhere = False  # what PostFilter plugins want done is done in the cluster, by whoever asks
         self.ranks = 0  # how many of the best nodes are told of
         self.watch = Stopwatch()
         self._plans = Plans(snapshot)
@@ -220,7 +221,7 @@ class Scheduler:
                     return replace(again, victims=victims)
             victims = ()
         said = result.status.message
-        return replace(refused, victims=victims, post_filter=said, nominated=result.nominated)
+        return replace(refused, victims=victims, post_filter=said, nominated=result.nominated, frees=result.frees)
 
     def _post_filter(self, failed: Unplaced) -> PostFilterResult:
         with self.watch.failing("PostFilter"):
@@ -381,7 +382,7 @@ class Scheduler:
         return int(passed.rows[best]), self._standing(plan, found, rows, int(places[best]), by_row)
 
     def _handle(self, framework: Framework, outcome: PreFilterOutcome, **how: bool) -> CycleHandle:
-        return CycleHandle(framework, outcome.skipped, self.nominator, self.extenders, **how)
+        return CycleHandle(framework, outcome.skipped, self.nominator, self.extenders, elsewhere=self.elsewhere, **how)
 
     def _wanted(self, framework: Framework, nodes: int) -> int:
         """How many feasible nodes are enough (specification 1.5)."""

@@ -9,6 +9,7 @@ from kschedweb.engine.framework.decision import Decision, Ranked, Stopwatch
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle, PostFilterResult
+from kschedweb.engine.framework.preparation import FreeClaim
 from kschedweb.engine.objects.pod import Pod
 
 UNTIMED = Stopwatch()
@@ -19,7 +20,8 @@ class Placement:
     """What one scheduling cycle came to; ``node`` is "" where the pod does not fit, ``message`` then says why.
 
     Where PostFilter was asked, ``post_filter`` is its part of the message, ``nominated`` the node where room can be
-    made ("": an earlier nomination is void, ``None``: it stays), and ``victims`` the pods that have to go from there.
+    made ("": an earlier nomination is void, ``None``: it stays), ``victims`` the pods that have to go from there, and
+    ``frees`` the claims whose devices have to be given back.
     ``rejected_by`` names the plugins that made the pod unschedulable, none where the cycle ended in an error.
     ``evaluated`` is the number of nodes that the cycle looked at: none where PreFilter rejected the pod outright.
     ``margin`` is the node's total less the next best, ``None`` where there was no other, or where no plugin asks.
@@ -36,6 +38,7 @@ class Placement:
     nominated: str | None = None
     rejected_by: frozenset[str] = frozenset()
     margin: int | None = None
+    frees: tuple[FreeClaim, ...] = ()
     top: tuple[Ranked, ...] = ()
 
     def decision(self, pod: Pod, now: float, attempt: int = 1, watch: Stopwatch = UNTIMED) -> Decision:

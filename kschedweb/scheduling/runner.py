@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from kschedweb.clusters.kinds import BY_NAME
-from kschedweb.engine.live import Bind, Evict, Hold, LiveLoop, Nominate, Report, Superseded, Wait
+from kschedweb.engine.live import Bind, Evict, Free, Hold, LiveLoop, Nominate, Report, Superseded, Wait
 from kschedweb.scheduling.asking import Answered, Asker, Opened, Permission, Stored
 from kschedweb.scheduling.carrying import BindEnded, Carrier, EvictFailed, WriteFailed
 from kschedweb.scheduling.clock import SteadyClock
@@ -381,6 +381,8 @@ class LiveRun:
                 self._carrier.evict(intent, self._term)
             case Nominate():
                 self._carrier.nominate(intent, self._term)
+            case Free():
+                self._carrier.free(intent, self._term)
             case Superseded():
                 self._requests.superseded(intent, now)
 

@@ -63,6 +63,7 @@ class LiveLoop:
         self._world = World(Snapshot())
         self._scheduler = Scheduler(self._world.snapshot, configuration, registry, extenders=extenders)
         self._scheduler.ranks, self._scheduler.watch = RANKS, Stopwatch(clock)
+        self._scheduler.elsewhere = True
         self._queue = SchedulingQueue(
             self._scheduler.frameworks,
             self._world.cluster,
