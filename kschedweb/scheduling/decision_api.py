@@ -62,7 +62,7 @@ class LiveDecisionDetailSerializer(LiveDecisionSerializer):
     def get_explanation(self, decision: LiveDecision) -> dict[str, Any] | None:
         """Every verdict and score, as `python -m kschedweb.engine explain` writes it; null where it is not kept."""
         found = selectors.explanation(decision) if decision.has_columns else None
-        return found.to_dict() if found else None
+        return found[0].to_dict() if found else None
 
 
 class LiveDecisionList(generics.ListAPIView[LiveDecision]):

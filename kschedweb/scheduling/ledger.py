@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.dateparse import parse_datetime
 
 from kschedweb.engine.framework.status import Code
-from kschedweb.scheduling import columns
+from kschedweb.scheduling import columns, insight
 from kschedweb.scheduling.decisionlog import Columns, DecisionLog, Outcome, TakenOver
 from kschedweb.scheduling.decisions import decision_id, decision_row, moment
 from kschedweb.scheduling.figures import Figures
@@ -19,8 +19,7 @@ from kschedweb.scheduling.models import Result
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from kschedweb.engine.framework.explanation import Explanation
-    from kschedweb.engine.live import Bind, Decision, Hold, Report, Wait
+    from kschedweb.engine.live import Bind, Decision, Hold, Judged, Report, Wait
     from kschedweb.scheduling.metrics import Instruments
 
 # Explaining takes longer than deciding: beyond idle time, and beyond what is explained in any case, it may have this
@@ -171,7 +170,7 @@ class Ledger:
     def explain(
         self,
         decision: Decision,
-        explain: Callable[[], Explanation],
+        explain: Callable[[], Judged],
         now: float,
         clock: Callable[[], float],
         *,
@@ -190,12 +189,14 @@ class Ledger:
         begun = clock()
         try:
             found = explain()
+            seen = insight.of(found, decision.node)
         except KeyError:  # the pod is gone
             return
         finally:
             if not idle:
                 self._budget -= clock() - begun
-        self._log.add(Columns(decision_id(self.books.scheduler, decision), lambda: columns.pack(found)))
+        row = decision_id(self.books.scheduler, decision)
+        self._log.add(Columns(row, lambda: columns.pack(found.explanation, seen)))
         if not decision.node:
             self._explained += 1
             self._said[decision.uid] = decision.message, self._explained

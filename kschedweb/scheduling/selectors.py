@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster
     from kschedweb.engine.config import Configuration
     from kschedweb.engine.framework.explanation import Explanation
+    from kschedweb.scheduling.insight import Insight
 
 BINDER = "DefaultBinder"
 ALIVE = timedelta(seconds=15)  # a candidate that said nothing for longer is taken for gone
@@ -73,8 +74,10 @@ def decisions_of_pod(cluster: Cluster, namespace: str, name: str) -> QuerySet[Li
     return rows.select_related("scheduler", "revision")
 
 
-def explanation(decision: LiveDecision) -> Explanation | None:
-    """Every verdict and score of ``decision`` as it was judged then; ``None`` where they were not kept."""
+def explanation(decision: LiveDecision) -> tuple[Explanation, Insight] | None:
+    """Every verdict and score of ``decision`` as it was judged then, and what was seen beside them; ``None`` where they
+    were not kept.
+    """
     kept = LiveColumns.objects.filter(decision=decision).first()
     return columns.unpack(bytes(kept.content)) if kept else None
 

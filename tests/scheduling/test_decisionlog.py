@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
 
 import pytest
 from django.db import OperationalError
@@ -22,9 +21,7 @@ from kschedweb.scheduling.figures import Figures
 from kschedweb.scheduling.ledger import Books, Ledger
 from kschedweb.scheduling.metrics import Instruments
 from kschedweb.scheduling.models import LiveColumns, LiveDecision, LiveScheduler, Result
-
-if TYPE_CHECKING:
-    from kschedweb.engine.framework.explanation import Explanation
+from tests.scheduling.judging import judged
 
 TODAY = round(time.time()) - 100.0
 
@@ -147,9 +144,9 @@ def explained(live: LiveScheduler, *tries: tuple[Decision, bool], keep: int = 10
     books = Books(live.pk, "kschedweb", live.policy.revisions.get().pk, keep_columns=keep)
     ledger = Ledger(books, log, Figures(), Instruments("c", "kschedweb", "lease"))
     ledger._budget, seconds = 0.0, itertools.count(0.0, 10.0)
+    found = judged("pending-00000")
     for tried, held in tries:
-        explain = cast("Callable[[], Explanation]", lambda: None)
-        ledger.explain(tried, explain, 0.0, lambda: next(seconds), idle=False, held=held)
+        ledger.explain(tried, lambda: found, 0.0, lambda: next(seconds), idle=False, held=held)
     return [one.decision for one in log._waiting if isinstance(one, Columns)]
 
 

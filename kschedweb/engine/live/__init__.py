@@ -16,7 +16,7 @@ from kschedweb.engine.live.intents import (
     Superseded,
     Wait,
 )
-from kschedweb.engine.live.loop import Depths, LiveLoop
+from kschedweb.engine.live.loop import Depths, Judged, LiveLoop
 
 __all__ = [
     "SCHEDULER_ERROR",
@@ -30,6 +30,7 @@ __all__ = [
     "Fresh",
     "Hold",
     "Intent",
+    "Judged",
     "LiveLoop",
     "Nominate",
     "PodRef",

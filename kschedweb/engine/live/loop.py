@@ -43,6 +43,16 @@ class Depths:
     pods: int
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A pod as it was judged, and what by. ``snapshot`` is the cluster without it, until the loop goes on."""
+
+    snapshot: Snapshot
+    pod: Pod
+    scheduler: Scheduler
+    explanation: Explanation
+
+
 class LiveLoop:
     """kube-scheduler for the profiles of ``configuration``: single-threaded, without input or output of its own.
 
@@ -217,11 +227,14 @@ class LiveLoop:
         assumed = {one.uid: one.node for one in self._work.reservations}
         return compare(fresh, self._world, self._pods.values(), assumed)
 
-    def explain(self, uid: str, now: float) -> Explanation:
+    def explain(self, uid: str, now: float) -> Judged:
         """Every verdict and score for the pod now, as if it were on no node; KeyError where it is not known."""
         pod = self.pod(uid)
         if pod is None:
             raise KeyError(uid)
         self._feed.read_annotations()
         snapshot = self._work.look(now)
-        return self._scheduler.explain(snapshot.pod(pod.key) if pod.key in snapshot.pods.slots else pod)
+        if pod.key not in snapshot.pods.slots:
+            return Judged(snapshot, pod, self._scheduler, self._scheduler.explain(pod))
+        explanation = self._scheduler.explain(snapshot.pod(pod.key))
+        return Judged(*snapshot.without(pod.key), self._scheduler, explanation)

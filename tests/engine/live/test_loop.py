@@ -448,7 +448,10 @@ def test_a_pod_on_a_node_that_is_not_known_counts_once_it_is() -> None:
 def test_an_explanation_shows_the_pod_as_if_it_were_on_no_node() -> None:
     loop = started("a", "b")
     bind = only(create(loop, "web", requests={"cpu": "3"}), Bind)
-    explanation = loop.explain(bind.pod.uid, NOW)
+    judged = loop.explain(bind.pod.uid, NOW)
+    explanation = judged.explanation
+    assert judged.snapshot.amounts(judged.snapshot.requested, "cpu").tolist() == [0, 0]
+    assert sum(loop.snapshot.amounts(loop.snapshot.requested, "cpu").tolist()) == 3000
     assert sorted(explanation.nodes[row] for row in explanation.feasible) == ["a", "b"]
     with pytest.raises(KeyError):
         loop.explain("nobody", NOW)
