@@ -198,6 +198,8 @@ def open_decision(page: Page) -> str:
     wait_until(lambda: link.count() > 0 or page.reload() is None, 10, "the decision is kept", 0.5)
     link.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("first waits for approval on node-")
+    page.locator("table.matrix tr.chosen a[href*='cell=NodeResourcesFit']").first.click()
+    expect(page.locator("#cell")).to_contain_text("Strategy LeastAllocated")
     row = page.locator("table.matrix tr.chosen th")
     return re.split(r"\s", row.inner_text().strip())[0]
 
