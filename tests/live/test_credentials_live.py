@@ -8,16 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
+from kschedweb.accounts.models import AuditEntry
 from kschedweb.clusters import sources
 from kschedweb.clusters.kinds import BY_NAME
 from kschedweb.clusters.models import Cluster, Source
-from kschedweb.clusters.opening import Opener
+from kschedweb.clusters.opening import Opener, opener, renew
+from kschedweb.clusters.services import cluster_connect
 from kschedweb.scheduling.reflector import Changed, Listed, Reflector
 from tests.support import seed
 from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
+    from pytest_django import Settings
+    from rest_framework.test import APIClient
+
     from tests.support.controlplane import ControlPlane
 
 pytestmark = pytest.mark.live
@@ -80,3 +86,39 @@ def test_a_token_that_the_kubelet_replaced_is_read_anew(
     reflector.end()
     assert [one.reason for one in news if isinstance(one, Listed)] == ["start"]
     control_plane.wipe()
+
+
+def test_only_credentials_that_open_the_same_server_replace_what_is_stored(
+    control_plane: ControlPlane, api_as: Callable[[str], APIClient], settings: Settings
+) -> None:
+    settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
+    admin, address = api_as("admin"), "/api/v1/clusters/real/credentials/"
+    token, ca = control_plane.tokens["admin"], control_plane.ca
+    cluster_connect(user=None, name="real", source="token", server=control_plane.url, token=token, ca=ca)
+    cluster = Cluster.objects.get(name="real")
+    follows = opener(cluster)
+    assert admin.put(address, {"token": "wrong"}).status_code >= 400
+    assert admin.put(address, {}).data["errors"][0]["path"] == "token"
+    elsewhere = yaml.safe_dump(kubeconfig_of("https://127.0.0.1:1", token))
+    assert admin.put(address, {"kubeconfig": elsewhere}).data["errors"][0]["path"] == "kubeconfig"
+    renew(cluster)
+    assert follows.secret().token == sources.secret_of(cluster).token == token
+    assert api_as("editor").put(address, {"token": token}).status_code == 403
+    other, _ = Account(control_plane).token()
+    assert admin.put(address, {"token": other}).status_code == 204
+    renew(cluster)
+    assert follows.secret().token == other
+    assert follows.secret().ca == ca.strip()
+    entry = AuditEntry.objects.get(verb="cluster.credentials_replaced")
+    assert other not in str(entry.__dict__)
+
+
+def kubeconfig_of(server: str, token: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": {"token": token}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }

@@ -25,7 +25,8 @@ NOT_RESOURCES = frozenset(
     {
         "experiment-start",
         "annotations-write",
-        "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema", "schema-page", "user-password",
+        "cluster-credentials", "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema",
+        "schema-page", "user-password",
         "revision-restore", "watermark-source-run", "watermark-source-test",
         "approval-approve", "approval-deny", "approvals-decide", "webhook-secret", "webhook-test",
         "live-extender-secret", "live-mode", "live-pause", "live-reload", "live-resume", "live-rights", "live-step",
