@@ -65,7 +65,7 @@ check: $(DEV_STAMP)
 	$(BIN)/lint-imports --no-logo
 	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py makemigrations --check --dry-run --verbosity 0
 
-test: install check
+test: install static check
 	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
 
 bench: $(DEV_STAMP) $(FRONTEND_STAMP)

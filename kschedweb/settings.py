@@ -122,7 +122,8 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     }
 else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-    DATABASES["default"]["OPTIONS"] = {"pool": True}
+    # By default the pool rests ever longer between tries, as long as the database was away: it would be found late.
+    DATABASES["default"]["OPTIONS"] = {"pool": {"timeout": 10.0, "reconnect_timeout": 5.0}}  # seconds
 
 REDIS_URL = env.secret("REDIS_URL")
 if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://")):

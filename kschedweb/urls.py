@@ -22,6 +22,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.extender.api")),
     path("", include("kschedweb.shadow.api")),
     path("", include("kschedweb.approvals.api")),
+    path("", include("kschedweb.approvals.webhooks.api")),
     path("", include("kschedweb.usage.api")),
     path("", include("kschedweb.playground.load_api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
-pytest_plugins = ["tests.support.controlplane", "tests.support.browser"]
+pytest_plugins = ["tests.support.controlplane", "tests.support.browser", "tests.support.kubectl"]
 
 # How long an example takes says nothing about the code on a busy machine.
 hypothesis_settings.register_profile("kschedweb", deadline=None)
@@ -44,15 +44,19 @@ def long(request: pytest.FixtureRequest) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by what they use; those with servers or a browser share one pytest-xdist process."""
+    """Mark tests by what they use; of those with servers or a browser a module stays in one pytest-xdist process.
+
+    Each process has servers of its own. Modules with the most tests come first, single tests fill the rest of the time.
+    """
+    heavy = {ROOT / "tests" / "live", ROOT / "tests" / "browser"}
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if fixtures & {"control_plane", "oracle", "assets"}:
             item.add_marker("live")
         if fixtures & {"browser", "page", "page_as"}:
             item.add_marker("browser")
-        if item.path.parent.name in ("live", "browser") or fixtures & {"control_plane", "browser"}:
-            item.add_marker(pytest.mark.xdist_group("servers"))
+        if item.path.parent in heavy or fixtures & {"control_plane", "browser"}:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.hookimpl(tryfirst=True)

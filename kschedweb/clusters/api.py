@@ -91,6 +91,19 @@ class ConnectSerializer(serializers.Serializer[Any]):
     ca = serializers.CharField(required=False, default="", allow_blank=True, write_only=True)
 
 
+class CredentialsSerializer(serializers.Serializer[Any]):
+    """Either a token or a kubeconfig for the same server; never shown again. Without ``ca`` the authority stays."""
+
+    kubeconfig = serializers.CharField(
+        required=False, default="", allow_blank=True, write_only=True, trim_whitespace=False
+    )
+    context = serializers.CharField(  # type: ignore[assignment]
+        required=False, default="", allow_blank=True, max_length=253, write_only=True
+    )
+    token = serializers.CharField(required=False, default="", allow_blank=True, write_only=True)
+    ca = serializers.CharField(required=False, default="", allow_blank=True, write_only=True)
+
+
 class ConnectedSerializer(serializers.Serializer[Any]):
     cluster = ClusterSerializer()
     job = JobSerializer()
@@ -252,6 +265,19 @@ class ClusterRefresh(IdempotencyMixin, APIView):
         return Response(JobSerializer(job).data, status=202, headers={"Location": location})
 
 
+class ClusterCredentials(APIView):
+    action_required = Action.ADMINISTER
+
+    @extend_schema(request=CredentialsSerializer, responses={204: None})
+    def put(self, request: ApiRequest, name: str) -> Response:
+        """Replace the credentials of a connected cluster; live schedulers go on with them within a second."""
+        cluster = selectors.cluster_get(name)
+        given = CredentialsSerializer(data=request.data)
+        given.is_valid(raise_exception=True)
+        services.cluster_credentials_replace(user=request.user, cluster=cluster, **given.validated_data)
+        return Response(status=204)
+
+
 class SnapshotList(generics.ListAPIView[Snapshot]):
     """The snapshots of a cluster, newest first."""
 
@@ -303,6 +329,7 @@ urlpatterns = [
     path("clusters/import/", ClusterImport.as_view(), name="cluster-import"),
     path("clusters/<slug:name>/", ClusterDetail.as_view(), name="cluster"),
     path("clusters/<slug:name>/refresh/", ClusterRefresh.as_view(), name="cluster-refresh"),
+    path("clusters/<slug:name>/credentials/", ClusterCredentials.as_view(), name="cluster-credentials"),
     path("clusters/<slug:name>/snapshots/", SnapshotList.as_view(), name="snapshots"),
     path("clusters/<slug:name>/snapshots/<uuid:id>/", SnapshotDetail.as_view(), name="snapshot"),
     path("clusters/<slug:name>/nodes/", NodeList.as_view(), name="nodes"),

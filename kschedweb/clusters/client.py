@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlencode
 
 import urllib3
@@ -35,6 +35,7 @@ READ_SECONDS = 30.0
 ANSWER_SECONDS = 120.0  # for one whole answer, however slowly its bytes trickle in
 PAGE = 500
 ATTEMPTS = 4
+UNAUTHORIZED = 401
 LARGEST_BODY = 256 * 1024 * 1024
 CONNECTIONS = 16
 JSON = "application/json"
@@ -50,33 +51,69 @@ class Page:
     remaining: int
 
 
+class Keys(Protocol):
+    """Knows the secret of now, where that may be replaced while a client is in use."""
+
+    def secret(self) -> Secret:
+        """The secret of now."""
+
+    def refused(self, secret: Secret) -> bool:
+        """The server does not take ``secret``: whether there is another one by now."""
+
+
 class Client:
-    """One cluster, one secret. Safe to use from several threads; ``close`` it, or use it in ``with``."""
+    """One cluster. Safe to use from several threads; ``close`` it, or use it in ``with``.
+
+    With ``keys`` each call is made with the secret of then, and once more where that was replaced meanwhile.
+    """
 
     def __init__(
-        self, endpoint: Endpoint, secret: Secret, *, patience: float | None = None, identity: str = ""
+        self,
+        endpoint: Endpoint,
+        secret: Secret,
+        *,
+        patience: float | None = None,
+        identity: str = "",
+        keys: Keys | None = None,
     ) -> None:
         configuration = Configuration(host=endpoint.url, proxy="", no_proxy="*")
         configuration.proxy = None
         self._api = ApiClient(configuration)
-        self._api.rest_client.pool_manager = _pool(endpoint, secret)
-        self._base = endpoint.url
-        self._headers = {
-            "User-Agent": f"kschedweb/{__version__}" + (f" ({identity})" if identity else ""),
-            "Host": endpoint.host_header,
-        }
-        if secret.token:
-            self._headers["Authorization"] = f"Bearer {secret.token}"
-        elif secret.username:
-            basic = urllib3.make_headers(basic_auth=f"{secret.username}:{secret.password}")
-            self._headers["Authorization"] = basic["authorization"]
+        self._base, self._endpoint, self._keys = endpoint.url, endpoint, keys
+        self._agent = f"kschedweb/{__version__}" + (f" ({identity})" if identity else "")
+        self._use(secret)
         self.stop = Event()
         self._streams: set[urllib3.BaseHTTPResponse] = set()
         self._lock = threading.Lock()
-        tls = endpoint.scheme == "https"
-        name = secret.tls_server_name or endpoint.host
-        self._wire = Wire(endpoint, tls_context(secret) if tls else None, name, self._headers)
         self._until = None if patience is None else time.monotonic() + patience
+
+    def _use(self, secret: Secret) -> None:
+        """Make further calls with ``secret``."""
+        endpoint, headers = self._endpoint, {"User-Agent": self._agent, "Host": self._endpoint.host_header}
+        if secret.token:
+            headers["Authorization"] = f"Bearer {secret.token}"
+        elif secret.username:
+            basic = urllib3.make_headers(basic_auth=f"{secret.username}:{secret.password}")
+            headers["Authorization"] = basic["authorization"]
+        context = tls_context(secret) if endpoint.scheme == "https" else None
+        wire = Wire(endpoint, context, secret.tls_server_name or endpoint.host, headers)
+        self._api.rest_client.pool_manager = _pool(endpoint, secret)
+        self._headers, self._wire, self._secret = headers, wire, secret
+
+    def _renew(self) -> Secret:
+        """Take up the secret of now; what is under way ends with that of before."""
+        if self._keys is not None and self._keys.secret() is not self._secret:
+            with self._lock:
+                secret = self._keys.secret()
+                if secret is not self._secret:
+                    wire = self._wire
+                    self._use(secret)
+                    wire.close()
+        return self._secret
+
+    def _refused(self, code: int, secret: Secret) -> bool:
+        """Whether a call that was answered with ``code`` is to be made once more, with another secret than this."""
+        return code == UNAUTHORIZED and self._keys is not None and self._keys.refused(secret)
 
     @classmethod
     def open(
@@ -86,13 +123,15 @@ class Client:
         endpoint: Endpoint | None = None,
         patience: float | None = None,
         identity: str = "",
+        keys: Keys | None = None,
     ) -> Client:
         """A client for ``secret``; its server is checked against the operator's allowlist first.
 
         ``patience`` is how many seconds all its calls together may take. ``identity`` is who calls, where several
         processes share credentials: the API server's audit log then tells them apart.
         """
-        return cls(endpoint or endpoint_check(secret.server), secret, patience=patience, identity=identity)
+        checked = endpoint or endpoint_check(secret.server)
+        return cls(checked, secret, patience=patience, identity=identity, keys=keys)
 
     def close(self) -> None:
         self._api.rest_client.pool_manager.clear()
@@ -144,6 +183,14 @@ class Client:
         Raises ClusterError where there is no answer; its ``reached`` says whether the server may have done it.
         """
         data = b"" if body is None else json.dumps(body, separators=(",", ":")).encode()
+        secret = self._renew()
+        answer = self._call(method, path, data, content, seconds)
+        if self._refused(answer.code, secret):
+            self._renew()
+            answer = self._call(method, path, data, content, seconds)
+        return answer
+
+    def _call(self, method: str, path: str, data: bytes, content: str, seconds: float) -> Answer:
         try:
             return self._wire.call(
                 method, path, data, content, connect=self._left(CONNECT_SECONDS), seconds=self._left(seconds)
@@ -249,19 +296,14 @@ class Client:
         if not self._left(1):
             raise ClusterError(SLOW)
         url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
-        headers = dict(self._headers) | {"Accept": accept}
-        if body is not None:
-            headers["Content-Type"] = MERGE if method == "PATCH" else JSON
+        more = {"Accept": accept} | ({"Content-Type": MERGE if method == "PATCH" else JSON} if body is not None else {})
         try:
-            answer = self._api.call_api(
-                method,
-                url,
-                headers,
-                body,
-                None,
-                _request_timeout=(self._left(CONNECT_SECONDS), self._left(read_seconds)),
-            )
-            response = answer.response
+            secret = self._renew()
+            response = self._ask(method, url, body, more, read_seconds)
+            if self._refused(response.status, secret):
+                response.close()
+                self._renew()
+                response = self._ask(method, url, body, more, read_seconds)
             try:
                 if response.status >= 300:
                     raise refusal(response.status, path, response.headers.get("Retry-After", ""), method)
@@ -273,6 +315,14 @@ class Client:
                 raise
         except urllib3.exceptions.HTTPError as error:
             raise line_error(error) from error
+
+    def _ask(
+        self, method: str, url: str, body: dict[str, Any] | None, headers: dict[str, str], read_seconds: float
+    ) -> urllib3.BaseHTTPResponse:
+        timeout = (self._left(CONNECT_SECONDS), self._left(read_seconds))
+        answer = self._api.call_api(method, url, self._headers | headers, body, None, _request_timeout=timeout)
+        response: urllib3.BaseHTTPResponse = answer.response
+        return response
 
 
 def _pool(endpoint: Endpoint, secret: Secret) -> urllib3.PoolManager:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,8 @@ from kschedweb.jobs.services import job_start
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
+    from kschedweb.clusters.access import Permission
+    from kschedweb.clusters.credentials import Secret
     from kschedweb.jobs.models import Job
 
 Json = dict[str, Any]
@@ -69,10 +71,7 @@ def cluster_connect(
         raise _field("source", "Choose how to connect: kubeconfig, token or in-cluster.")
     if source != Source.IN_CLUSTER:
         keys()
-    endpoint = sources.endpoint_of(source, secret)
-    with Client.open(secret, endpoint=endpoint, patience=CONNECT_PATIENCE) as client:
-        version = client.version()
-        permissions = permissions_review(client)
+    version, permissions = _tried(source, secret)
     with transaction.atomic():
         cluster = cluster_create(
             Cluster(
@@ -88,6 +87,43 @@ def cluster_connect(
             credential_save(cluster=cluster, secret=secret)
         audit.record(user, "cluster.connected", cluster, name, server=cluster.server, source=source)
         return cluster, _refresh_job(cluster, user)
+
+
+def cluster_credentials_replace(
+    *, user: User | None, cluster: Cluster, token: str = "", ca: str = "", kubeconfig: str = "", context: str = ""
+) -> Cluster:
+    """Put other credentials for the same server in place of those that are stored: ``token`` or ``kubeconfig``.
+
+    ``ca`` "" keeps the authority. Whoever follows the cluster goes on with them within a second. Raises
+    ``ApplicationError`` where they are not taken by the server; the old ones stay then.
+    """
+    if cluster.source not in (Source.KUBECONFIG, Source.TOKEN):
+        raise Conflict(f"Cluster {cluster.name} has no stored credentials that could be replaced.")
+    if bool(token.strip()) == bool(kubeconfig.strip()):
+        raise _field("token", "Give either a token or a kubeconfig.")
+    before = sources.secret_of(cluster)
+    if kubeconfig.strip():
+        secret = kubeconfig_read(kubeconfig, context)
+    else:
+        secret = replace(
+            sources.token_secret(before.server, token, ca or before.ca), tls_server_name=before.tls_server_name
+        )
+    if secret.server != before.server:
+        raise _field("kubeconfig", f"This is for {secret.server}; the cluster is {before.server}: connect another one.")
+    version, permissions = _tried(cluster.source, secret)
+    with transaction.atomic():
+        credential_save(cluster=cluster, secret=secret)
+        cluster.server_version, cluster.permissions = version, permissions
+        cluster.save(update_fields=["server_version", "permissions"])
+        audit.record(user, "cluster.credentials_replaced", cluster, cluster.name)
+    return cluster
+
+
+def _tried(source: str, secret: Secret) -> tuple[str, list[Permission]]:
+    """The server's version, and what ``secret`` may do there. Raises ``ApplicationError`` where it opens nothing."""
+    endpoint = sources.endpoint_of(source, secret)
+    with Client.open(secret, endpoint=endpoint, patience=CONNECT_PATIENCE) as client:
+        return client.version(), permissions_review(client)
 
 
 def cluster_refresh(*, user: User | None, cluster: Cluster) -> Job:

@@ -45,12 +45,14 @@ class Binding:
         snapshot = self.cycle.snapshot
         snapshot.place_pod(self.cycle.pod, self.node)
         try:
-            status = self.framework.reserve(self.cycle, self.node)
-            self.watch.lap("Reserve")
+            with self.watch.failing("Reserve"):
+                status = self.framework.reserve(self.cycle, self.node)
+            self.watch.lap("Reserve", status.code)
             seconds: dict[str, float] = {}
             if status.ok:
-                status, seconds = self.framework.permit(self.cycle, self.node)
-                self.watch.lap("Permit")
+                with self.watch.failing("Permit"):
+                    status, seconds = self.framework.permit(self.cycle, self.node)
+                self.watch.lap("Permit", status.code)
         except CycleError as error:
             return self._refused(Refusal(str(error)))
         if seconds:

@@ -17,7 +17,7 @@ from kschedweb.engine.framework.decision import Decision, Stopwatch
 from kschedweb.engine.framework.diagnosis import EXTENDER, NO_REASON, Diagnosis
 from kschedweb.engine.framework.explanation import Explanation, ScoreColumn
 from kschedweb.engine.framework.handle import CycleHandle
-from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.interface import Cycle, PostFilterResult
 from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, OutsideError, Status, unresolvable
 from kschedweb.engine.nominator import Nominator
@@ -54,6 +54,7 @@ class Scheduler:
         waiting = (pod for pod in snapshot.pending if pod.scheduler_name in self._frameworks)
         self.nominator = Nominator.of(waiting) if nominator is None else nominator
         self.extenders = Extenders(configuration.extenders) if extenders is None else extenders
+        self.elsewhere = False  # what PostFilter plugins want done is done in the cluster, by whoever asks
         self.ranks = 0  # how many of the best nodes are told of
         self.also = ""  # a node that is told of beside these where it was scored
         self.watch = Stopwatch()
@@ -197,7 +198,6 @@ class Scheduler:
             found = self._place(pod)
             if isinstance(found, Unplaced):
                 found = self._make_room(found, preempt, post_filter)
-                self.watch.lap("PostFilter")
         except OutsideError as unknown:
             # Nobody knows whether it fits: it waits for what its plugin waits for.
             return Placement(pod.key, message=str(unknown), rejected_by=frozenset({unknown.plugin}))
@@ -209,7 +209,7 @@ class Scheduler:
         pod = failed.cycle.pod
         if not (preempt or post_filter):
             return failed.placement()
-        result = failed.post_filter()
+        result = self._post_filter(failed)
         victims = tuple(victim.key for victim in result.victims)
         refused = failed.placement()  # before what the filters said changes with the next try
         if preempt and victims:
@@ -222,7 +222,14 @@ class Scheduler:
                     return replace(again, victims=victims)
             victims = ()
         said = result.status.message
-        return replace(refused, victims=victims, post_filter=said, nominated=result.nominated)
+        return replace(refused, victims=victims, post_filter=said, nominated=result.nominated, frees=result.frees)
+
+    def _post_filter(self, failed: Unplaced) -> PostFilterResult:
+        with self.watch.failing("PostFilter"):
+            result = failed.post_filter()
+        if failed.handle.framework.plugins("postFilter"):
+            self.watch.lap("PostFilter", result.status.code)
+        return result
 
     def _settle(self, pod: Pod, placement: Placement) -> Placement:
         """Bind the pod at once, or say who refused; nobody is here to allow what Permit lets wait."""
@@ -273,7 +280,7 @@ class Scheduler:
         plan = self._plans.get(framework, pod)
         cycle = plan.cycle(pod)
         outcome = plan.pre_filter(cycle)
-        self.watch.lap("PreFilter")
+        self.watch.lap("PreFilter", outcome.status.code)
         handle = self._handle(framework, outcome)
         if outcome.status.code is Code.ERROR:
             return Placement(pod.key, message=outcome.status.message)
@@ -300,7 +307,7 @@ class Scheduler:
         start = self._start
         rejected = nominated if tried.statuses else -1
         found = search(filtered, start, self._wanted(framework, filtered.looked_at), rejected)
-        self.watch.lap("Filter")
+        self.watch.lap("Filter", Code.SUCCESS if found.failure is None else Code.ERROR)
         self._start = (start + found.evaluated) % len(snapshot)
         if found.failure is not None:
             raise found.failure.failure
@@ -313,7 +320,8 @@ class Scheduler:
             return Unplaced(cycle, diagnosis, handle, narrowed_by)
         best, told = 0, UNRANKED
         if len(found.feasible) > 1:
-            scored = plan.totals(cycle, found.feasible)
+            with self.watch.failing("Score"):
+                scored = plan.totals(cycle, found.feasible)
             best = heap_root(scored.totals)
             self.watch.lap("Score")
             told = self._standing(plan, scored, found.feasible, best)
@@ -342,7 +350,8 @@ class Scheduler:
             return replace(otherwise, narrowed_by=otherwise.narrowed_by + blamed)
         evaluated = len(passed.rows) + otherwise.diagnosis.explicit
         self.watch.lap(EXTENDER)
-        best, told = self._best(plan, cycle, passed)
+        with self.watch.failing("Score"):
+            best, told = self._best(plan, cycle, passed)
         self.watch.lap("Score")
         name = cycle.snapshot.names[best]
         return Placement(cycle.pod.key, name, evaluated, len(passed.rows), **told._asdict())
@@ -378,7 +387,7 @@ class Scheduler:
         return int(passed.rows[best]), self._standing(plan, found, rows, int(places[best]), by_row)
 
     def _handle(self, framework: Framework, outcome: PreFilterOutcome, **how: bool) -> CycleHandle:
-        return CycleHandle(framework, outcome.skipped, self.nominator, self.extenders, **how)
+        return CycleHandle(framework, outcome.skipped, self.nominator, self.extenders, elsewhere=self.elsewhere, **how)
 
     def _wanted(self, framework: Framework, nodes: int) -> int:
         """How many feasible nodes are enough (specification 1.5)."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.framework.decision import Decision, Ranked
+from kschedweb.engine.framework.decision import Decision, Ranked, Stopwatch
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle, PostFilterResult
+from kschedweb.engine.framework.preparation import FreeClaim
 from kschedweb.engine.objects.pod import Pod
 
-UNKNOWN: Mapping[str, float] = {}
+UNTIMED = Stopwatch()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,10 @@ class Placement:
     """What one scheduling cycle came to; ``node`` is "" where the pod does not fit, ``message`` then says why.
 
     Where PostFilter was asked, ``post_filter`` is its part of the message, ``nominated`` the node where room can be
-    made ("": an earlier nomination is void, ``None``: it stays), and ``victims`` the pods that have to go from there.
+    made ("": an earlier nomination is void, ``None``: it stays), ``victims`` the pods that have to go from there, and
+    ``frees`` the claims whose devices have to be given back.
     ``rejected_by`` names the plugins that made the pod unschedulable, none where the cycle ended in an error.
+    ``evaluated`` is the number of nodes that the cycle looked at: none where PreFilter rejected the pod outright.
     ``margin`` is the node's total less the next best, ``None`` where there was no other, or where no plugin asks.
     ``top`` are the best nodes, the chosen one first, where the scheduler is to tell of them.
     """
@@ -36,10 +38,14 @@ class Placement:
     nominated: str | None = None
     rejected_by: frozenset[str] = frozenset()
     margin: int | None = None
+    frees: tuple[FreeClaim, ...] = ()
     top: tuple[Ranked, ...] = ()
 
-    def decision(self, pod: Pod, now: float, attempt: int = 1, durations: Mapping[str, float] = UNKNOWN) -> Decision:
-        """The same for Permit plugins, and others, to read; ``now`` is seconds of the epoch."""
+    def decision(self, pod: Pod, now: float, attempt: int = 1, watch: Stopwatch = UNTIMED) -> Decision:
+        """The same for Permit plugins, and others, to read; ``now`` is seconds of the epoch.
+
+        What ``watch`` goes on to measure in this cycle becomes part of the decision too.
+        """
         return Decision(
             pod=self.pod,
             uid=pod.uid,
@@ -53,7 +59,8 @@ class Placement:
             margin=self.margin,
             message=self.condition,
             rejected_by=tuple(sorted(self.rejected_by)),
-            durations=durations,
+            durations=watch.laps,
+            codes=watch.codes,
             post_filter=self.post_filter,
             nominated=self.nominated,
         )
@@ -72,7 +79,8 @@ class Placement:
         result: dict[str, Any] = {"pod": self.pod}
         if self.node:
             result["node"] = self.node
-        result.update(evaluated=self.evaluated, feasible=self.feasible)
+        # kube-scheduler's ScheduleResult counts nothing where it ends in a FitError.
+        result.update(evaluated=self.evaluated if self.node else 0, feasible=self.feasible)
         if self.message:
             result["message"] = self.message
         if self.victims:
@@ -91,7 +99,8 @@ class Unplaced:
 
     def placement(self) -> Placement:
         rejected_by = self.diagnosis.plugins.union(self.narrowed_by)
-        return Placement(self.cycle.pod.key, message=self.diagnosis.message(), rejected_by=rejected_by)
+        said, looked_at = self.diagnosis.message(), self.diagnosis.explicit
+        return Placement(self.cycle.pod.key, evaluated=looked_at, message=said, rejected_by=rejected_by)
 
     def post_filter(self) -> PostFilterResult:
         return self.handle.framework.post_filter(self.cycle, self.diagnosis, self.handle)

@@ -20,6 +20,7 @@ import structlog
 from django.db import DatabaseError, close_old_connections, connection
 from django.utils import timezone
 
+from kschedweb.clusters.opening import opener, renew
 from kschedweb.engine.extenders.answers import (
     Answers,
     Bond,
@@ -37,7 +38,7 @@ from kschedweb.extender.selectors import plugins_in_force
 from kschedweb.scheduling.facts import KnownPods
 from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
 from kschedweb.scheduling.selectors import live_configuration, live_list, revision_in_force
-from kschedweb.scheduling.view import View, client_opener, follow
+from kschedweb.scheduling.view import View, follow
 from kschedweb.scheduling.writer import Writer
 from kschedweb.watermarks import selectors as watermarks
 
@@ -68,7 +69,8 @@ class Settings:
     def key(self) -> Hashable:
         """Changes where the cluster has to be read anew, or answers are made otherwise."""
         live, endpoint = self.live, self.endpoint
-        return live.mode, live.cluster_id, live.scheduler_name, self.revision.pk, live.reloads, tuple(endpoint.plugins)
+        cluster = live.cluster_id, live.cluster.server
+        return live.mode, cluster, live.scheduler_name, self.revision.pk, live.reloads, tuple(endpoint.plugins)
 
     @property
     def on(self) -> bool:
@@ -172,7 +174,7 @@ class Desk:
         """Made by the first binding. Raises ApplicationError where the cluster's credentials do not open."""
         with self._lock:
             if self._writing is None:
-                client = client_opener(self.settings.live.cluster)()
+                client = opener(self.settings.live.cluster).open()
                 # kube-scheduler leads: it asks for this one binding, and asks no other at the same time.
                 self._writing = Writer(client, KnownPods(), leading=lambda: True)
             return self._writing
@@ -215,6 +217,7 @@ class Desk:
             self.close()
         else:
             self.settings = settings
+            renew(settings.live.cluster)
 
     def _measure(self) -> None:
         cluster = self.settings.live.cluster

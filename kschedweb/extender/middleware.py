@@ -8,6 +8,7 @@ kube-scheduler writes the whole address, secret included, into its log and into 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -21,11 +22,14 @@ from django.http import JsonResponse, UnreadablePostError
 from kschedweb.accounts.authentication import StrangerThrottle
 from kschedweb.engine.extenders.answers import QuestionError
 from kschedweb.errors import ApplicationError
+from kschedweb.extender import metrics
 from kschedweb.extender.configuration import PREFIX
 from kschedweb.extender.desks import desks
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
+
+    from kschedweb.extender.desks import Desk
 
 PATH = re.compile(rf"{PREFIX}([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/(filter|prioritize|preempt|bind)/?")
 EMPTY: dict[str, Any] = {"prioritize": [], "preempt": {"NodeNameToMetaVictims": {}}}
@@ -67,7 +71,9 @@ def _stranger(request: HttpRequest) -> HttpResponse:
     return _refused(429, "Too many wrong secrets.", Retry_After=str(int(throttle.wait() or 1) + 1))
 
 
-def _answered(request: HttpRequest, desk: Any, verb: str) -> HttpResponse:
+def _answered(request: HttpRequest, desk: Desk, verb: str) -> HttpResponse:
+    begun = time.perf_counter()
+    found: Any
     try:
         found, trouble = desk.answer(verb, request.body)
     except RequestDataTooBig:
@@ -80,6 +86,7 @@ def _answered(request: HttpRequest, desk: Any, verb: str) -> HttpResponse:
     if found is None:
         found = EMPTY.get(verb, {"Error": f"kschedweb: {trouble}"})
     response = JsonResponse(found, safe=False)
+    metrics.answered(desk.settings.live, verb, time.perf_counter() - begun, trouble)
     if trouble:
         response[TROUBLE] = " ".join(trouble.split())[:200].encode("ascii", "replace").decode()
     return response

@@ -37,7 +37,7 @@ def explain(decision: Decision, node: int, plugin: str) -> Arithmetic:
     column = next((item for item in found.scores if item.plugin == plugin), None)
     if column is None:
         return Arithmetic(name, plugin, "", error=f"{plugin} scored no node for this pod.")
-    index = next((at for at, item in enumerate(found.feasible.tolist()) if item == node), None)
+    index = decision.places.get(node)
     if index is None:
         return Arithmetic(name, plugin, "", error=f"{name} was rejected, so it has no score.")
     raw, final = int(column.raw[index]), int(column.normalized[index])

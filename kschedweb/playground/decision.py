@@ -40,8 +40,10 @@ class Decision(Matrix):
     def read(self, node: int, status: Status) -> words.Reading:
         return words.reading(self.case.snapshot, self.case.pod, node, status)
 
-    def nearest_miss(self) -> Miss | None:
-        """The rejected node with the fewest filters against it and, among those, the least missing."""
+    def nearest_miss(self, most: int | None = None) -> Miss | None:
+        """The rejected node with the fewest filters against it and, among (the first ``most`` of) those, the least
+        missing.
+        """
         found = self.explanation
         if not found.filters:
             return None
@@ -50,7 +52,7 @@ class Decision(Matrix):
         if not candidates.size:
             return None
         fewest = candidates[against[candidates] == against[candidates].min()]
-        node = min((int(item) for item in fewest), key=self._distance)
+        node = min((int(item) for item in fewest[:most]), key=self._distance)
         status = found.verdict_at(node)
         assert status is not None
         reading = words.reading(self.case.snapshot, self.case.pod, node, status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +30,11 @@ class Matrix:
         totals = explanation.total
         # Best first; nodes with equal totals stay in the scheduler's order.
         self.order = np.argsort(-totals, kind="stable") if totals.size else np.zeros(0, dtype=np.intp)
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """Where each feasible node stands among the scores."""
+        return {node: index for index, node in enumerate(self.explanation.feasible.tolist())}
 
     @property
     def ceiling(self) -> int:
@@ -101,7 +107,7 @@ class Matrix:
     def rows(self, positions: list[int]) -> list[Row]:
         """The matrix rows of these nodes, in this order."""
         found = self.explanation
-        at = {int(node): index for index, node in enumerate(found.feasible)}
+        at = self.places
         top = int(found.total.max()) if found.total.size else 0
         others = self._other_totals()
         rows = []

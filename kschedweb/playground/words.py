@@ -180,6 +180,11 @@ def _hard_constraints(snapshot: EngineSnapshot, pod: Pod) -> list[Constraint]:
     return constraints
 
 
+def forget() -> None:
+    """Drop what is remembered of a snapshot: it is about to change."""
+    _hard_constraints.cache_clear()
+
+
 def _least(constraint: Constraint) -> int:
     domains = constraint.counts[constraint.domains]
     return int(domains.min()) if domains.size and domains.size >= constraint.rule.min_domains else 0

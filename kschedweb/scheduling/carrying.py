@@ -21,7 +21,7 @@ from kschedweb.scheduling.preparing import Preparer
 from kschedweb.scheduling.writer import WITHHELD, Outcome, Result, Writer
 
 if TYPE_CHECKING:
-    from kschedweb.engine.live import Bind, Evict, Nominate, PodRef, Report
+    from kschedweb.engine.live import Bind, Evict, Free, Nominate, PodRef, Report
     from kschedweb.scheduling.recorder import Recorder
 
 logger = structlog.get_logger(__name__)
@@ -122,6 +122,9 @@ class Carrier:
             lambda: self._check(intent.pod, "nominated node", self._writer.nominate(intent.pod, intent.node)),
         )
 
+    def free(self, intent: Free, term: int) -> None:
+        self._put(intent.pod, term, lambda: self._free(intent, term))
+
     def evict(self, intent: Evict, term: int) -> None:
         self._put(intent.pod, term, lambda: self._evict(intent, term))
 
@@ -187,6 +190,10 @@ class Carrier:
             self._recorder.preempted(intent.pod, intent.preemptor, intent.node)
         elif outcome.result not in (Result.MISSING, Result.WITHHELD):
             self._sink(EvictFailed(term, intent, outcome.text))
+
+    def _free(self, intent: Free, term: int) -> None:
+        preparer = Preparer(self._writer, lambda: self._leads(term), self._ended)
+        self._check(intent.pod, f"resourceclaim {intent.claim.claim}", preparer.free(intent.pod, intent.claim))
 
     def _check(self, pod: PodRef, what: str, outcome: Outcome) -> None:
         if not outcome.done and outcome.result not in (Result.MISSING, Result.WITHHELD):

@@ -1,5 +1,7 @@
 """An explanation as bytes: what the decision page of a live pod shows later, as the pod was judged then.
 
+An insight (insight.py) may lie beside it.
+
 A zlib stream of one line of JSON (texts, and the form of each array) and the arrays after it, little-endian, in the
 order in which the line names them. What preemption would have done is kept as the plain data of its ``to_dict``.
 """
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.framework.explanation import Explanation, FilterColumn, ScoreColumn
 from kschedweb.engine.framework.status import Code, Status
+from kschedweb.scheduling.insight import Insight
 
 VERSION = 1
 LEVEL = 3  # of zlib: a third of the time of the usual 6, for a tenth more bytes
@@ -32,8 +35,8 @@ class Kept:
         return self.candidates
 
 
-def pack(explanation: Explanation) -> bytes:
-    """``explanation`` as bytes."""
+def pack(explanation: Explanation, insight: Insight | None = None) -> bytes:
+    """``explanation`` as bytes, with what was seen of the cluster beside it."""
     found = explanation
     arrays: list[NDArray[Any]] = [found.rejected_by, found.feasible, found.total]
     arrays += [column.codes for column in found.filters if not column.skipped]
@@ -57,13 +60,14 @@ def pack(explanation: Explanation) -> bytes:
         "postFilter": found.post_filter,
         "unasked": found.unasked,
         "preemption": None if found.preemption is None else found.preemption.to_dict(),
+        "insight": None if insight is None else insight.to_dict(),
         "arrays": [[array.dtype.str, len(array)] for array in narrow],
     }
     text = json.dumps(head, separators=(",", ":")).encode()
     return zlib.compress(b"\n".join((text, b"".join(array.tobytes() for array in narrow))), LEVEL)
 
 
-def unpack(data: bytes) -> Explanation:
+def unpack(data: bytes) -> tuple[Explanation, Insight]:
     """What ``pack`` was given. Raises ValueError for bytes that it did not make, or that a later version made."""
     try:
         machine = zlib.decompressobj()
@@ -84,7 +88,7 @@ def unpack(data: bytes) -> Explanation:
         for plugin, skipped, verdicts in head["filters"]
     ]
     scores = [ScoreColumn(plugin, weight, next(arrays), next(arrays)) for plugin, weight in head["scores"]]
-    return Explanation(
+    explanation = Explanation(
         pod=head["pod"],
         profile=head["profile"],
         nodes=head["nodes"],
@@ -104,6 +108,8 @@ def unpack(data: bytes) -> Explanation:
         unasked=head["unasked"],
         preemption=None if head["preemption"] is None else Kept(head["preemption"]),
     )
+    insight = head.get("insight")
+    return explanation, Insight() if insight is None else Insight.read(insight)
 
 
 def _narrow(array: NDArray[Any]) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from kschedweb.clusters.client import Client
 from kschedweb.clusters.kinds import KINDS
-from kschedweb.clusters.sources import endpoint_of, secret_of
+from kschedweb.clusters.opening import opener
 from kschedweb.scheduling.elector import LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS, Elector
 from kschedweb.scheduling.facts import KnownPods
 from kschedweb.scheduling.lease import LeaseLock
@@ -34,9 +34,8 @@ class Connection:
 
     def __init__(self, row: LiveScheduler, identity: str) -> None:
         self.pods = KnownPods()
-        self._row, self._identity, self._secret = row, identity, secret_of(row.cluster)
-        self._endpoint = endpoint_of(row.cluster.source, self._secret)
-        self._writes, self._votes = self._client(), self._client()
+        self._row, self._identity, self._opener = row, identity, opener(row.cluster)
+        self._writes, self._votes = self.client(), self.client()
         self.recorder = Recorder(
             self._writes, self.pods, controller=row.scheduler_name, limit=limit_of(row.qps, row.burst)
         )
@@ -56,14 +55,15 @@ class Connection:
         self._election = threading.Thread(target=self.elector.run, args=(self._resign,), name="live-lease", daemon=True)
         self.reflectors: dict[str, Reflector] = {}
 
-    def _client(self) -> Client:
-        return Client.open(self._secret, endpoint=self._endpoint, identity=self._identity)
+    def client(self) -> Client:
+        """A further client of the cluster."""
+        return self._opener.open(self._identity)
 
     def start(self, sink: Callable[[object], None]) -> None:
         """Follow the cluster, and take part in the election."""
         for kind in KINDS:
             if kind.name in kinds_watched():
-                self.reflectors[kind.name] = Reflector(self._client, kind, sink)
+                self.reflectors[kind.name] = Reflector(self.client, kind, sink)
         for reflector in self.reflectors.values():
             reflector.start()
         self._election.start()
@@ -93,16 +93,8 @@ class Connection:
             client.close()
 
     def watches(self) -> dict[str, dict[str, Any]]:
-        """How each kind is followed: seconds since the server said anything, lists by reason, what is wrong."""
-        return {
-            kind: {
-                "age": round(reflector.age, 1),
-                "relists": dict(reflector.relists),
-                "synced": reflector.synced,
-                "problem": reflector.problem,
-            }
-            for kind, reflector in list(self.reflectors.items())
-        }
+        """How each kind is followed."""
+        return {kind: reflector.state for kind, reflector in list(self.reflectors.items())}
 
 
 def limit_of(qps: int, burst: int) -> TokenBucket | None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.selectors import cluster_get
 from kschedweb.playground import figures
 from kschedweb.playground.matrix import page_size
+from kschedweb.playground.parts import Arithmetic
 from kschedweb.scheduling import charts, judged, selectors
+from kschedweb.scheduling.insight import BEST
 from kschedweb.scheduling.judged import Judged
 
 if TYPE_CHECKING:
@@ -27,6 +31,7 @@ MOST_NAMES = 1000  # of the nodes that the box suggests
 
 @require_safe
 @requires(Action.VIEW)
+@vary_on_headers("HX-Request")
 def decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> HttpResponse:
     """One try to place a pod, as it was judged then."""
     live = selectors.live_get(live_id)
@@ -39,18 +44,21 @@ def decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> HttpResp
         "others": others,
         "durations": charts.durations(row.durations),
     }
-    explanation = selectors.explanation(row) if row.has_columns else None
-    if explanation is None:
+    kept = selectors.explanation(row) if row.has_columns else None
+    if kept is None:
         plugins, best = judged.ranked(row)
-        context |= {"title": judged.title(row), "plugins": plugins, "best": best}
+        context |= {"title": judged.title(row), "plugins": plugins, "best": best, "alike": selectors.alike(row)}
     else:
-        found = Judged(row, explanation)
+        found = Judged(row, *kept)
+        if getattr(request, "htmx", False) and request.htmx.target == "cell":  # type: ignore[attr-defined]
+            return render(request, "playground/arithmetic.html", _cell(request, found))
         context |= {"title": judged.title(row, found.ceiling), **_columns(request, found)}
     return render(request, "scheduling/decision.html", context)
 
 
 def _columns(request: HttpRequest, found: Judged) -> dict[str, Any]:
     """Funnel, figure and matrix, and every verdict on the node of the address."""
+    asked = {name: value for name, value in request.GET.items() if value and name not in ("node", "cell")}
     stage = request.GET.get("stage", "")
     positions = found.positions(stage)
     page = Paginator(positions, page_size(len(positions))).get_page(request.GET.get("page"))
@@ -63,7 +71,12 @@ def _columns(request: HttpRequest, found: Judged) -> dict[str, Any]:
         "rows": found.rows(list(page.object_list)),
         "chart": figures.scores(found),
         "only_stored": True,
+        "worked": found.insight.worked,
+        "insight": found.insight,
+        "base_query": f"{urlencode(asked)}&" if asked else "",
+        "kept": asked,
         "names": found.explanation.nodes[:MOST_NAMES],
+        **_cell(request, found),
     }
     if name := request.GET.get("node", "").strip():
         context["node"] = name
@@ -73,6 +86,15 @@ def _columns(request: HttpRequest, found: Judged) -> dict[str, Any]:
         else:
             context["node_error"] = f"The cluster had no node {name} then."
     return context
+
+
+def _cell(request: HttpRequest, found: Judged) -> dict[str, Any]:
+    """The arithmetic of the cell that the address names, where it was kept."""
+    name, plugin = request.GET.get("node", "").strip(), request.GET.get("cell", "")
+    worked = found.insight.worked.get(name, {}).get(plugin)
+    if worked is None and name and plugin:
+        worked = Arithmetic(name, plugin, "", error=f"Only the scores of the {BEST} best nodes were worked out then.")
+    return {"arithmetic": worked, "then": True} if worked else {}
 
 
 @require_safe

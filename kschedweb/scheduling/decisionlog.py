@@ -207,12 +207,15 @@ def decisions_clean(scheduler: UUID, *, now: datetime | None = None) -> int:
     live = LiveScheduler.objects.filter(pk=scheduler).first()
     if live is None:
         return 0
-    rows = LiveDecision.objects.filter(scheduler=live)
+    # What has not ended is what a person is asked about: it stays, in full.
+    rows = LiveDecision.objects.filter(scheduler=live, ended_at__isnull=False)
     newest = rows.order_by("-at", "-id").values_list("pk", flat=True)
-    while stale := list(newest.filter(has_columns=True)[live.keep_columns :][:ROWS_AT_A_TIME]):
-        with transaction.atomic():
-            LiveColumns.objects.filter(decision__in=stale).delete()
-            LiveDecision.objects.filter(pk__in=stale).update(has_columns=False)
+    full = newest.filter(has_columns=True)  # many pods that are bound displace none that are not
+    for some in (full.filter(result=Result.BOUND), full.exclude(result=Result.BOUND)):
+        while stale := list(some[live.keep_columns :][:ROWS_AT_A_TIME]):
+            with transaction.atomic():
+                LiveColumns.objects.filter(decision__in=stale).delete()
+                LiveDecision.objects.filter(pk__in=stale).update(has_columns=False)
     oldest = (now or timezone.now()) - timedelta(days=live.keep_days)
     gone = 0
     while stale := list(newest.filter(at__lt=oldest)[:ROWS_AT_A_TIME]):

@@ -26,7 +26,8 @@ LIMITS = {
     "keep_days": ("Days kept", "Older decisions are deleted."),
     "keep_columns": (
         "Decisions kept in full",
-        "With every verdict and score of every node; the newest ones. Of the others the five best nodes are kept.",
+        "With every verdict and score of every node: the newest that bound a pod, and as many that did not. What waits "
+        "for a person is kept so in any case. Of the others the five best nodes are kept.",
     ),
 }
 

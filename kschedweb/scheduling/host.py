@@ -7,6 +7,7 @@ others. It needs no message: what a person asked for stands in rows, which it re
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import threading
 import time
@@ -21,6 +22,7 @@ from django.conf import settings
 from django.db import close_old_connections, connection
 from django.utils import timezone
 
+from kschedweb.clusters import opening
 from kschedweb.errors import ApplicationError
 from kschedweb.scheduling import metrics, selectors, services
 from kschedweb.scheduling.decisions import moment
@@ -65,6 +67,8 @@ class Run(Protocol):
 
     def measured(self, watermarks: Watermarks | None) -> None: ...
 
+    def compare(self) -> None: ...
+
     def hand_over(self) -> None: ...
 
     def report(self) -> dict[str, Any]: ...
@@ -91,14 +95,20 @@ class Host:
         self.identity = f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4()}"
         self._fatal = fatal
         self._hosted: dict[UUID, Hosted] = {}
-        self._ended = threading.Event()
+        self._ended, self._compare = threading.Event(), threading.Event()
         self._beat_at = self._figures_at = 0.0
         self._thread = threading.Thread(target=self._run, name="live-host", daemon=True)
 
     def start(self) -> None:
         if settings.METRICS_PORT:
             metrics.serve(settings.METRICS_PORT, settings.METRICS_HOST)
+        self.listen()
         self._thread.start()
+
+    def listen(self) -> None:
+        """From now on SIGUSR2 has every run compare what it knows with a fresh list, as in kube-scheduler."""
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGUSR2, lambda *_: self._compare.set())
 
     def stop(self) -> None:
         """Stop every run in an orderly way, so that others can take over at once."""
@@ -136,7 +146,9 @@ class Host:
             elif hosted.run is not None:
                 self._stand_by(hosted)
             self._pass_on(hosted, row)
+            opening.renew(row.cluster)
         self._watch()
+        self._compare_all()
         now = time.monotonic()
         if now >= self._figures_at:
             self._figures_at = now + FIGURES_EVERY
@@ -146,6 +158,13 @@ class Host:
             self._beat_at = now + BEAT_EVERY
             for hosted in self._hosted.values():
                 self._beat(hosted)
+
+    def _compare_all(self) -> None:
+        if self._compare.is_set():
+            self._compare.clear()
+            for hosted in self._hosted.values():
+                if hosted.run is not None:
+                    hosted.run.compare()
 
     def _may_run(self, row: LiveScheduler) -> bool:
         """Whether this process may run it: where a Lease decides who leads every process does, else one."""

@@ -9,7 +9,10 @@ from kschedweb.playground.matrix import Matrix
 from kschedweb.scheduling.models import Result
 
 if TYPE_CHECKING:
+    from kschedweb.engine import Status
     from kschedweb.engine.framework.explanation import Explanation
+    from kschedweb.playground.words import Reading
+    from kschedweb.scheduling.insight import Insight
     from kschedweb.scheduling.models import LiveDecision
 
 TONES = {
@@ -37,10 +40,15 @@ ENDS = {
 class Judged(Matrix):
     """The matrix of a live decision, with the node that was chosen then: of equal ones it need not be the first."""
 
-    def __init__(self, decision: LiveDecision, explanation: Explanation) -> None:
+    def __init__(self, decision: LiveDecision, explanation: Explanation, insight: Insight) -> None:
         if decision.node in explanation.nodes:
             explanation = replace(explanation, chosen=explanation.nodes.index(decision.node))
         super().__init__(explanation)
+        self.insight = insight
+
+    def read(self, node: int, status: Status) -> Reading | None:
+        """The plain reading that was kept, for the nearest nodes."""
+        return self.insight.readings.get(self.explanation.nodes[node], {}).get(status.plugin)
 
 
 @dataclass(frozen=True)

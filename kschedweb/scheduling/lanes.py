@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 
@@ -44,12 +45,13 @@ class Lanes:
         return self._turns.qsize()
 
     def stop(self, seconds: float) -> None:
-        """Do what has its turn already, for at most ``seconds`` a thread; further work of the same keys is left."""
+        """Do what has its turn already, for at most ``seconds``; further work of the same keys is left."""
+        until = time.monotonic() + seconds
         for _ in self._threads:
             self._turns.put(None)
         for thread in self._threads:
             if thread.ident:
-                thread.join(seconds)
+                thread.join(max(0.0, until - time.monotonic()))
 
     def _run(self) -> None:
         while (key := self._turns.get()) is not None:

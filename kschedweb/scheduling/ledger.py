@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.dateparse import parse_datetime
 
-from kschedweb.scheduling import columns
+from kschedweb.engine.framework.status import Code
+from kschedweb.scheduling import columns, insight
 from kschedweb.scheduling.decisionlog import Columns, DecisionLog, Outcome, TakenOver
 from kschedweb.scheduling.decisions import decision_id, decision_row, moment
 from kschedweb.scheduling.figures import Figures
@@ -18,13 +19,12 @@ from kschedweb.scheduling.models import Result
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from kschedweb.engine.framework.explanation import Explanation
-    from kschedweb.engine.live import Bind, Decision, Hold, Report, Wait
+    from kschedweb.engine.live import Bind, Decision, Hold, Judged, Report, Wait
     from kschedweb.scheduling.metrics import Instruments
 
-# Explaining takes longer than deciding: beyond idle time it may have this share of all time, saved up to so many
-# seconds; pods that a person will look at may overdraw it.
-SHARE, SAVED, OVERDRAWN = 0.05, 0.05, -2.0
+# Explaining takes longer than deciding: beyond idle time, and beyond what is explained in any case, it may have this
+# share of all time, saved up to so many seconds.
+SHARE, SAVED = 0.05, 0.05
 
 
 @dataclass
@@ -47,7 +47,10 @@ class Ledger:
         self._seen: dict[str, float] = {}  # uid -> when the unbound pod was created, or first seen
         self._open: dict[str, UUID] = {}  # uid -> row of a decision that has not ended
         self._waits: dict[str, float] = {}  # uid -> since when it waits at Permit
+        self._begun: dict[str, UUID] = {}  # uid -> row of the last decision with which it began to wait
         self._budget, self._budget_at = SAVED, 0.0  # seconds
+        self._said: dict[str, tuple[str, int]] = {}  # uid -> message that was explained last, as which of all
+        self._explained = 0  # decisions that put no pod on a node
 
     # Pods come and go.
 
@@ -66,7 +69,10 @@ class Ledger:
             self._seen.setdefault(str((raw.get("metadata") or {}).get("uid") or ""), time)
 
     def gone(self, raw: dict[str, Any]) -> None:
-        self._seen.pop(str((raw.get("metadata") or {}).get("uid") or ""), None)
+        uid = str((raw.get("metadata") or {}).get("uid") or "")
+        self._seen.pop(uid, None)
+        self._begun.pop(uid, None)
+        self._said.pop(uid, None)
 
     # Decisions.
 
@@ -85,9 +91,9 @@ class Ledger:
         self._log.add(TakenOver(self.books.epoch, frozenset(kept), moment(now)))
 
     def _begin(self, decision: Decision, result: Result) -> None:
-        self._attempted("scheduled", decision)
         if self._open.get(decision.uid) != decision_id(self.books.scheduler, decision):
-            self._open[decision.uid] = self._row(decision, result)
+            self.instruments.decided(decision.durations, decision.codes)
+            self._open[decision.uid] = self._begun[decision.uid] = self._row(decision, result)
             self._waits[decision.uid] = decision.time
 
     def bound(self, intent: Bind, now: float) -> None:
@@ -96,10 +102,10 @@ class Ledger:
         self.figures.pod_bound(latency, now)
         if latency is not None:
             self.instruments.pod_bound(latency, intent.decision.attempt)
+        self._attempted("scheduled", intent.decision, now)
         if intent.pod.uid in self._open:
             self.ended(intent.pod.uid, Result.BOUND, "", now, latency)
         else:
-            self._attempted("scheduled", intent.decision)
             self._row(intent.decision, Result.BOUND, ended=now, latency=latency)
 
     def bind_failed(self, intent: Bind, message: str, now: float) -> None:
@@ -111,17 +117,18 @@ class Ledger:
     def reported(self, intent: Report, now: float) -> None:
         """A try came to nothing."""
         result = Result.UNSCHEDULABLE if intent.reason == "Unschedulable" else Result.ERROR
+        told_of = intent.decision is not None and self._attempted(str(result), intent.decision, now)
         if intent.pod.uid in self._open:
             self.ended(intent.pod.uid, result, intent.message, now)
-        elif intent.decision is not None:
-            self._attempted(str(result), intent.decision)
+        elif intent.decision is not None and not told_of:
             self._row(intent.decision, result, ended=now, message=intent.message)
 
     def ended(self, uid: str, result: Result, message: str, now: float, latency: float | None = None) -> None:
         """What a decision that was open came to; the first word counts."""
         row, since = self._open.pop(uid, None), self._waits.pop(uid, None)
         if since is not None:
-            self.instruments.permit_waited(now - since, "allowed" if result is Result.BOUND else "rejected")
+            code = Code.SUCCESS if result in (Result.BOUND, Result.FAILED) else Code.UNSCHEDULABLE
+            self.instruments.permit_waited(now - since, code)
         if row is not None:
             self._log.add(Outcome(row, result, moment(now), message, latency))
 
@@ -132,6 +139,7 @@ class Ledger:
         """Another leads now, and will say what becomes of what is open."""
         self._open.clear()
         self._waits.clear()
+        self._begun.clear()
 
     def _row(
         self,
@@ -149,36 +157,53 @@ class Ledger:
         self._log.add(row)
         return row.id
 
-    def _attempted(self, result: str, decision: Decision) -> None:
-        self.instruments.attempted(result, decision.durations)
+    def _attempted(self, result: str, decision: Decision, now: float) -> bool:
+        """A try ended; whether it had waited at Permit before, and has its row."""
+        waited = self._begun.pop(decision.uid, None) == decision_id(self.books.scheduler, decision)
+        if not waited and decision.durations:  # what was restored was decided by another process
+            self.instruments.decided(decision.durations, decision.codes)
+        self.instruments.attempted(result, max(now - decision.time, sum(decision.durations.values())))
+        return waited
 
     # Full columns.
 
     def explain(
         self,
         decision: Decision,
-        explain: Callable[[], Explanation],
+        explain: Callable[[], Judged],
         now: float,
         clock: Callable[[], float],
         *,
         idle: bool,
-        wanted: bool,
+        held: bool,
     ) -> None:
-        """Keep every verdict and score of ``decision`` where there is time: while ``idle``, within a small share of
-        all time, and for decisions that are ``wanted`` by a person.
+        """Keep every verdict and score of ``decision``: always where it is ``held``, for a person is asked about it,
+        and where it says something new of why a pod fits nowhere; else while ``idle``, or within a small share of time.
         """
-        if not self.books.keep_columns:
+        if not (held or self.books.keep_columns):
             return
         self._budget = min(SAVED, self._budget + SHARE * (now - self._budget_at))
         self._budget_at = now
-        if not (idle or self._budget > 0 or (wanted and self._budget > OVERDRAWN)):
+        if not (held or idle or self._budget > 0 or self._is_news(decision)):
             return
         begun = clock()
         try:
             found = explain()
+            seen = insight.of(found, decision.node)
         except KeyError:  # the pod is gone
             return
         finally:
             if not idle:
                 self._budget -= clock() - begun
-        self._log.add(Columns(decision_id(self.books.scheduler, decision), lambda: columns.pack(found)))
+        row = decision_id(self.books.scheduler, decision)
+        self._log.add(Columns(row, lambda: columns.pack(found.explanation, seen)))
+        if not decision.node:
+            self._explained += 1
+            self._said[decision.uid] = decision.message, self._explained
+
+    def _is_news(self, decision: Decision) -> bool:
+        """Whether nothing is kept that says why the pod fits nowhere, or soon nothing will be."""
+        if decision.node:
+            return False
+        message, number = self._said.get(decision.uid, ("", 0))
+        return message != decision.message or self._explained - number >= self.books.keep_columns // 2

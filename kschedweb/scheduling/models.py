@@ -115,6 +115,9 @@ class Candidate(models.Model):
     history = models.JSONField(default=list)
     # {"Pod": {"age": seconds since its watch last said anything, "relists": {"reason": number}, "synced": true}}
     watches = models.JSONField(default=dict)
+    # What SIGUSR2 had compared with a fresh list: {"at": seconds of the epoch, "nodes", "pods", "assumed": numbers,
+    # "differences": sentences, the first 20 of "count", "problem": why it could not be compared}; {} before
+    comparison = models.JSONField(default=dict)
     revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")  # at work
     error = models.CharField(max_length=500, blank=True)  # the last one
     error_at = models.DateTimeField(null=True)

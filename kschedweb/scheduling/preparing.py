@@ -1,6 +1,7 @@
 """Writes what has to stand in the cluster before a pod can be bound: its claims get their volumes and devices.
 
-kube-scheduler does so in PreBind of VolumeBinding and DynamicResources, in its words.
+kube-scheduler does so in PreBind of VolumeBinding and DynamicResources, in its words; in PostFilter of the latter a
+claim whose devices are in the way loses them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Protocol
 
 from kschedweb.clusters.client import MERGE, ClusterError
 from kschedweb.clusters.kinds import BY_NAME
-from kschedweb.engine.framework.preparation import Preparation, ReserveClaim, SelectNode, TakeVolume
+from kschedweb.engine.framework.preparation import FreeClaim, Preparation, ReserveClaim, SelectNode, TakeVolume
 from kschedweb.scheduling.facts import Json, Named
 from kschedweb.scheduling.writer import DONE, MISSING, WITHHELD, Outcome, Result, Writer
 
@@ -42,6 +43,22 @@ class Preparer:
             return self._bound(pod, [one for one in preparations if not isinstance(one, ReserveClaim)])
         except ClusterError as error:
             return _failed(preparations[0], error.detail)
+
+    def free(self, pod: Named, one: FreeClaim) -> Outcome:
+        """Take the devices of a claim away that nobody but ``pod`` uses, as kube-scheduler's PostFilter does."""
+        path = BY_NAME["ResourceClaim"].object_path(one.namespace, one.claim)
+        try:
+            found = self._read(path)
+        except ClusterError as error:
+            return Outcome(Result.REFUSED, error.detail)
+        status = (found or {}).get("status") or {}
+        if found is None or not status.get("allocation"):
+            return DONE
+        if any(user.get("uid") != pod.uid for user in status.get("reservedFor") or []):
+            return Outcome(Result.CONFLICT, "it is reserved for another pod by now")
+        version = {"resourceVersion": found["metadata"]["resourceVersion"]}
+        nothing = {"allocation": None, "reservedFor": None, "devices": None}
+        return self._change(f"{path}/status", {"metadata": version, "status": nothing}, found["metadata"]["uid"])
 
     # Writing.
 

@@ -252,7 +252,7 @@ class Recorder:
         self._stop.set()
         for thread in self._threads:
             if thread is not threading.current_thread():
-                thread.join(ANSWER_SECONDS)
+                thread.join(max(0.0, until - time.monotonic()))
 
 
 def _key(body: Json) -> Key:

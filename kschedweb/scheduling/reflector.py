@@ -133,6 +133,16 @@ class Reflector:
         """Seconds since the server last said anything about this kind."""
         return time.monotonic() - self._heard
 
+    @property
+    def state(self) -> dict[str, Any]:
+        """Seconds since the server said anything, lists by reason, and what is wrong, as the Live page shows it."""
+        return {
+            "age": round(self.age, 1),
+            "relists": dict(self.relists),
+            "synced": self.synced,
+            "problem": self.problem,
+        }
+
     def start(self) -> None:
         self._thread.start()
 

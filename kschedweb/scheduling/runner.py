@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from kschedweb.clusters.kinds import BY_NAME
-from kschedweb.engine.live import Bind, Evict, Hold, LiveLoop, Nominate, Report, Superseded, Wait
+from kschedweb.engine.live import Bind, Evict, Free, Hold, LiveLoop, Nominate, Report, Superseded, Wait
 from kschedweb.scheduling.asking import Answered, Asker, Opened, Permission, Stored
 from kschedweb.scheduling.carrying import BindEnded, Carrier, EvictFailed, WriteFailed
 from kschedweb.scheduling.clock import SteadyClock
+from kschedweb.scheduling.comparing import Asked, Comparer
 from kschedweb.scheduling.connection import Connection, kinds_watched
 from kschedweb.scheduling.decisionlog import DecisionLog
 from kschedweb.scheduling.figures import Figures, depths_of
@@ -43,7 +44,7 @@ AT_ONCE = 256  # news that are taken in before a pod is tried
 APPROVED_SECONDS = 60.0  # a binding that people approved is tried again for as long, before they are asked again
 LONGEST_WAIT = 0.1  # seconds that the loop waits for news: leadership is looked at as often
 TELL_EVERY = 0.5  # seconds, at least, while there is work
-STOP_SECONDS, FINISH_SECONDS = 5.0, 3.0
+STOP_SECONDS, FINISH_SECONDS, LEAST_SECONDS = 5.0, 3.0, 0.3  # for all, for bindings under way, for each part
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class LiveRun:
         self._requests = Requests(self._loop, self._asker, self._ledger)
         self._elector = connection.elector
         self._carrier = Carrier(connection.writer, connection.recorder, self._leads, self._inbox.put)
+        self._comparer = Comparer(scheduler.scheduler_name, connection.client, self._inbox.put)
         self._unlisted = kinds_watched()
         self._term, self._leading = 0, False
         self._binds: set[str] = set()  # uids of pods whose binding is under way
@@ -105,15 +107,21 @@ class LiveRun:
         self._thread.start()
 
     def stop(self, seconds: float = STOP_SECONDS) -> None:
-        """End in an orderly way: no pod is tried any more, bindings under way end, then the lease is given back."""
+        """Within about ``seconds``: no pod is tried any more, bindings under way end, then the lease is given back."""
+        until = time.monotonic() + seconds
+
+        def left() -> float:
+            return max(LEAST_SECONDS, until - time.monotonic())
+
         self._ended.set()
+        self._comparer.stop()
         if self._thread.ident:
-            self._thread.join(seconds)
-        self._carrier.stop(seconds)
-        self.connection.resign(seconds)
-        self.connection.close(seconds)
-        self._asker.stop(seconds)
-        self._log.stop(seconds)
+            self._thread.join(left())
+        self._carrier.stop(left())
+        self.connection.resign(left())
+        self._asker.stop(left())
+        self._log.stop(left())
+        self.connection.close(left())
         self.instruments.forget()
 
     @property
@@ -132,6 +140,10 @@ class LiveRun:
     def measured(self, watermarks: Watermarks | None) -> None:
         self._inbox.put(Measured(watermarks))
 
+    def compare(self) -> None:
+        """Have what is known compared with a fresh list; the report has what came of it."""
+        self._comparer.ask()
+
     def hand_over(self) -> None:
         """Give the lease up: the loop hangs, and another process shall lead."""
         self.connection.resign(0.0)
@@ -149,6 +161,7 @@ class LiveRun:
             "latency": self.figures.latency(),
             "history": list(self.figures.history),
             "watches": self.connection.watches(),
+            "comparison": self._comparer.result,
             "error": self.figures.error,
             "error_at": self.figures.error_at,
         }
@@ -274,14 +287,21 @@ class LiveRun:
                 self._listed(news, now)
             case BindEnded():
                 self._bind_ended(news, now)
-            case Measured(watermarks):
-                self._loop.measured(watermarks, now)
-            case Commands(paused, steps):
-                self._commands = Commands(paused, (self._commands.steps if paused else 0) + steps)
+            case Commands() | Measured() | Asked():
+                self._hear_of_host(news, now)
             case WriteFailed(what):
                 self.figures.failed(what, now)
             case _:
                 self._hear_of_term(news, now)
+
+    def _hear_of_host(self, news: Commands | Measured | Asked, now: float) -> None:
+        match news:
+            case Commands(paused, steps):
+                self._commands = Commands(paused, (self._commands.steps if paused else 0) + steps)
+            case Measured(watermarks):
+                self._loop.measured(watermarks, now)
+            case Asked(fresh, answer):
+                answer.put(self._loop.compare(fresh))
 
     def _listed(self, news: Listed, now: float) -> None:
         if news.kind == "Pod":
@@ -343,7 +363,7 @@ class LiveRun:
             self._begin(intent, now)
             decision = getattr(intent, "decision", None)
             if decided and decision is not None:
-                self._explain(decision, now, wanted=not isinstance(intent, Bind))
+                self._explain(decision, now, held=isinstance(intent, Hold))
 
     def _begin(self, intent: Intent, now: float) -> None:
         match intent:
@@ -361,10 +381,12 @@ class LiveRun:
                 self._carrier.evict(intent, self._term)
             case Nominate():
                 self._carrier.nominate(intent, self._term)
+            case Free():
+                self._carrier.free(intent, self._term)
             case Superseded():
                 self._requests.superseded(intent, now)
 
-    def _explain(self, decision: Decision, now: float, *, wanted: bool) -> None:
+    def _explain(self, decision: Decision, now: float, *, held: bool) -> None:
         """Right after the decision nothing else has changed yet, so the pod is judged as it was then."""
         idle = self._inbox.empty() and not self._loop.ready
         self._ledger.explain(
@@ -373,5 +395,5 @@ class LiveRun:
             now,
             time.perf_counter,
             idle=idle,
-            wanted=wanted,
+            held=held,
         )

@@ -12,7 +12,7 @@ from kschedweb.scheduling.extending import transport
 from kschedweb.scheduling.metrics import Instruments
 from kschedweb.scheduling.models import LiveScheduler, Mode
 from kschedweb.scheduling.runner import LiveRun
-from kschedweb.scheduling.selectors import ProfileError, live_configuration, revision_in_force
+from kschedweb.scheduling.selectors import ProfileError, revision_in_force, scheduling_configuration
 
 if TYPE_CHECKING:
     from kschedweb.scheduling.host import Run
@@ -38,7 +38,7 @@ def make_run(row: LiveScheduler, identity: str) -> Run | None:
 def _scheduling(row: LiveScheduler, identity: str) -> LiveRun:
     revision = revision_in_force(row)
     try:
-        configuration = live_configuration(row.scheduler_name, revision)
+        configuration = scheduling_configuration(row.scheduler_name, revision)
     except ProfileError as error:
         raise Unprocessable(str(error)) from None
     extenders = None

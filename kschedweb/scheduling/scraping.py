@@ -1,7 +1,7 @@
 """The metrics of live schedulers that this process hosts, at /metrics: for those who may read, and their tokens.
 
-Embedded that is all of them. Scaled out the web hosts none: there the process that does serves its own
-(KSCHEDWEB_METRICS_PORT).
+Embedded that is all of them. Scaled out the web hosts none, but answers kube-scheduler, and says so here: what hosts
+live schedulers there serves its own (KSCHEDWEB_METRICS_PORT).
 """
 
 from __future__ import annotations

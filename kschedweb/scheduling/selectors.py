@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster
     from kschedweb.engine.config import Configuration
     from kschedweb.engine.framework.explanation import Explanation
+    from kschedweb.scheduling.insight import Insight
 
+BINDER = "DefaultBinder"
 ALIVE = timedelta(seconds=15)  # a candidate that said nothing for longer is taken for gone
 
 
 class ProfileError(ValueError):
-    """The policy has no profile for the scheduler's name; the text is for the person who chose it."""
+    """The policy cannot be used by the scheduler; the text is for the person who chose it."""
 
 
 def live_list() -> QuerySet[LiveScheduler]:
@@ -72,10 +74,18 @@ def decisions_of_pod(cluster: Cluster, namespace: str, name: str) -> QuerySet[Li
     return rows.select_related("scheduler", "revision")
 
 
-def explanation(decision: LiveDecision) -> Explanation | None:
-    """Every verdict and score of ``decision`` as it was judged then; ``None`` where they were not kept."""
+def explanation(decision: LiveDecision) -> tuple[Explanation, Insight] | None:
+    """Every verdict and score of ``decision`` as it was judged then, and what was seen beside them; ``None`` where they
+    were not kept.
+    """
     kept = LiveColumns.objects.filter(decision=decision).first()
     return columns.unpack(bytes(kept.content)) if kept else None
+
+
+def alike(decision: LiveDecision) -> LiveDecision | None:
+    """The newest decision about the same pod that came to the same and has its columns; ``None`` where none has."""
+    rows = LiveDecision.objects.filter(scheduler=decision.scheduler_id, uid=decision.uid, has_columns=True)
+    return rows.filter(node=decision.node, message=decision.message).exclude(pk=decision.pk).order_by("-at").first()
 
 
 def revision_in_force(scheduler: LiveScheduler) -> Revision:
@@ -103,3 +113,19 @@ def live_configuration(scheduler_name: str, revision: Revision) -> Configuration
             raise ProfileError(f"The policy has several profiles, none for {scheduler_name}: it has {names}.")
         profile = replace(whole.profiles[0], scheduler_name=scheduler_name)
     return replace(whole, profiles=(profile,))
+
+
+def scheduling_configuration(scheduler_name: str, revision: Revision) -> Configuration:
+    """As ``live_configuration``, for one that binds. Raises ProfileError where plugins of third parties would.
+
+    Such a plugin binds in the snapshot that the loop's thread is at work on, and nothing it wrote to the cluster would
+    be looked at before whether this process still leads.
+    """
+    found = live_configuration(scheduler_name, revision)
+    others = [ref.name for ref in found.profiles[0].points.get("bind", ()) if ref.name != BINDER]
+    if others:
+        raise ProfileError(
+            f"The policy has pods bound by {', '.join(others)}: in mode scheduling {BINDER} alone binds. Take "
+            f"{'it' if len(others) == 1 else 'them'} out of bind, or choose another mode."
+        )
+    return found

@@ -15,7 +15,12 @@ from kschedweb.accounts import audit
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound, Unprocessable
 from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
-from kschedweb.scheduling.selectors import ProfileError, live_configuration, revision_in_force
+from kschedweb.scheduling.selectors import (
+    ProfileError,
+    live_configuration,
+    revision_in_force,
+    scheduling_configuration,
+)
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -186,7 +191,8 @@ def _check(live: LiveScheduler) -> None:
     if live.revision is not None and live.revision.policy_id != live.policy_id:
         raise _field("revision", "The revision is one of another policy.")
     try:
-        live_configuration(live.scheduler_name, revision_in_force(live))
+        usable = scheduling_configuration if live.mode == Mode.SCHEDULING else live_configuration
+        usable(live.scheduler_name, revision_in_force(live))
     except ProfileError as error:
         raise _field("policy", str(error)) from None
     for name, label in (("lease_namespace", "namespace"), ("lease_name", "name")):

@@ -80,6 +80,13 @@ class Status:
         }
 
 
+WITHOUT_LEADER = {
+    Mode.SCHEDULING: "Nobody holds the Lease now: a standby takes it when it has run out.",
+    Mode.SHADOW: "Nobody judges pods now: a standby takes over 10 s after the last one fell silent.",
+    Mode.EXTENDER: "No process answers kube-scheduler yet: see the last error, if there is one.",
+}
+
+
 def candidate_dict(candidate: Candidate) -> dict[str, Any]:
     names = ("identity", "leading", "synced", "epoch", "started_at", "heartbeat", "ticked_at", "bound", "error")
     return {name: getattr(candidate, name) for name in names}
@@ -117,7 +124,7 @@ def _state(live: LiveScheduler, leader: Candidate | None, alive: Sequence[Candid
         advice = "No process hosts it: start a worker of the queue scheduler, or wait some seconds after a start."
         return "Not hosted", "red", advice
     if leader is None:
-        return "Without leader", "amber", "Nobody holds the Lease now: a standby takes it when it has run out."
+        return "Without leader", "amber", WITHOUT_LEADER[Mode(live.mode)]
     return _led(live, leader)
 
 

@@ -11,10 +11,8 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from kschedweb.clusters.client import Client
 from kschedweb.clusters.kinds import KINDS
-from kschedweb.clusters.models import Source
-from kschedweb.clusters.sources import endpoint_of, in_cluster_secret, secret_of
+from kschedweb.clusters.opening import opener
 from kschedweb.engine.live import LiveLoop
 from kschedweb.scheduling.clock import SteadyClock
 from kschedweb.scheduling.connection import kinds_watched
@@ -130,22 +128,8 @@ def follow(live: LiveScheduler, view: View) -> Callable[[], None]:
 
 def follow_kinds(cluster: Cluster, sink: Callable[[Message], object]) -> list[Reflector]:
     """Reflectors at work for every kind that decisions need. Raises ApplicationError where it may not be asked."""
-    opener = client_opener(cluster)
-    reflectors = [Reflector(opener, kind, sink) for kind in KINDS if kind.name in kinds_watched()]
+    opens = opener(cluster).open
+    reflectors = [Reflector(opens, kind, sink) for kind in KINDS if kind.name in kinds_watched()]
     for reflector in reflectors:
         reflector.start()
     return reflectors
-
-
-def client_opener(cluster: Cluster) -> Callable[[], Client]:
-    """What opens a client without a look at the database, which many threads would each need a connection for.
-
-    Of the cluster that kschedweb runs in the token is read anew each time: the kubelet replaces it.
-    """
-    source, secret = cluster.source, secret_of(cluster)
-    endpoint = endpoint_of(source, secret)
-
-    def open_client() -> Client:
-        return Client.open(in_cluster_secret() if source == Source.IN_CLUSTER else secret, endpoint=endpoint)
-
-    return open_client

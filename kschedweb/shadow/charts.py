@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.dashboard.figures import Chart
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from kschedweb.shadow.selectors import Drift
 
 MOST_LINES = 60
+HOUR = timedelta(hours=1)
 HEAD = ("start", "pods", "agree_percent", *(choice.name.lower() for choice in VerdictChoice), "mean", "most")
 
 
@@ -27,6 +29,7 @@ def drift_chart(found: Sequence[Drift], whole: Drift) -> Chart | None:
             "x": at,
             "y": [one.counts[choice.value] for one in found],
             "hovertemplate": "%{y} pods",
+            **({"width": HOUR.total_seconds() * 500} if len(found) == 1 else {}),  # milliseconds: half an hour
         }
         for choice in VerdictChoice
         if whole.counts[choice.value]
@@ -48,7 +51,13 @@ def drift_chart(found: Sequence[Drift], whole: Drift) -> Chart | None:
         "barmode": "stack",
         "hovermode": "x unified",
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        "xaxis": {"type": "date", "title": {"text": "time (UTC)", "standoff": 12}, "nticks": 9, "anchor": "y2"},
+        "xaxis": {
+            "type": "date",
+            "title": {"text": "time (UTC)", "standoff": 12},
+            "nticks": 9,
+            "anchor": "y2",
+            **_span(found),
+        },
         "yaxis": {**vertical, "domain": [0.46, 1], "title": {"text": "pods"}},
         "yaxis2": {**vertical, "domain": [0, 0.38], "title": {"text": "points"}},
         "margin": {"t": 60, "b": 60},
@@ -81,6 +90,14 @@ def sentence(whole: Drift) -> str:
 
 def _clock(one: Drift) -> str:
     return f"{one.start:%Y-%m-%d %H:%M}"
+
+
+def _span(found: Sequence[Drift]) -> dict[str, Any]:
+    """Of a single moment an axis shows fractions of a second: it gets an hour to either side."""
+    if len(found) > 1:
+        return {}
+    around = [found[0].start - HOUR, found[0].start + HOUR]
+    return {"range": [f"{moment:%Y-%m-%d %H:%M}" for moment in around]}
 
 
 def _rounded(value: float | None) -> float | None:

@@ -18,6 +18,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, close_old
 from kschedweb.errors import Unprocessable
 from kschedweb.scheduling.clock import SteadyClock
 from kschedweb.scheduling.connection import kinds_watched
+from kschedweb.scheduling.metrics import counter
 from kschedweb.scheduling.reflector import Changed, Listed, Reflector, Removed
 from kschedweb.scheduling.runner import Measured
 from kschedweb.scheduling.selectors import ProfileError, live_configuration, revision_in_force
@@ -38,6 +39,7 @@ WRITE_EVERY = 0.5
 STOP_SECONDS = 5.0
 MOST_WAITING = 20_000  # verdicts that wait for the database; beyond it the oldest are lost
 AT_ONCE = 500
+VERDICTS = counter("kschedweb_shadow_verdicts", "Number of pods of others that were judged, by verdict.", "verdict")
 logger = structlog.get_logger(__name__)
 
 
@@ -88,25 +90,19 @@ class ShadowRun:
     def measured(self, watermarks: Watermarks | None) -> None:
         self._inbox.put(Measured(watermarks))
 
+    def compare(self) -> None:
+        """Nothing is bound by what a shadow knows."""
+
     def hand_over(self) -> None:
         """There is no lease."""
 
     def report(self) -> dict[str, Any]:
         """The values of its Candidate row, as far as they are its own."""
-        watches = {
-            one.kind.name: {
-                "age": round(one.age, 1),
-                "relists": dict(one.relists),
-                "synced": one.synced,
-                "problem": one.problem,
-            }
-            for one in self._reflectors
-        }
         return {
             "leading": True,
             "synced": not self._unlisted,
             "depths": self._depths,
-            "watches": watches,
+            "watches": {one.kind.name: one.state for one in self._reflectors},
             "error": self._error,
             "error_at": self._error_at,
         }
@@ -154,7 +150,9 @@ class ShadowRun:
 
     def _judged(self, found: list[Judged]) -> None:
         for judged in found:
-            self._counts[judged.judgement.verdict.value] += 1
+            verdict = judged.judgement.verdict.value
+            self._counts[verdict] += 1
+            VERDICTS.labels(self.row.cluster.name, self.row.scheduler_name, verdict).inc()
             self._waiting.append(verdict_row(self.row.pk, judged, self.revision))
 
     def _write(self, *, now: bool = False) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -9,7 +9,8 @@ import yaml
 from kschedweb.accounts import services as accounts
 from kschedweb.accounts.models import Token, User
 from kschedweb.accounts.roles import Action
-from kschedweb.approvals.models import ApprovalRequest
+from kschedweb.approvals.models import ApprovalRequest, Endpoint
+from kschedweb.approvals.webhooks import services as webhooks
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.experiments.models import Experiment
@@ -17,6 +18,9 @@ from kschedweb.jobs.models import Job
 from kschedweb.scheduling.models import LiveDecision
 from tests.conftest import person
 from tests.support import scenarios, seed_approvals, seed_live, seed_runs
+
+if TYPE_CHECKING:
+    from pytest_django import Settings
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,8 @@ class Seed:
     comparison: str
     decision: LiveDecision
     approval: ApprovalRequest
+    webhook: Endpoint
+    webhook_secret: str
 
 
 def node(name: str, **spec: Any) -> dict[str, Any]:
@@ -55,7 +61,7 @@ def pod(name: str, cpu: str, node_name: str = "") -> dict[str, Any]:
 
 
 @pytest.fixture
-def seed(db: None) -> Seed:
+def seed(db: None, settings: Settings) -> Seed:
     admin = person("admin")
     token, key = accounts.token_create(user=admin, name="seed", scope=Action.ADMINISTER, days=1)
     objects = [
@@ -73,4 +79,24 @@ def seed(db: None) -> Seed:
     run, comparison = seed_runs.everything(1, admin)
     live = seed_live.scheduler(admin)
     decision, approval = seed_live.explained(live), seed_approvals.request(live)
-    return Seed(admin, key, token, cluster, snapshot, job, experiment, scenario, run, comparison, decision, approval)
+    settings.CLUSTER_ALLOWLIST = ["192.0.2.9"]  # of no machine
+    webhook, secret = webhooks.endpoint_save(
+        user=admin, name="seed", url="https://192.0.2.9/hooks", events=list(webhooks.EVENTS)
+    )
+    webhooks.endpoint_test(user=admin, endpoint=webhook)
+    return Seed(
+        admin,
+        key,
+        token,
+        cluster,
+        snapshot,
+        job,
+        experiment,
+        scenario,
+        run,
+        comparison,
+        decision,
+        approval,
+        webhook,
+        secret,
+    )

@@ -38,6 +38,7 @@ def test_no_field_that_is_read_is_named_like_a_secret(schema):
         "CreatedToken": {"key"},
         "CreatedUser": {"temporary_password"},
         "User": {"must_change_password"},
+        "CreatedWebhook": {"secret"},
         "Secret": {"secret"},
     }
     shown_once["CreatedUser"] |= shown_once["User"]

@@ -67,6 +67,7 @@ def api_schema(seed, one_connection, monkeypatch):
         "jobs": {"id": str(seed.job.pk)},
         "approvals": {"id": str(seed.approval.pk)},
         "live": {"id": str(seed.decision.scheduler_id), "decision": str(seed.decision.pk)},
+        "webhooks": {"id": str(seed.webhook.pk)},
         "tokens": {"id": seed.token.pk},
         "users": {"username": "admin"},
     }

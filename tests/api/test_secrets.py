@@ -25,7 +25,14 @@ def forbidden(seed) -> list[str]:
     Cluster.objects.filter(pk=seed.cluster.pk).update(source=Source.TOKEN, server="https://k8s.example")
     secret = credentials.Secret(server="https://k8s.example", token=SECRET, client_key=PEM, password=SECRET)
     stored = credentials.credential_save(cluster=seed.cluster, secret=secret)
-    return [SECRET, seed.key, Token.objects.get().digest, seed.admin.password, bytes(stored.ciphertext).hex()]
+    return [
+        SECRET,
+        seed.webhook_secret,
+        seed.key,
+        Token.objects.get().digest,
+        seed.admin.password,
+        bytes(stored.ciphertext).hex(),
+    ]
 
 
 @pytest.fixture
@@ -39,6 +46,7 @@ def choose(seed) -> Callable[[str, str, str], object]:
         "jobs/": seed.job.pk,
         "tokens/": seed.token.pk,
         "approvals/": seed.approval.pk,
+        "webhooks/": seed.webhook.pk,
     }
 
     def real(address: str, kind: str, name: str) -> object:

@@ -1,6 +1,7 @@
 """The trip of a pod that waits for a person: from its creation in a real cluster to its binding, a refusal, a timeout.
 
-The site is `make run`, the cluster a real API server; what kubectl would do is done over the API.
+The site is `make run`, the cluster a real API server whose nodes kwok keeps ready; pods are made and looked at with
+the real kubectl.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from playwright.sync_api import expect
 
 from tests.support import seed
 from tests.support.browser import watch
-from tests.support.livesite import NAMESPACE, PODS
+from tests.support.kubectl import kwok
+from tests.support.kubescheduler import kube_scheduler
+from tests.support.livesite import NAMESPACE
 from tests.support.processes import wait_until
 from tests.support.site import PASSWORD, Site, made_run
 
@@ -25,9 +28,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
     from tests.support.controlplane import ControlPlane
+    from tests.support.kubectl import Kubectl
 
-Json = dict[str, Any]
 NAME = "careful"
+STOCK: dict[str, Any] = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 DOCUMENT = """\
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -43,10 +47,12 @@ profiles:
 
 
 @pytest.fixture
-def cluster(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+def cluster(control_plane: ControlPlane, tmp_path: Path) -> Iterator[ControlPlane]:
+    """Five nodes whose kubelet is kwok."""
     control_plane.wipe()
     control_plane.create_nodes(seed.node(f"node-{number}", cpu=str(4 + number)) for number in range(5))
-    yield control_plane
+    with kwok(control_plane, tmp_path / "kwok"):
+        yield control_plane
     control_plane.wipe()
 
 
@@ -77,69 +83,98 @@ def page(browser: Browser, site: Site) -> Iterator[Page]:
     assert not problems, "\n".join(problems)
 
 
-def create(cluster: ControlPlane, name: str, **labels: str) -> float:
-    """Create a pod as kubectl would; when it was."""
-    container = {"name": "main", "image": "pause", "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}}}
+def create(kubectl: Kubectl, name: str, scheduler: str = NAME, cpu: str = "100m", **labels: str) -> float:
+    """Create a pod with kubectl; when it was."""
+    container = {"name": "main", "image": "pause", "resources": {"requests": {"cpu": cpu, "memory": "64Mi"}}}
     metadata = {"name": name, "namespace": NAMESPACE, "labels": labels}
-    spec = {"schedulerName": NAME, "containers": [container], "terminationGracePeriodSeconds": 0}
-    cluster.call("POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    spec = {"schedulerName": scheduler, "containers": [container], "terminationGracePeriodSeconds": 0}
+    made = kubectl.run(
+        "create", "-f", "-", manifest={"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    )
+    assert made == f"pod/{name} created\n"
     return time.time()
 
 
-def node_of(cluster: ControlPlane, name: str) -> str:
-    return str(cluster.call("GET", f"{PODS}/{name}")["spec"].get("nodeName", ""))
+def wide(kubectl: Kubectl, name: str) -> tuple[str, str]:
+    """Status and node of a pod, as `kubectl get pod -o wide` shows them."""
+    (row,) = kubectl.table("get", "pod", name, "-o", "wide")
+    return row["STATUS"], row["NODE"]
 
 
-def events(cluster: ControlPlane, name: str) -> list[tuple[str, str, str, str]]:
-    """Type, reason, action and note of what was said of a pod, the oldest first."""
-    listed = cluster.call("GET", f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events")["items"]
-    found = [item for item in listed if item["regarding"]["name"] == name]
-    found.sort(key=lambda item: item["eventTime"])
-    return [(item["type"], item["reason"], item["action"], item["note"]) for item in found]
+def told(kubectl: Kubectl, name: str, reason: str) -> Callable[[], bool]:
+    return lambda: any(event["Reason"] == reason for event in kubectl.events(name))
 
 
-def told(cluster: ControlPlane, name: str, reason: str) -> Callable[[], bool]:
-    return lambda: any(event[1] == reason for event in events(cluster, name))
+def said(kubectl: Kubectl, name: str) -> list[tuple[str, ...]]:
+    """What `kubectl describe pod` says last of a pod, without when it was."""
+    return [tuple(event[head] for head in ("Type", "Reason", "From", "Message")) for event in kubectl.events(name)]
 
 
-def test_pods_wait_for_people_and_go_where_was_shown(page: Page, site: Site, cluster: ControlPlane) -> None:
+def test_pods_wait_for_people_and_go_where_was_shown(
+    page: Page, site: Site, cluster: ControlPlane, kubectl: Kubectl
+) -> None:
     make_scheduler(page)
     page.goto("/approvals/")
     expect(page.get_by_role("heading", level=1)).to_have_text("No pod waits for approval")
 
-    created = create(cluster, "first")
+    created = create(kubectl, "first")
     page.get_by_role("link", name=re.compile("new, show")).click()
     request = next(one for one in site.ask("GET", "approvals/")["results"] if one["name"] == "first")
     assert datetime.fromisoformat(request["asked_at"]).timestamp() - created < 2
     shown = open_decision(page)
     assert shown == request["node"]
-    assert node_of(cluster, "first") == "", "nothing is bound before somebody says yes"
+    assert wide(kubectl, "first") == ("Pending", "<none>"), "nothing is bound before somebody says yes"
 
     page.goto("/approvals/")
     page.get_by_role("button", name="Approve first").click()
-    wait_until(lambda: node_of(cluster, "first") != "", 20, "first is bound")
-    assert node_of(cluster, "first") == shown
-    wait_until(told(cluster, "first", "Scheduled"), 20, "its binding is told")
-    assert events(cluster, "first") == [
-        ("Normal", "Scheduled", "Binding", f"Successfully assigned {NAMESPACE}/first to {shown}")
-    ]
+    wait_until(lambda: wide(kubectl, "first") == ("Running", shown), 20, "first runs on the node that was shown", 0.5)
+    wait_until(told(kubectl, "first", "Scheduled"), 20, "its binding is told", 0.5)
+    assigned = f"Successfully assigned {NAMESPACE}/first to {shown}"
+    assert said(kubectl, "first") == [("Normal", "Scheduled", NAME, assigned)]
+    (event,) = kubectl.table("get", "events", "--field-selector", "involvedObject.name=first")
+    del event["LAST SEEN"]
+    assert event == {"TYPE": "Normal", "REASON": "Scheduled", "OBJECT": "pod/first", "MESSAGE": assigned}
 
-    create(cluster, "second")
+    create(kubectl, "second")
     refuse = page.get_by_role("button", name="Deny second")
     wait_until(lambda: page.goto("/approvals/") is not None and refuse.count() > 0, 20, "second waits", 0.5)
     page.locator("#pane-reason").fill("not while the release is frozen")
     refuse.click()
-    wait_until(told(cluster, "second", "FailedScheduling"), 20, "the refusal is told")
-    assert "not while the release is frozen" in events(cluster, "second")[-1][3]
+    wait_until(told(kubectl, "second", "FailedScheduling"), 20, "the refusal is told", 0.5)
+    assert "not while the release is frozen" in said(kubectl, "second")[-1][3]
 
-    create(cluster, "third", patience="short")
-    wait_until(told(cluster, "third", "FailedScheduling"), 30, "the timeout is told")
+    create(kubectl, "third", patience="short")
+    wait_until(told(kubectl, "third", "FailedScheduling"), 30, "the timeout is told", 0.5)
     waited = "1 rejected due to timeout after waiting 3s at plugin HumanApproval"
-    assert events(cluster, "third")[-1][3] == f"0/1 nodes are available: {waited}."
-    assert node_of(cluster, "second") == node_of(cluster, "third") == ""
+    assert said(kubectl, "third")[-1][3] == f"0/1 nodes are available: {waited}."
+    for name in ("second", "third"):
+        assert wide(kubectl, name) == ("Pending", "<none>")
 
+    reads_as_kube_schedulers(page, cluster, kubectl)
     audited(page)
-    decisions(page, cluster)
+    decisions(page, kubectl)
+
+
+def reads_as_kube_schedulers(page: Page, cluster: ControlPlane, kubectl: Kubectl) -> None:
+    """Of a pod that is placed and one that fits nowhere kubectl tells what it tells when kube-scheduler decides."""
+
+    def story(scheduler: str) -> list[tuple[str, ...]]:
+        placed, huge = f"placed-by-{scheduler}", f"huge-for-{scheduler}"
+        create(kubectl, placed, scheduler)
+        create(kubectl, huge, scheduler, cpu="100")
+        if scheduler == NAME:
+            approve = page.get_by_role("button", name=f"Approve {placed}")
+            wait_until(lambda: page.goto("/approvals/") is not None and approve.count() > 0, 20, f"{placed} waits", 0.5)
+            approve.click()
+        wait_until(lambda: wide(kubectl, placed)[0] == "Running", 20, f"{placed} runs", 0.5)
+        wait_until(told(kubectl, placed, "Scheduled"), 20, f"{placed} is told of", 0.5)
+        wait_until(told(kubectl, huge, "FailedScheduling"), 20, f"{huge} is told of", 0.5)
+        found = [*said(kubectl, placed), *said(kubectl, huge)]
+        node = wide(kubectl, placed)[1]
+        return [tuple(part.replace(node, "NODE").replace(scheduler, "SCHEDULER") for part in one) for one in found]
+
+    with kube_scheduler(cluster, {**STOCK, "profiles": [{"schedulerName": "stock"}]}):
+        assert story(NAME) == story("stock")
 
 
 def make_scheduler(page: Page) -> None:
@@ -163,6 +198,8 @@ def open_decision(page: Page) -> str:
     wait_until(lambda: link.count() > 0 or page.reload() is None, 10, "the decision is kept", 0.5)
     link.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("first waits for approval on node-")
+    page.locator("table.matrix tr.chosen a[href*='cell=NodeResourcesFit']").first.click()
+    expect(page.locator("#cell")).to_contain_text("Strategy LeastAllocated")
     row = page.locator("table.matrix tr.chosen th")
     return re.split(r"\s", row.inner_text().strip())[0]
 
@@ -175,14 +212,14 @@ def audited(page: Page) -> None:
     assert "not while the release is frozen" in text
 
 
-def decisions(page: Page, cluster: ControlPlane) -> None:
+def decisions(page: Page, kubectl: Kubectl) -> None:
     """What became of all three stands on the live page, and is filtered there; a new one announces itself."""
     page.goto("/live/")
     page.get_by_role("link", name=NAME).first.click()
     table = page.get_by_role("region", name="Decisions")
     for name, result in (("first", "Bound"), ("second", "Denied"), ("third", "Expired")):
         expect(table.get_by_role("row", name=name).first).to_contain_text(result)
-    create(cluster, "fourth")
+    create(kubectl, "fourth")
     page.get_by_role("link", name="1 new decision, show").click()
     expect(table.get_by_role("row", name="fourth")).to_contain_text("Held for approval")
     page.get_by_label("Result").select_option("denied")

@@ -13,6 +13,7 @@ from kschedweb.extender import desks as module
 from kschedweb.extender import middleware, services
 from kschedweb.extender.desks import Desks, read_settings
 from kschedweb.extender.middleware import TROUBLE
+from kschedweb.scheduling.metrics import REGISTRY
 from kschedweb.scheduling.models import Mode
 from tests.engine.builders import node, pod
 from tests.extender.test_services import header
@@ -73,6 +74,20 @@ def ask(client: Client, live: LiveScheduler, opened: Callable[..., Desks]) -> As
         return client.post(f"/extender/{live.pk}/{verb}", content, content_type="application/json", **more)  # type: ignore[return-value]
 
     return post
+
+
+def test_a_scraper_reads_how_many_questions_were_answered_and_how_fast(ask: Ask, live: LiveScheduler) -> None:
+    def value(series: str, verb: str) -> float:
+        whose = {"cluster": live.cluster.name, "profile": live.scheduler_name, "verb": verb}
+        return REGISTRY.get_sample_value(series, whose) or 0.0
+
+    names = ("requests_total", "errors_total", "request_duration_seconds_count")
+    before = [value(f"kschedweb_extender_{name}", "filter") for name in names]
+    ask("filter")
+    ask("filter", b"{")
+    after = [value(f"kschedweb_extender_{name}", "filter") for name in names]
+    assert [now - then for now, then in zip(after, before, strict=True)] == [2, 1, 2]
+    assert value("kschedweb_extender_request_duration_seconds_sum", "filter") > 0
 
 
 def test_filter_prioritize_and_preempt_are_answered(ask: Ask) -> None:

@@ -151,6 +151,15 @@ def test_broken_promise_of_approvals_is_named(request_row: Request | None, words
     assert any(words in sentence for sentence in found), found
 
 
+def test_what_a_killed_server_could_not_write_down_is_taken_from_the_list() -> None:
+    unwritten = [one for one in GOOD if one["objectRef"] != bind(11, "held")["objectRef"]]
+    assert judge(unwritten) == ["The request for default/held says bound to one; it is on None."]
+    assert judge(unwritten, shown={"uid-held": "one"}) == []
+    assert judge(unwritten, shown={"uid-held": "two"}) == [
+        "The request for default/held says bound to one; it is on two."
+    ]
+
+
 def test_bind_counts_from_when_it_was_sent_where_a_proxy_held_it_back() -> None:
     late = bind(18, "z", by="a")
     events = [*GOOD, node(16.5, cpu="9"), pod(17, "z"), late]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import threading
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +12,12 @@ import pytest
 
 from kschedweb.engine.config import load
 from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.live import Free, LiveLoop, Report
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.snapshot import Snapshot
+from kschedweb.scheduling.preparing import Preparer
+from kschedweb.scheduling.writer import Result
+from tests.live.test_scheduling_writes_live import Place, allowed, place  # noqa: F401 (fixtures)
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 
 if TYPE_CHECKING:
@@ -189,3 +195,41 @@ def test_a_pod_whose_claim_is_missing_is_not_tried_until_it_is_there(plane: Cont
         assert not decided(plane.call("GET", f"{PODS}/early"))
         plane.call("POST", CLAIMS, claim("late", False))
         assert watch.until(early.key, decided, "is not placed")["spec"]["nodeName"]
+
+
+def test_devices_in_the_way_are_given_back_as_kube_scheduler_does(place: Place, plane: ControlPlane) -> None:  # noqa: F811
+    def left() -> Json:
+        found: Json = plane.call("GET", f"{CLAIMS}/nowhere")
+        return found
+
+    with kube_scheduler(plane, CONFIG), contextlib.closing(PodWatch(plane)) as watch:
+        plane.call("POST", PODS, pod("theirs", "nowhere"))
+        said = message(watch.until("default/theirs", decided, "is not refused"))
+        assert "deallocation of ResourceClaim completed" in said
+    theirs = left().get("status")
+    plane.call("DELETE", f"{PODS}/theirs")
+    allocate(plane, "nowhere", "three", [])
+    wanting = plane.call("POST", PODS, pod("ours", "nowhere"))
+    loaded = load(CONFIG)
+    assert loaded.configuration is not None, loaded.errors
+    loop, now = LiveLoop(loaded.configuration), time.time()
+    for kind, path in (("DeviceClass", CLASSES), ("ResourceClaim", CLAIMS), ("Node", "/api/v1/nodes")):
+        loop.replace(kind, plane.call("GET", path)["items"], now)
+    loop.replace("Pod", [wanting], now)
+    free, report = loop.step(now)
+    assert isinstance(free, Free)
+    assert isinstance(report, Report)
+    assert report.message == said
+    preparer = Preparer(place.writer, place.leads.is_set, threading.Event())
+    assert preparer.free(free.pod, free.claim).done
+    assert left().get("status") == theirs
+    # The cluster shows it, which is what the pod waits for.
+    loop.apply("ResourceClaim", left(), now)
+    assert loop.state.backoff + loop.state.active == 1
+    # Nothing is taken from anybody else, nor by one who leads no more.
+    allocate(plane, "nowhere", "three", ["uid-of-another"])
+    assert preparer.free(free.pod, free.claim).result is Result.CONFLICT
+    allocate(plane, "nowhere", "three", [])
+    place.leads.clear()
+    assert preparer.free(free.pod, free.claim).result is Result.WITHHELD
+    assert left()["status"]["allocation"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.support.livesite import HELD, LiveSite, live_site
 from tests.support.processes import wait_until
 
 COUNT, HELD_COUNT = 300, 20
+MINUTE = 60.0  # seconds
 WRITES, ANYTHING = "POST", ""
 
 
@@ -119,32 +121,51 @@ def test_api_server_or_its_store_killed_and_started_again(site: LiveSite, server
     disturb()
     site.approve(rows[HELD_COUNT // 2 :])
     site.wait_bound(COUNT + HELD_COUNT, 90)
-    site.check()
+    site.check(server_killed=server == "apiserver")
 
 
-def test_redis_gone_and_empty_when_it_is_back(site: LiveSite) -> None:
-    def disturb() -> None:
-        site.redis.kill()
-        wait_until(lambda: len(site.bound()) >= COUNT, 60, "pods are bound without Redis", 0.2)
-        site.redis.start()
-
-    place_all(site, disturb)
-
-
-def test_database_gone_stops_approvals_and_nothing_else(site: LiveSite) -> None:
+def test_redis_and_the_database_gone_for_a_minute_each(site: LiveSite) -> None:
+    """First Redis alone, then both, then the database alone: only approvals have to wait for the database."""
+    plain, late = names("plain", COUNT), names("late", HELD_COUNT)
     site.pods(names("held", HELD_COUNT), labels=HELD)
     rows = site.waiting(HELD_COUNT)
-    site.approve(rows[:2])
-    site.wait_bound(2)
+    (worker,), leader = site.workers, site.leader() or {}
+
+    site.redis.kill()
+    redis_gone = time.monotonic()
+    site.pods(plain[:100])
+    site.approve(rows[:10])
+    site.wait_bound(110)
+
     site.postgres.kill()
-    site.pods(names("plain", COUNT))
-    site.wait_bound(COUNT + 2)
+    database_gone = time.monotonic()
+    site.pods(late, labels=HELD)
+    place_until(site, redis_gone + MINUTE, plain[100:240])
+    site.redis.start()
+    place_until(site, database_gone + MINUTE, plain[240:])
+    assert len(site.bound()) == COUNT + 10
+
     site.postgres.start()
-    site.approve(rows[2:])
-    site.wait_bound(COUNT + HELD_COUNT)
+    site.approve(rows[10:])
+    site.approve(site.waiting(len(late)))
+    site.wait_bound(COUNT + HELD_COUNT + len(late))
     site.check()
+    assert worker.alive
+    assert (site.leader() or {})["epoch"] == leader["epoch"], "nobody else had to take over"
 
     def kept() -> set[str]:
         return {row["name"] for row in site.backstage("decisions", live=site.live) if row["result"] == "bound"}
 
     wait_until(lambda: kept() == set(site.bound()), 20, "every decision is kept", 0.3)
+
+
+def place_until(site: LiveSite, end: float, pods: list[str]) -> None:
+    """Pods come ten at a time, spread over the time until ``end``, and each ten are bound before the next come."""
+    before, tens = len(site.bound()), [pods[at : at + 10] for at in range(0, len(pods), 10)]
+    every = (end - time.monotonic()) / len(tens)
+    for number, ten in enumerate(tens, start=1):
+        due = end - every * (len(tens) - number)
+        site.pods(ten)
+        site.wait_bound(before + 10 * number)
+        while time.monotonic() < due:
+            time.sleep(0.1)

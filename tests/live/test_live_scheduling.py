@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.live.test_credentials_live import Account
 from tests.support import seed
 from tests.support.kubescheduler import kube_scheduler
 from tests.support.livesite import PODS, LiveSite, live_site
@@ -210,4 +211,37 @@ def test_a_prometheus_reads_the_metrics_under_kube_schedulers_names(site: LiveSi
         reads('scheduler_cache_size{type="nodes",profile="measured"}', 3)
         reads('scheduler_framework_extension_point_duration_seconds_count{extension_point="Filter"}', 8)
         reads('scheduler_queue_incoming_pods_total{event="PodAdd",queue="active"}', 8)
+    site.end()
+
+
+def test_pods_go_on_being_bound_when_a_token_is_replaced_and_the_old_one_ends(site: LiveSite) -> None:
+    account = Account(site.plane)
+    token, end = account.token()
+    site.backstage("replace_token", cluster="real", token=token)
+    site.begin("rotating", 1, document=POLICY, nodes=3)
+    before = site.leader()
+    assert before is not None
+    site.pods(f"early-{number}" for number in range(5))
+    site.wait_bound(5)
+    other, end_other = account.token()
+    site.backstage("replace_token", cluster="real", token=other)
+    end()
+    site.pods(f"between-{number}" for number in range(5))
+    site.wait_bound(10, 20)
+    after = site.leader()
+    assert after is not None
+    # Neither another process nor another term, and nothing was listed anew.
+    same = ("identity", "epoch")
+    assert [after[name] for name in same] == [before[name] for name in same]
+    assert after["watches"]["Pod"]["relists"] == {"start": 1}
+    # Ended before it is replaced: it can do nothing until then, and goes on by itself.
+    end_other()
+    site.pods(f"late-{number}" for number in range(5))
+    wait_until(lambda: site.leader() is None or bool(site.candidates()[0]["error"]), 30, "it is refused", 0.2)
+    assert len(site.bound()) == 10
+    last, _ = account.token()
+    site.backstage("replace_token", cluster="real", token=last)
+    site.wait_bound(15, 40)
+    assert [one["identity"] for one in site.candidates()] == [before["identity"]]
+    site.check()
     site.end()

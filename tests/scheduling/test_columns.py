@@ -10,6 +10,7 @@ from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.config import load
 from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.scheduling.columns import pack, unpack
+from kschedweb.scheduling.insight import Insight
 from tests.support import seed
 
 
@@ -23,7 +24,8 @@ def explained(pod: str, nodes: int = 30, pods: int = 60) -> Explanation:
 @pytest.mark.parametrize("pod", ["pending-00000", "stuck"])
 def test_what_was_packed_comes_back_to_the_last_score(pod: str) -> None:
     found = explained(pod)
-    again = unpack(pack(found))
+    again, insight = unpack(pack(found))
+    assert insight == Insight()
     assert again.to_dict() == found.to_dict()
     assert again.pre_enqueue == found.pre_enqueue
     assert again.post_filter == found.post_filter

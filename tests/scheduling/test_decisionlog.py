@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,10 +14,14 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from kschedweb.engine.live import Decision, Ranked
-from kschedweb.scheduling import decisionlog
+from kschedweb.scheduling import decisionlog, selectors
 from kschedweb.scheduling.decisionlog import Columns, DecisionLog, Outcome, decisions_clean, records_write
 from kschedweb.scheduling.decisions import decision_id, decision_row
+from kschedweb.scheduling.figures import Figures
+from kschedweb.scheduling.ledger import Books, Ledger
+from kschedweb.scheduling.metrics import Instruments
 from kschedweb.scheduling.models import LiveColumns, LiveDecision, LiveScheduler, Result
+from tests.scheduling.judging import judged
 
 TODAY = round(time.time()) - 100.0
 
@@ -37,6 +43,11 @@ def decision(number: int = 1, *, uid: str = "", at: float = TODAY) -> Decision:
 
 def row(live: LiveScheduler, number: int = 1, result: Result = Result.BOUND, at: float = TODAY) -> LiveDecision:
     return decision_row(live.pk, decision(number, at=at), result, epoch=7, revision=live.policy.revisions.get().pk)
+
+
+def ended(row: LiveDecision) -> LiveDecision:
+    row.ended_at = row.at
+    return row
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -89,8 +100,8 @@ def test_what_belongs_to_a_deleted_scheduler_is_let_go(live: LiveScheduler) -> N
 def test_only_so_many_decisions_of_so_many_days_are_kept_and_columns_of_the_newest(live: LiveScheduler) -> None:
     now = timezone.now()
     young, old = TODAY, (now - timedelta(days=40)).timestamp()
-    records_write(live.pk, [row(live, number, at=young) for number in range(5)])
-    records_write(live.pk, [row(live, 10 + number, at=old) for number in range(3)])
+    records_write(live.pk, [ended(row(live, number, at=young)) for number in range(5)])
+    records_write(live.pk, [ended(row(live, 10 + number, at=old)) for number in range(3)])
     every = [decision_id(live.pk, decision(number, at=young)) for number in range(5)]
     records_write(live.pk, [Columns(one, lambda: b"x") for one in every])
     LiveScheduler.objects.filter(pk=live.pk).update(keep_columns=2, keep_decisions=100)
@@ -101,6 +112,55 @@ def test_only_so_many_decisions_of_so_many_days_are_kept_and_columns_of_the_newe
     LiveScheduler.objects.filter(pk=live.pk).update(keep_decisions=3)
     decisions_clean(live.pk, now=now)
     assert set(LiveDecision.objects.values_list("pk", flat=True)) == set(every[-3:])
+
+
+def test_what_a_person_is_asked_about_is_kept_in_full_and_bound_pods_displace_no_others(live: LiveScheduler) -> None:
+    old = TODAY - 40 * 86400
+    held, fits_nowhere = row(live, 1, Result.HELD, at=old), ended(row(live, 2, Result.UNSCHEDULABLE))
+    bound = [ended(row(live, number)) for number in range(3, 8)]
+    rows = [held, fits_nowhere, *bound]
+    records_write(live.pk, [*rows, *(Columns(one.pk, lambda: b"x") for one in rows)])
+    LiveScheduler.objects.filter(pk=live.pk).update(keep_columns=2, keep_decisions=6)
+    decisions_clean(live.pk)
+    kept = {held.pk, fits_nowhere.pk, bound[-1].pk, bound[-2].pk}
+    assert set(LiveColumns.objects.values_list("decision_id", flat=True)) == kept
+    records_write(live.pk, [Outcome(held.pk, Result.DENIED, timezone.now())])
+    decisions_clean(live.pk)
+    assert not LiveDecision.objects.filter(pk=held.pk).exists()
+
+
+def test_another_try_of_the_pod_that_came_to_the_same_stands_for_one_without_columns(live: LiveScheduler) -> None:
+    tries = [ended(row(live, 1, Result.UNSCHEDULABLE, at=TODAY - 60 * number)) for number in range(4)]
+    for one, message in zip(tries, ("full", "full", "full", "tainted"), strict=True):
+        one.message, one.node = message, ""
+    records_write(live.pk, [*tries, *(Columns(one.pk, lambda: b"x") for one in tries[1:])])
+    assert selectors.alike(tries[0]) == tries[1]
+    assert selectors.alike(tries[3]) is None
+
+
+def explained(live: LiveScheduler, *tries: tuple[Decision, bool], keep: int = 100) -> list[uuid.UUID]:
+    """Of which tries every verdict is kept, where there is never any time; each with whether it is held."""
+    log = DecisionLog(live.pk)
+    books = Books(live.pk, "kschedweb", live.policy.revisions.get().pk, keep_columns=keep)
+    ledger = Ledger(books, log, Figures(), Instruments("c", "kschedweb", "lease"))
+    ledger._budget, seconds = 0.0, itertools.count(0.0, 10.0)
+    found = judged("pending-00000")
+    for tried, held in tries:
+        ledger.explain(tried, lambda: found, 0.0, lambda: next(seconds), idle=False, held=held)
+    return [one.decision for one in log._waiting if isinstance(one, Columns)]
+
+
+def test_what_is_held_and_new_reasons_are_explained_however_little_time_there_is(live: LiveScheduler) -> None:
+    full = replace(decision(1), node="", message="full")
+    again, tainted = replace(full, time=full.time + 1), replace(full, time=full.time + 2, message="tainted")
+    bound, held = decision(2), decision(3)
+    tries = [(bound, False), (full, False), (again, False), (tainted, False), (held, True)]
+    assert explained(live, *tries) == [decision_id(live.pk, one) for one in (full, tainted, held)]
+    assert explained(live, *tries, keep=0) == [decision_id(live.pk, held)]
+    # Before the one that is kept is displaced, it is explained anew.
+    others = [replace(full, uid="other", message=text) for text in ("a", "b")]
+    tries = [(one, False) for one in (full, *others, again)]
+    assert [len(explained(live, *tries, keep=keep)) for keep in (100, 4)] == [3, 4]
 
 
 @pytest.mark.django_db(transaction=True)

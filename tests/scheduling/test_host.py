@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,7 @@ class Quiet:
     def __init__(self, row: LiveScheduler, identity: str) -> None:
         self.row, self.problem, self.ticked = row, "", time.monotonic()
         self.commands: list[tuple[bool, int]] = []
-        self.alive, self.leading, self.begun, self.ended, self.handed_over = True, True, 0, 0, 0
+        self.alive, self.leading, self.begun, self.ended, self.handed_over, self.compared = True, True, 0, 0, 0, 0
 
     def start(self) -> None:
         self.begun += 1
@@ -33,6 +35,9 @@ class Quiet:
         self.commands.append((paused, steps))
 
     def measured(self, watermarks: Any) -> None: ...
+
+    def compare(self) -> None:
+        self.compared += 1
 
     def hand_over(self) -> None:
         self.handed_over += 1
@@ -129,6 +134,20 @@ def test_a_loop_that_hangs_hands_its_lease_over_and_at_last_takes_the_process_wi
     made[0].ticked -= host.GIVES_UP
     hosting._tick()
     assert gone == [True]
+
+
+def test_sigusr2_has_every_run_compare_what_it_knows_with_a_fresh_list(on: LiveScheduler, made: list[Quiet]) -> None:
+    hosting = Host()
+    before = signal.getsignal(signal.SIGUSR2)
+    try:
+        hosting.listen()
+        hosting._tick()
+        os.kill(os.getpid(), signal.SIGUSR2)
+        hosting._tick()
+        hosting._tick()
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+    assert made[0].compared == 1
 
 
 def test_one_of_two_processes_runs_what_has_no_lease(live: LiveScheduler, admin: User, made: list[Quiet]) -> None:

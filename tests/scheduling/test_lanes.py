@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import defaultdict
 
 from hypothesis import given
@@ -65,3 +66,18 @@ def test_what_fails_does_not_end_its_thread() -> None:
     lanes.put("a", done.set)
     assert done.wait(10)
     lanes.stop(10)
+
+
+def test_work_that_hangs_in_every_thread_is_waited_for_once() -> None:
+    lanes, go_on = Lanes(20, "test"), threading.Event()
+    lanes.start()
+
+    def hang() -> None:
+        go_on.wait(30)
+
+    for number in range(20):
+        lanes.put(str(number), hang)
+    began = time.monotonic()
+    lanes.stop(0.3)
+    assert time.monotonic() - began < 3, "20 threads, one after the other, would be 6 s"
+    go_on.set()

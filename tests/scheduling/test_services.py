@@ -10,11 +10,14 @@ from django.utils import timezone
 
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.clusters.models import Cluster, Source
+from kschedweb.engine.config import load
+from kschedweb.engine.config.registry import IN_TREE_REGISTRY, PluginSpec
 from kschedweb.errors import ApplicationError, Conflict, Unprocessable
 from kschedweb.policies.models import Policy
 from kschedweb.policies.services import policy_create, policy_delete, revision_save
 from kschedweb.scheduling import selectors, services
 from kschedweb.scheduling.models import LiveScheduler, Mode
+from kschedweb.scheduling.runs import make_run
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -32,6 +35,31 @@ profiles:
 def verbs(live: LiveScheduler) -> list[str]:
     rows = AuditEntry.objects.filter(object_id=str(live.pk)).order_by("pk")
     return [row.verb for row in rows]
+
+
+def test_a_plugin_of_others_that_binds_is_refused_for_scheduling_only(
+    connected: Cluster, admin: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = PluginSpec("Elsewhere", frozenset({"bind"}), "Binds by other means.")
+    enabled = {"bind": {"enabled": [{"name": "Elsewhere"}]}}
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "kschedweb", "plugins": enabled}],
+    }
+    loaded = load(document, registry=IN_TREE_REGISTRY.extended(spec)).configuration
+    policy = policy_create(name="binds", document=TWO_PROFILES, author=admin)
+    monkeypatch.setattr(selectors, "configuration", lambda revision: loaded)
+    asked: dict[str, Any] = {"user": admin, "cluster": connected, "scheduler_name": "kschedweb", "policy": policy}
+    live = services.live_create(mode=Mode.SHADOW, **asked)
+    with pytest.raises(ApplicationError) as refused:
+        services.live_set_mode(user=admin, live=live, mode=Mode.SCHEDULING)
+    assert refused.value.errors[0]["path"] == "policy"
+    assert "bound by Elsewhere: in mode scheduling DefaultBinder alone binds" in refused.value.detail
+    # A policy that comes to this later stops the run with the same words.
+    live.mode = Mode.SCHEDULING
+    with pytest.raises(Unprocessable, match="bound by Elsewhere"):
+        make_run(live, "test")
 
 
 def test_a_name_is_taken_once_a_cluster(live: LiveScheduler, admin: User) -> None:

@@ -223,11 +223,29 @@ def test_a_decision_kept_in_full_shows_funnel_and_matrix(
     assert "1 Insufficient cpu" in page
     assert "Filter (1.10 ms)" in page
     small = text(client.get(address, {"node": "small"}))
-    assert "does not fit" in small
+    assert "small has 50m CPU free of 50m CPU" in small
     assert "Insufficient cpu" in small
+    worked = text(client.get(address, {"node": row.node, "cell": "NodeResourcesFit"}))
+    assert f"NodeResourcesFit on {row.node}, worked out" in worked
+    assert "Strategy LeastAllocated" in worked
+    assert "that the scheduler had when it judged the pod" in worked
+    htmx = {"HX-Request": "true", "HX-Target": "cell"}
+    cell = text(client.get(address, {"node": "small", "cell": "NodeResourcesFit"}, headers=htmx))
+    assert "Only the scores of the 5 best nodes" in cell
+    assert "<html" not in cell
     assert "had no node nowhere" in text(client.get(address, {"node": "nowhere"}))
     rejected = client.get(address, {"stage": "NodeResourcesFit"}).context["rows"]
     assert [entry.node for entry in rejected] == ["small"]
+
+
+def test_a_pod_that_fits_nowhere_is_told_what_it_lacked_then(
+    client_as: Callable[[str], Client], scheduling: LiveScheduler
+) -> None:
+    row = seed_live.explained(scheduling, "stuck")
+    page = text(client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{row.pk}/"))
+    assert "stuck is pending: " in page
+    assert "Nearest miss:" in page
+    assert "lacks only" in page
 
 
 def test_of_another_decision_the_best_nodes_are_shown_and_what_is_not_kept_is_said(

@@ -78,6 +78,14 @@ def test_the_chart_shows_what_its_table_says(some: LiveScheduler) -> None:
     assert len(chart.head) == len(chart.rows[0]) == len(charts.HEAD)
 
 
+def test_of_a_single_moment_the_chart_shows_hours_and_no_fractions_of_a_second(some: LiveScheduler) -> None:
+    now = NOON + timedelta(hours=3)
+    (first, _), whole = selectors.drift(some, "24h", now), selectors.summary(some, "24h", now)
+    chart = charts.drift_chart([first], whole)
+    assert chart is not None
+    assert chart.figure["layout"]["xaxis"]["range"] == ["2026-03-01 11:00", "2026-03-01 13:00"]
+
+
 def test_a_verdict_that_two_processes_reach_is_kept_once(live: LiveScheduler) -> None:
     one = Judged(Pod.read(pod("p")), 1.7e9, Judgement(Verdict.AGREE, "n", ("n", "m"), 2, 1, 0))
     again = Judged(one.pod, 1.7e9 + 1, one.judgement)

@@ -30,9 +30,10 @@ NOT_RESOURCES = frozenset(
         "comparison-start", "experiment-start", "run-start",
         "scenario-copy", "scenario-export", "scenario-import", "scenario-restore", "scenario-validate",
         "annotations-write",
-        "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema", "schema-page", "user-password",
+        "cluster-credentials", "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema",
+        "schema-page", "user-password",
         "revision-restore", "watermark-source-run", "watermark-source-test",
-        "approval-approve", "approval-deny", "approvals-decide",
+        "approval-approve", "approval-deny", "approvals-decide", "webhook-secret", "webhook-test",
         "live-extender-secret", "live-mode", "live-pause", "live-reload", "live-resume", "live-rights", "live-step",
         "live-stream",
     }
@@ -179,6 +180,7 @@ def resources(at: Places) -> dict[str, str]:
         "comparisons": "/api/v1/comparisons/",
         "experiments": "/api/v1/experiments/",
         "approvals": "/api/v1/approvals/",
+        "webhooks": "/api/v1/webhooks/",
         "live": "/api/v1/live/",
         "jobs": "/api/v1/jobs/",
         "tokens": "/api/v1/tokens/",
@@ -205,6 +207,9 @@ def resources(at: Places) -> dict[str, str]:
     if at.comparison:
         found["comparison"] = f"/api/v1/comparisons/{at.comparison}/"
         found["comparison-moved"] = f"/api/v1/comparisons/{at.comparison}/moved/"
+    if at.webhook:
+        webhook = f"/api/v1/webhooks/{at.webhook}"
+        found |= {"webhook": f"{webhook}/", "webhook-deliveries": f"{webhook}/deliveries/"}
     if at.experiment:
         found["experiment"] = f"/api/v1/experiments/{at.experiment}/"
     if at.live:

@@ -51,7 +51,7 @@ class Backstage:
     def close(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(10)
+        self._process.wait(30)
 
 
 def connect(name: str, server: str, ca: str, token: str) -> str:
@@ -64,6 +64,16 @@ def connect(name: str, server: str, ca: str, token: str) -> str:
             User.objects.create_user(username=role, role=role)
     cluster, _ = cluster_connect(user=None, name=name, source="token", server=server, ca=ca, token=token)
     return str(cluster.name)
+
+
+def replace_token(cluster: str, token: str) -> None:
+    """Put another token in place of the cluster's credentials."""
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.clusters.services import cluster_credentials_replace
+
+    admin = User.objects.get(username="admin")
+    cluster_credentials_replace(user=admin, cluster=Cluster.objects.get(name=cluster), token=token)
 
 
 def live(cluster: str, scheduler: str, document: str, **limits: Any) -> str:
@@ -112,7 +122,8 @@ def candidates(live: str) -> list[Json]:
 
     from kschedweb.scheduling.models import Candidate
 
-    fields = ("identity", "leading", "synced", "epoch", "bound", "rate", "depths", "latency", "error")
+    said = ("bound", "rate", "depths", "latency", "error", "watches", "comparison")
+    fields = ("identity", "leading", "synced", "epoch", *said)
     rows = Candidate.objects.filter(scheduler__pk=live).order_by("-started_at")
     now = timezone.now()
     return [
@@ -160,7 +171,7 @@ def decide(ids: list[str], verdict: str, reason: str = "", person: str = "approv
     return [f"{one.pod}: {one.problem}" for one in found if one.problem]
 
 
-OFFERED = (connect, live, mode, pause, resume, step, candidates, decisions, requests, decide)
+OFFERED = (connect, replace_token, live, mode, pause, resume, step, candidates, decisions, requests, decide)
 FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in OFFERED}
 
 

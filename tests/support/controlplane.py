@@ -97,7 +97,8 @@ class ControlPlane:
             return []
         policy = self.folder / "audit-policy.json"
         policy.write_text(json.dumps(self.audit))
-        return ["--audit-policy-file", str(policy), "--audit-log-path", str(self.audit_log)]
+        whole = ["--audit-log-maxsize", "100000"]  # MB, where 100 would be usual before another file is begun
+        return ["--audit-policy-file", str(policy), "--audit-log-path", str(self.audit_log), *whole]
 
     def ready(self) -> bool:
         try:

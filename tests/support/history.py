@@ -189,12 +189,14 @@ def violations(
     asks: Callable[[PodFacts], bool] = lambda pod: False,
     sent: Mapping[str, float] | None = None,
     ours: Callable[[Bind], bool] = lambda bind: True,
+    shown: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Every promise that was broken, one sentence each; [] where all were kept.
 
     ``scheduler`` is our schedulerName, ``lease`` ``namespace/name`` of the lease that allows to bind ("" for none),
     ``asks`` whether the policy wants an approval for a pod, ``sent`` by audit id when a call left its sender, where a
-    proxy held it back, and ``ours`` which binds are the scheduler's that is judged.
+    proxy held it back, and ``ours`` which binds are the scheduler's that is judged. ``shown`` has the node of each pod
+    as the cluster lists them, where the API server was killed: it may have bound a pod and not lived to write it down.
     """
     rows = list(requests)
     judged = [bind for bind in history.made_binds() if ours(bind)]
@@ -203,7 +205,7 @@ def violations(
         *_not_to_be_bound(history, judged, scheduler),
         *(_without_lease(history, judged, lease, sent or {}) if lease else []),
         *_without_approval(history, judged, rows, asks),
-        *_unended(history, rows),
+        *_unended(history, rows, shown or {}),
         *_too_full(history),
     ]
 
@@ -276,8 +278,8 @@ def _without_approval(
     return found
 
 
-def _unended(history: History, rows: list[Request]) -> list[str]:
-    bound = {pod.uid: bind.node for bind in history.made_binds() if (pod := history.pod_of(bind))}
+def _unended(history: History, rows: list[Request], shown: Mapping[str, str]) -> list[str]:
+    bound = {**shown, **{pod.uid: bind.node for bind in history.made_binds() if (pod := history.pod_of(bind))}}
     found = []
     for row in rows:
         if row.state not in ENDED:

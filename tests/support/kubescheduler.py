@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -27,22 +28,23 @@ def kube_scheduler(
     verbosity: int = 0,
     qps: int = 5000,
     burst: int = 5000,
+    elects: bool = False,
 ) -> Iterator[Path]:
     """Run kube-scheduler on ``plane`` with the configuration ``document``; yields its log once it has read the cluster.
 
     ``verbosity`` is how much it logs: from 5 on every move of a pod in its queue. ``qps`` and ``burst`` limit how fast
-    it asks the API server, in calls a second.
+    it asks the API server, in calls a second. ``elects``: it takes part in an election, and waits until it leads.
     """
     folder, port = plane.folder / "kube-scheduler", free_port()
     folder.mkdir(exist_ok=True)
     (folder / "kubeconfig").write_text(json.dumps(kubeconfig(plane, user)))
     client = {"kubeconfig": str(folder / "kubeconfig"), "qps": qps, "burst": burst}
-    own = {"clientConnection": client, "leaderElection": {"leaderElect": False}}
+    own = {"clientConnection": client, "leaderElection": {"leaderElect": elects}}
     (folder / "config.yaml").write_text(json.dumps(document | own))
     command = [
         str(plane.assets / "kube-scheduler"), "--config", str(folder / "config.yaml"),
         "--bind-address", "127.0.0.1", "--secure-port", str(port), "--cert-dir", str(folder / "certs"),
-        f"--v={verbosity}",
+        f"--v={verbosity}", "--authorization-always-allow-paths", "/healthz,/readyz,/livez,/metrics",
     ]  # fmt: skip
     log = folder / "log"
     log.unlink(missing_ok=True)
@@ -74,6 +76,16 @@ def kubeconfig(plane: ControlPlane, user: str) -> dict[str, Any]:
         "contexts": [{"name": "here", "context": {"cluster": "here", "user": user}}],
         "current-context": "here",
     }
+
+
+def kube_scheduler_metrics(log: Path) -> str:
+    """What the kube-scheduler that writes ``log`` says to Prometheus."""
+    address = re.search(r"Serving securely on (\S+)", log.read_text())
+    assert address is not None
+    with urllib3.PoolManager(ca_certs=str(log.parent / "certs" / "kube-scheduler.crt")) as http:
+        answer = http.request("GET", f"https://{address[1]}/metrics", retries=False, timeout=10)
+    assert answer.status == 200
+    return answer.data.decode()
 
 
 class PodWatch:

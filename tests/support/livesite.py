@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import signal
 import subprocess
@@ -143,6 +144,11 @@ class Live:
         found = {name: item["spec"].get("nodeName", "") for name, item in self.listed().items()}
         return {name: node for name, node in found.items() if node}
 
+    def placed(self) -> dict[str, str]:
+        """The same by uid."""
+        items = self.listed().values()
+        return {item["metadata"]["uid"]: node for item in items if (node := item["spec"].get("nodeName"))}
+
     def wait_bound(self, count: int, seconds: float = 60) -> None:
         """Until at least ``count`` pods are bound."""
         try:
@@ -184,8 +190,8 @@ class Live:
     def history(self) -> History:
         return History.read(self.plane.audit_log, self._begin)
 
-    def check(self) -> History:
-        """Wait until every request has ended and the cache is the cluster; then fails with every broken promise."""
+    def check(self, *, server_killed: bool = False) -> History:
+        """Wait until every request has ended; fails with every broken promise, and with what a process has wrong."""
         self.settle()
         ended = ("bound", "denied", "expired", "superseded", "failed")
         wait_until(lambda: all(row["state"] in ended for row in self.requests()), 30, "all requests have ended", 0.2)
@@ -198,9 +204,40 @@ class Live:
             requests=[Request(**{name: row[name] for name in fields}) for row in self.requests()],
             asks=lambda pod: "approval" in (pod.raw["metadata"].get("labels") or {}),
             sent={call.audit_id: call.at for call in self.proxy.calls},
+            shown=self.placed() if server_killed else None,
         )
         assert not found, "\n".join(found)
+        self.compare()
         return history
+
+    def compare(self) -> None:
+        """Have every process compare what it knows with a fresh list; fails with each difference."""
+        asked: dict[str, Any] = {}
+
+        def ask_all() -> bool:
+            """A process that has only just begun says so in a moment."""
+            for one in self.candidates():
+                if one["synced"] and one["silent"] < 5 and one["identity"] not in asked:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid_of(one), signal.SIGUSR2)
+                        asked[one["identity"]] = one["comparison"]
+            return bool(asked) and self.processes() <= {pid_of({"identity": identity}) for identity in asked}
+
+        def answers() -> list[Json]:
+            found = [one for one in self.candidates() if one["identity"] in asked]
+            return [one["comparison"] for one in found if one["comparison"] != asked[one["identity"]]]
+
+        wait_until(ask_all, 60, "every process knows the cluster", 0.3)
+        wait_until(lambda: len(answers()) == len(asked), 60, "every process has compared", 0.3)
+        nodes = len(self.plane.call("GET", "/api/v1/nodes")["items"])
+        for answer in answers():
+            assert not answer["problem"], answer
+            assert not answer["differences"], answer
+            assert (answer["nodes"], answer["pods"], answer["assumed"]) == (nodes, len(self.bound()), 0), answer
+
+    def processes(self) -> set[int]:
+        """The ids of those that must take part, where they are known."""
+        return set()
 
     def settle(self, seconds: float = 30) -> None:
         """Wait until the leader's cache counts what a fresh list counts; fails with both where it never does."""
@@ -244,6 +281,9 @@ class LiveSite(Live):
         worker.start()
         return worker
 
+    def processes(self) -> set[int]:
+        return {worker.pid for worker in self.workers if worker.alive}
+
     def replace_worker(self, old: Server, **more: str) -> Server:
         """Another process in the place of one that is dead."""
         self.workers.remove(old)
@@ -270,6 +310,11 @@ class LiveSite(Live):
         for worker in self.workers:
             worker.stop(patience=5)
         self.backstage.close()
+
+
+def pid_of(candidate: Json) -> int:
+    """The process that a candidate is, by its identity ``host_pid_…``."""
+    return int(candidate["identity"].rsplit("_", 2)[1])
 
 
 @contextlib.contextmanager

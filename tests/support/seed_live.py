@@ -83,13 +83,17 @@ def decision(live: LiveScheduler, name: str = "web-0", result: str = "bound", **
 def explained(live: LiveScheduler, name: str = "pending-00000") -> LiveDecision:
     """A decision whose every verdict and score is kept."""
     from kschedweb.engine import Scheduler, Snapshot
+    from kschedweb.engine.live import Judged
     from kschedweb.policies.selectors import configuration, revision_get
+    from kschedweb.scheduling import insight
     from kschedweb.scheduling.columns import pack
     from kschedweb.scheduling.models import LiveColumns
     from tests.support.seed import cluster, node
 
     snapshot = Snapshot.from_objects([*cluster(30, 60), node("small", cpu="50m")])
-    found = Scheduler(snapshot, configuration(revision_get(live.policy))).explain(snapshot.pod(f"default/{name}"))
+    pod = snapshot.pod(f"default/{name}")
+    scheduler = Scheduler(snapshot, configuration(revision_get(live.policy)))
+    found = scheduler.explain(pod)
     order = sorted(range(len(found.feasible)), key=lambda place: -int(found.total[place]))
     best = [found.nodes[int(found.feasible[place])] for place in order]
     totals = [int(found.total[place]) for place in order]
@@ -105,7 +109,7 @@ def explained(live: LiveScheduler, name: str = "pending-00000") -> LiveDecision:
         live, name, "bound" if best else "unschedulable", node=best[0] if best else "", top=top, has_columns=True,
         margin=totals[0] - totals[1] if best else None, evaluated=len(found.nodes), feasible=len(found.feasible),
     )  # fmt: skip
-    LiveColumns.objects.create(decision=row, content=pack(found))
+    LiveColumns.objects.create(decision=row, content=pack(found, insight.of(Judged(snapshot, pod, scheduler, found))))
     return row
 
 

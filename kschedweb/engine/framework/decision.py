@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
+
+from kschedweb.engine.framework.status import Code, CycleError
 
 Clock = Callable[[], float]
 
@@ -28,8 +31,9 @@ class Decision:
     then by total; it is empty where no scores were needed. ``margin`` is by how much the chosen node's total is above
     the next best, ``None`` where there was no other to compare with. ``message`` is what the condition PodScheduled
     says, PostFilter's part of it in ``post_filter``; ``rejected_by`` names the plugins that said no, none after an
-    error. ``durations`` are seconds by extension point, empty where no clock was given. ``nominated`` is as in
-    Placement: "" ends an earlier nomination, ``None`` leaves it.
+    error. ``durations`` are seconds by extension point, empty where no clock was given; ``codes`` are kube-scheduler's
+    status codes of those points that did not end with Success. ``nominated`` is as in Placement: "" ends an earlier
+    nomination, ``None`` leaves it.
     """
 
     pod: str
@@ -45,6 +49,7 @@ class Decision:
     message: str = ""
     rejected_by: tuple[str, ...] = ()
     durations: Mapping[str, float] = field(default_factory=dict)
+    codes: Mapping[str, str] = field(default_factory=dict)
     post_filter: str = ""
     nominated: str | None = None
 
@@ -53,26 +58,42 @@ class Decision:
         plain = {name: value for name, value in asdict(self).items() if name != "top"}
         plain["top"] = [ranked.to_dict() for ranked in self.top]
         plain["rejected_by"], plain["durations"] = list(self.rejected_by), dict(self.durations)
+        plain["codes"] = {point: str(code) for point, code in self.codes.items()}
         return plain
 
 
 class Stopwatch:
-    """Seconds by extension point since ``start``; without a clock it measures nothing."""
+    """Seconds by extension point since ``start``, and how each ended; without a clock it measures nothing.
+
+    ``codes`` holds the status code of each point that did not end with Success.
+    """
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock
         self._since = 0.0
         self.laps: dict[str, float] = {}
+        self.codes: dict[str, str] = {}
 
     def start(self) -> None:
         """Begin anew."""
-        self.laps = {}
+        self.laps, self.codes = {}, {}
         if self._clock is not None:
             self._since = self._clock()
 
-    def lap(self, point: str) -> None:
-        """What passed since the last lap was spent at ``point``."""
+    def lap(self, point: str, code: Code = Code.SUCCESS) -> None:
+        """What passed since the last lap was spent at ``point``, which ended with ``code``."""
         if self._clock is not None:
             now = self._clock()
             self.laps[point] = self.laps.get(point, 0.0) + now - self._since
             self._since = now
+            if code is not Code.SUCCESS:
+                self.codes[point] = code
+
+    @contextmanager
+    def failing(self, point: str) -> Iterator[None]:
+        """An error in here ends ``point``."""
+        try:
+            yield
+        except CycleError:
+            self.lap(point, Code.ERROR)
+            raise

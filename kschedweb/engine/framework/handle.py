@@ -31,6 +31,7 @@ class CycleHandle:
     extenders: Sequence[Any] = ()
     thorough: bool = False
     explains: bool = False
+    elsewhere: bool = False
 
     def fits(self, cycle: Cycle, node: int) -> Status:
         """Whether the pod fits on the node at a position: with the pods nominated to it, and without them.

@@ -20,7 +20,7 @@ from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.events import EventHint
 from kschedweb.engine.framework.explanation import FilterColumn
-from kschedweb.engine.framework.preparation import Preparation
+from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
@@ -185,14 +185,15 @@ class PostFilterResult:
     """What became of the search for room.
 
     ``nominated`` is the node that is to be tried first next time, "" takes an earlier nomination away and ``None``
-    leaves it; ``victims`` have to go from that node before the pod fits there. ``details`` are for explanations: plain
-    data by their ``to_dict``.
+    leaves it; ``victims`` have to go from that node before the pod fits there, and ``frees`` are claims whose devices
+    are in the way. ``details`` are for explanations: plain data by their ``to_dict``.
     """
 
     status: Status
     nominated: str | None = None
     victims: tuple[Pod, ...] = ()
     details: Any = None
+    frees: tuple[FreeClaim, ...] = ()
 
 
 class Handle(Protocol):
@@ -201,6 +202,7 @@ class Handle(Protocol):
     extenders: Sequence[Any]  # engine.extenders.extender.Extender, in the order in which they are asked
     thorough: bool  # look at all nodes, for an explanation, rather than at as many as a decision needs
     explains: bool  # say what would be done, and leave it undone
+    elsewhere: bool  # what is to be done is done in the cluster, which then shows it
 
     def fits(self, cycle: Cycle, node: int) -> Status:
         """Whether the filters pass on the node at a position, with the pods nominated to it and without."""

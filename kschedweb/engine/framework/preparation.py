@@ -1,4 +1,4 @@
-"""What has to be written to the cluster before a pod can be bound."""
+"""What has to be written to the cluster about claims: before a pod can be bound, or so that it finds a node."""
 
 from __future__ import annotations
 
@@ -31,6 +31,14 @@ class TakeVolume:
 @dataclass(frozen=True, slots=True)
 class ReserveClaim:
     """A ResourceClaim that has its devices: the pod is added to its status.reservedFor."""
+
+    namespace: str
+    claim: str
+
+
+@dataclass(frozen=True, slots=True)
+class FreeClaim:
+    """A ResourceClaim that nobody else uses loses its devices: its status.allocation, reservedFor and devices go."""
 
     namespace: str
     claim: str

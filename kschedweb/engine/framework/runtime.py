@@ -169,7 +169,7 @@ class Framework:
             result: PostFilterResult = plugin.post_filter(cycle, diagnosis, handle)
             status = result.status.by(plugin.name)
             if status.ok or status.code is Code.UNRESOLVABLE:
-                return replace(result, status=status)
+                return replace(result, status=status, frees=last.frees + result.frees)
             if not status.rejected:
                 return PostFilterResult(error(status.message).by(plugin.name))
             reasons.extend(status.reasons)
@@ -178,6 +178,7 @@ class Framework:
                 last if result.nominated is None else result,
                 status=Status(Code.UNSCHEDULABLE, tuple(reasons), first),
                 details=result.details or last.details,
+                frees=last.frees + result.frees,
             )
         return last
 

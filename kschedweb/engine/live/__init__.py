@@ -1,11 +1,13 @@
 """kube-scheduler's loop over a real cluster, without the connection: events in, intents out."""
 
 from kschedweb.engine.framework.decision import Decision, Ranked
+from kschedweb.engine.live.comparing import Comparison, Fresh
 from kschedweb.engine.live.intents import (
     SCHEDULER_ERROR,
     UNSCHEDULABLE,
     Bind,
     Evict,
+    Free,
     Hold,
     Intent,
     Nominate,
@@ -14,17 +16,21 @@ from kschedweb.engine.live.intents import (
     Superseded,
     Wait,
 )
-from kschedweb.engine.live.loop import Depths, LiveLoop
+from kschedweb.engine.live.loop import Depths, Judged, LiveLoop
 
 __all__ = [
     "SCHEDULER_ERROR",
     "UNSCHEDULABLE",
     "Bind",
+    "Comparison",
     "Decision",
     "Depths",
     "Evict",
+    "Free",
+    "Fresh",
     "Hold",
     "Intent",
+    "Judged",
     "LiveLoop",
     "Nominate",
     "PodRef",

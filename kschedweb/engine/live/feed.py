@@ -143,8 +143,8 @@ class Feed:
             self._queue.move(NODE_ADD, None, node, now)
             return []
         changes = node_changes(old, node)
-        matters = _matters(old, node)
-        if matters:
+        changed = matters(old, node)
+        if changed:
             self._world.set_node(node)
         else:
             self._world.refresh_node(node)
@@ -153,7 +153,7 @@ class Feed:
         for event in changes:
             self._queue.move(event, old, node, now)
         intents: list[Intent] = []
-        for reservation in self._work.reservations.waiting_on(node.name) if matters else ():
+        for reservation in self._work.reservations.waiting_on(node.name) if changed else ():
             if reservation.held and (why := self._work.recheck(reservation, now)):
                 intents += self._work.supersede(reservation, why, now)
         return intents
@@ -193,7 +193,7 @@ class Feed:
             self._world.measured(found)
 
 
-def _matters(old: Node, new: Node) -> bool:
+def matters(old: Node, new: Node) -> bool:
     """Whether a decision may depend on what changed: conditions and times of heartbeats are nothing to it."""
     same = (
         (old.labels, old.taints, old.unschedulable, old.allocatable, old.images, old.declared_features)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kschedweb.engine.framework.decision import Decision
-from kschedweb.engine.framework.preparation import Preparation
+from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 
@@ -99,6 +99,13 @@ class Evict(Intent):
 
     preemptor: PodRef
     node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Free(Intent):
+    """A claim of the pod, reserved for nobody else, gives its devices back, so that others may be chosen."""
+
+    claim: FreeClaim
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.decision import Clock, Stopwatch
 from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.framework.runtime import Factory
+from kschedweb.engine.live.comparing import Comparison, Fresh, compare
 from kschedweb.engine.live.feed import Feed
 from kschedweb.engine.live.intents import Intent, PodRef, Superseded
 from kschedweb.engine.live.reservations import Stage
@@ -42,6 +43,16 @@ class Depths:
     pods: int
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A pod as it was judged, and what by. ``snapshot`` is the cluster without it, until the loop goes on."""
+
+    snapshot: Snapshot
+    pod: Pod
+    scheduler: Scheduler
+    explanation: Explanation
+
+
 class LiveLoop:
     """kube-scheduler for the profiles of ``configuration``: single-threaded, without input or output of its own.
 
@@ -62,6 +73,7 @@ class LiveLoop:
         self._world = World(Snapshot())
         self._scheduler = Scheduler(self._world.snapshot, configuration, registry, extenders=extenders)
         self._scheduler.ranks, self._scheduler.watch = RANKS, Stopwatch(clock)
+        self._scheduler.elsewhere = True
         self._queue = SchedulingQueue(
             self._scheduler.frameworks,
             self._world.cluster,
@@ -210,11 +222,19 @@ class LiveLoop:
         """The pods that wait at Permit, each with its node and the plugins that it waits for."""
         return [(one.queued.pod, one.node, tuple(one.binding.waits)) for one in self._work.reservations.all_waiting()]
 
-    def explain(self, uid: str, now: float) -> Explanation:
+    def compare(self, fresh: Fresh) -> Comparison:
+        """What differs between what is known and ``fresh``, which may be a moment older or newer."""
+        assumed = {one.uid: one.node for one in self._work.reservations}
+        return compare(fresh, self._world, self._pods.values(), assumed)
+
+    def explain(self, uid: str, now: float) -> Judged:
         """Every verdict and score for the pod now, as if it were on no node; KeyError where it is not known."""
         pod = self.pod(uid)
         if pod is None:
             raise KeyError(uid)
         self._feed.read_annotations()
         snapshot = self._work.look(now)
-        return self._scheduler.explain(snapshot.pod(pod.key) if pod.key in snapshot.pods.slots else pod)
+        if pod.key not in snapshot.pods.slots:
+            return Judged(snapshot, pod, self._scheduler, self._scheduler.explain(pod))
+        explanation = self._scheduler.explain(snapshot.pod(pod.key))
+        return Judged(*snapshot.without(pod.key), self._scheduler, explanation)

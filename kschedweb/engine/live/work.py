@@ -15,6 +15,7 @@ from kschedweb.engine.live.intents import (
     UNSCHEDULABLE,
     Bind,
     Evict,
+    Free,
     Hold,
     Intent,
     Nominate,
@@ -76,7 +77,7 @@ class Work:
             return [Report(PodRef.of(pod), "", SKIPPED.format(pod.key))]
         self.look(now)
         placement = self.scheduler.find(pod, post_filter=True)
-        decision = placement.decision(pod, now, queued.attempts, self.scheduler.watch.laps)
+        decision = placement.decision(pod, now, queued.attempts, self.scheduler.watch)
         if placement.node:
             return self._assume(queued, decision, now)
         return self._put_back(queued, decision, placement, now)
@@ -238,7 +239,8 @@ class Work:
         decision = replace(decision, message=message, rejected_by=by, nominated=node)
         changes = not says(pod, reason, message, node)
         report = Report(PodRef.of(pod), reason, message, node, decision, changes)
-        return [*self._make_room(pod, node or "", placement.victims, now), report]
+        frees = [Free(PodRef.of(pod), claim) for claim in placement.frees]
+        return [*frees, *self._make_room(pod, node or "", placement.victims, now), report]
 
     def _make_room(self, pod: Pod, node: str, victims: tuple[str, ...], now: float) -> list[Intent]:
         """Evict the victims; pods of lower priority that wait for the same node must look elsewhere."""

@@ -26,7 +26,7 @@ from kschedweb.engine.framework.events import (
     EventHint,
 )
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Scope, Verdicts
-from kschedweb.engine.framework.preparation import Preparation, ReserveClaim
+from kschedweb.engine.framework.preparation import FreeClaim, Preparation, ReserveClaim
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import (
     SKIP,
@@ -114,10 +114,11 @@ class DynamicResources:
             return PostFilterResult(unschedulable("no new claims to deallocate"))
         for claim in _in_the_way(cycle.snapshot, needs, self._unavailable(diagnosis)):
             if set(claim.reserved_for) <= {cycle.pod.uid}:
-                if not handle.explains:
+                if not (handle.explains or handle.elsewhere):
                     cycle.snapshot.resource_claims.change(claim.deallocated())
-                return PostFilterResult(unschedulable("deallocation of ResourceClaim completed"))
-        if needs.earlier is not None:
+                said = unschedulable("deallocation of ResourceClaim completed")
+                return PostFilterResult(said, frees=(FreeClaim(claim.namespace, claim.name),))
+        if needs.earlier is not None and not handle.elsewhere:  # no scheduler but kube-scheduler makes such claims
             if not handle.explains:
                 cycle.snapshot.resource_claims.delete(needs.earlier)
             return PostFilterResult(unschedulable("deletion of ResourceClaim completed"))

@@ -137,6 +137,19 @@ def test_a_decision_tells_what_an_explanation_shows() -> None:
             assert ranked.total == totals[ranked.node]
 
 
+def test_a_decision_counts_the_nodes_that_were_looked_at_where_none_fits() -> None:
+    loop = started("a", "b", "c", labels={ZONE: "1"})
+    decision = only(create(loop, "big", requests={"cpu": "9"}), Report).decision
+    assert (decision.evaluated, decision.feasible) == (3, 0)
+    field = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a", "b"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [field]}}
+    how = {"requests": {"cpu": "9"}, "affinity": {"nodeAffinity": required}}
+    assert only(create(loop, "narrow", **how), Report).decision.evaluated == 2
+    # PreFilter rejects a pod whose claim is not there before any node is looked at.
+    missing = [{"name": "data", "persistentVolumeClaim": {"claimName": "missing"}}]
+    assert only(create(loop, "early", volumes=missing), Report).decision.evaluated == 0
+
+
 def test_durations_are_measured_by_the_clock_that_is_passed_in() -> None:
     ticks = iter(range(1000))
     loop = live(clock=lambda: float(next(ticks)))
@@ -435,7 +448,10 @@ def test_a_pod_on_a_node_that_is_not_known_counts_once_it_is() -> None:
 def test_an_explanation_shows_the_pod_as_if_it_were_on_no_node() -> None:
     loop = started("a", "b")
     bind = only(create(loop, "web", requests={"cpu": "3"}), Bind)
-    explanation = loop.explain(bind.pod.uid, NOW)
+    judged = loop.explain(bind.pod.uid, NOW)
+    explanation = judged.explanation
+    assert judged.snapshot.amounts(judged.snapshot.requested, "cpu").tolist() == [0, 0]
+    assert sum(loop.snapshot.amounts(loop.snapshot.requested, "cpu").tolist()) == 3000
     assert sorted(explanation.nodes[row] for row in explanation.feasible) == ["a", "b"]
     with pytest.raises(KeyError):
         loop.explain("nobody", NOW)

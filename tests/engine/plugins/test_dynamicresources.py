@@ -16,6 +16,7 @@ from kschedweb.engine.framework.events import (
     ClusterEvent,
 )
 from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.framework.preparation import FreeClaim
 from tests.engine.builders import explain, node, pod, raw_scores, scheduler
 
 ZONE = "topology.kubernetes.io/zone"
@@ -305,6 +306,11 @@ def test_devices_that_keep_a_pod_off_every_node_are_given_back_where_nobody_else
     explained = engine.explain(wanting, preemption=True)
     assert explained.post_filter.startswith("deallocation of ResourceClaim completed")
     assert engine.explain(wanting).message == f"0/2 nodes are available: 2 {UNAVAILABLE}."
+    # Where the cluster is to do so, only it changes anything.
+    engine.elsewhere = True
+    assert engine.find(wanting, post_filter=True).frees == (FreeClaim("default", "c"),)
+    assert engine.explain(wanting).message == f"0/2 nodes are available: 2 {UNAVAILABLE}."
+    engine.elsewhere = False
     engine.schedule_one(wanting, post_filter=True)
     assert engine.explain(wanting).message == f"{CHOICE} resource claim default/c"
 

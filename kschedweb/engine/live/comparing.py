@@ -1,0 +1,132 @@
+"""What is known of a cluster beside a fresh list of it, as kube-scheduler's cache debugger compares them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kschedweb.engine.live.feed import matters
+from kschedweb.engine.objects.access import Json, ObjectError
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.snapshot import FINISHED
+from kschedweb.engine.world import World
+
+Read = TypeVar("Read", Node, Pod)
+Found = dict[tuple[str, str], str]  # (object, what of it) -> a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """Nodes by name and pods by uid, as the cluster lists them."""
+
+    nodes: Mapping[str, Node]
+    pods: Mapping[str, Pod]
+
+    @classmethod
+    def read(cls, nodes: Iterable[Json], pods: Iterable[Json]) -> Fresh:
+        """Raw objects; left out is what the scheduler leaves out: pods that have finished, what is not understood."""
+        running = [raw for raw in pods if (raw.get("status") or {}).get("phase") not in FINISHED]
+        return cls(
+            {node.name: node for node in _readable(Node, nodes)}, {pod.uid: pod for pod in _readable(Pod, running)}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How many nodes are known, pods on them, and pods assumed there that the cluster need not show yet."""
+
+    nodes: int
+    pods: int
+    assumed: int
+    differences: Found
+
+
+def compare(fresh: Fresh, world: World, pods: Iterable[Pod], assumed: Mapping[str, str]) -> Comparison:
+    """What differs between ``fresh`` and what is known: ``world``, the cluster's ``pods``, the ``assumed`` (uid: node).
+
+    Compared are nodes and pods by what decisions depend on, which pods each node has by uid, and the amounts that its
+    columns add up to. Of an assumed pod only its being there counts.
+    """
+    on_nodes = {pod.uid: pod for pod in world.all_pods()}
+    found: Found = {}
+    _compare_nodes(fresh, world, found)
+    _compare_pods(fresh, {pod.uid: pod for pod in pods}, found)
+    _compare_places(fresh, on_nodes, assumed, found)
+    _compare_columns(fresh, world, [pod for uid, pod in on_nodes.items() if uid in assumed], assumed, found)
+    return Comparison(len(world.nodes), len(on_nodes), len(assumed), found)
+
+
+def _compare_nodes(fresh: Fresh, world: World, found: Found) -> None:
+    for name in fresh.nodes.keys() | world.nodes.keys():
+        if name not in world.nodes:
+            found[name, "there"] = f"Node {name} is in the cluster, and not known here."
+        elif name not in fresh.nodes:
+            found[name, "there"] = f"Node {name} is known here, and not in the cluster."
+        elif matters(world.nodes[name], fresh.nodes[name]):
+            found[name, "object"] = f"Node {name} is known here as it was before it changed."
+
+
+def _compare_pods(fresh: Fresh, known: Mapping[str, Pod], found: Found) -> None:
+    for uid in fresh.pods.keys() | known.keys():
+        if uid not in known:
+            found[uid, "there"] = f"{_name(fresh.pods[uid])} is in the cluster, and not known here."
+        elif uid not in fresh.pods:
+            found[uid, "there"] = f"{_name(known[uid])} is known here, and not in the cluster."
+        elif known[uid].alike != fresh.pods[uid].alike:
+            found[uid, "object"] = f"{_name(known[uid])} is known here as it was before it changed."
+
+
+def _compare_places(fresh: Fresh, on_nodes: Mapping[str, Pod], assumed: Mapping[str, str], found: Found) -> None:
+    listed = {uid: pod.node_name for uid, pod in fresh.pods.items() if pod.node_name}
+    for uid in listed.keys() | on_nodes.keys():
+        here = on_nodes[uid].node_name if uid in on_nodes else ""
+        there = listed.get(uid, assumed.get(uid, ""))
+        if here != there:
+            pod = on_nodes.get(uid) or fresh.pods[uid]
+            found[uid, "node"] = f"{_name(pod)} is on {here or 'no node'} here, on {there or 'no node'} in the cluster."
+
+
+def _compare_columns(
+    fresh: Fresh, world: World, waiting: Iterable[Pod], assumed: Mapping[str, str], found: Found
+) -> None:
+    snapshot = world.snapshot
+    requested: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for pod in [*(pod for uid, pod in fresh.pods.items() if pod.node_name and uid not in assumed), *waiting]:
+        requested[pod.node_name]["pods"] += 1
+        for name, amount in pod.occupied.items():
+            requested[pod.node_name][name] += amount
+    for name, node in fresh.nodes.items():
+        if (position := snapshot.index.get(name)) is None:
+            continue
+        rows = [
+            (resource, int(snapshot.allocatable[row, position]), int(snapshot.requested[row, position]))
+            for resource, row in snapshot.resources.items()
+        ]
+        for resource, has, used in [
+            *rows,
+            ("pods", int(snapshot.pod_limit[position]), int(snapshot.pod_count[position])),
+        ]:
+            for what, here, there in (
+                ("allocatable", has, node.allocatable.get(resource, 0)),
+                ("requested", used, requested[name][resource]),
+            ):
+                if here != there:
+                    text = f"Node {name} has {here} of {resource} {what} here, {there} in the cluster."
+                    found[name, f"{what} {resource}"] = text
+
+
+def _readable(kind: type[Read], items: Iterable[Json]) -> list[Read]:
+    read: list[Read] = []
+    for raw in items:
+        try:
+            read.append(kind.read(raw))
+        except ObjectError:
+            continue
+    return read
+
+
+def _name(pod: Pod) -> str:
+    return f"Pod {pod.key} ({pod.uid})"

@@ -1,0 +1,110 @@
+"""The series of a live scheduler beside those of the real kube-scheduler: names, kinds, labels, buckets, values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from kschedweb.engine.framework.status import Code
+from kschedweb.engine.live import Depths
+from kschedweb.scheduling.metrics import WHOSE, Instruments, exposition
+from tests.live.test_extenders_live import node, pod, priority_class
+from tests.live.test_kube_scheduler_live import CONFIG, decided, path_of
+from tests.support.kubescheduler import PodWatch, kube_scheduler, kube_scheduler_metrics
+
+if TYPE_CHECKING:
+    from tests.support.controlplane import ControlPlane
+
+pytestmark = pytest.mark.live
+
+# No plugin of the stock kube-scheduler lets a single pod wait at Permit: its metrics.go names these.
+NEVER_SHOWN = {"scheduler_permit_wait_duration_seconds": {"result"}}
+VALUES = ("result", "queue", "type", "status", "extension_point")
+
+
+@dataclass
+class Family:
+    """What a scraper learns of one name."""
+
+    kind: str
+    labels: set[str] = field(default_factory=set)
+    bounds: set[float] = field(default_factory=set)
+    values: dict[str, set[str]] = field(default_factory=dict)
+
+
+def families(text: str) -> dict[str, Family]:
+    found: dict[str, Family] = {}
+    for parsed in text_string_to_metric_families(text):
+        family = found.setdefault(parsed.name, Family(parsed.type))
+        for sample in parsed.samples:
+            if "le" in sample.labels:
+                family.bounds.add(round(float(sample.labels["le"]), 9))
+            family.labels |= sample.labels.keys() - {"le"}
+            for name in VALUES:
+                family.values.setdefault(name, set()).add(sample.labels.get(name, ""))
+    return found
+
+
+@pytest.fixture
+def theirs(control_plane: ControlPlane) -> Iterator[dict[str, Family]]:
+    """What kube-scheduler says once it has placed pods, found no node for one, and made room for one."""
+    classes = [priority_class(name, value) for name, value in (("low", 10), ("high", 1000))]
+    for item in classes:
+        control_plane.call("POST", path_of(item), item)
+    control_plane.create_nodes([node(0), node(1)])
+    with kube_scheduler(control_plane, CONFIG, elects=True) as log:
+        watch = PodWatch(control_plane)
+        for raw in (pod(1, "3", "low"), pod(2, "3", "low"), pod(3, "64", "low"), pod(4, "3", "high")):
+            control_plane.call("POST", path_of(raw), raw)
+            watch.until(f"default/{raw['metadata']['name']}", decided, "is not decided")
+        watch.close()
+        yield families(kube_scheduler_metrics(log))
+    control_plane.wipe()
+    for item in classes:
+        control_plane.request("DELETE", f"{path_of(item)}/{item['metadata']['name']}")
+
+
+def ours() -> dict[str, Family]:
+    """A scheduler to which everything has happened that is counted."""
+    instruments = Instruments("metrics", "metrics", "kschedweb-metrics")
+    points = ("PreFilter", "Filter", "PostFilter", "Score", "Reserve", "Permit")
+    instruments.decided(dict.fromkeys(points, 0.001), {"PostFilter": Code.UNSCHEDULABLE})
+    for result in ("scheduled", "unschedulable", "error"):
+        instruments.attempted(result, 0.01)
+    instruments.pod_bound(1.0, 1)
+    instruments.permit_waited(1.0, Code.SUCCESS)
+    instruments.incoming({("active", "PodAdd"): 1})
+    instruments.preempted(1)
+    instruments.depths(Depths(1, 1, 1, 1, waiting=1, held=1, binding=1, nodes=1, pods=1))
+    instruments.leads(True)
+    found = families(exposition()[0].decode())
+    return {name: family for name, family in found.items() if not name.startswith("kschedweb_")}
+
+
+def test_names_labels_and_buckets_are_kube_schedulers(theirs: dict[str, Family]) -> None:
+    own = ours()
+    assert len(own) > 10
+    differs: dict[str, Any] = {}
+    for name, family in own.items():
+        if (known := theirs.get(name)) is None:
+            if NEVER_SHOWN.get(name) != family.labels - set(WHOSE):
+                differs[name] = "not kube-scheduler's"
+            continue
+        labels = family.labels - (set(WHOSE) - known.labels)
+        if (family.kind, labels, family.bounds) != (known.kind, known.labels, known.bounds):
+            differs[name] = family, known
+    assert differs == {}
+    # A dashboard asks for these by value.
+    for name, label in (
+        ("scheduler_schedule_attempts", "result"),
+        ("scheduler_pending_pods", "queue"),
+        ("scheduler_cache_size", "type"),
+    ):
+        assert theirs[name].values[label] <= own[name].values[label]
+    points, status = "scheduler_framework_extension_point_duration_seconds", "status"
+    assert own[points].values["extension_point"] <= theirs[points].values["extension_point"]
+    assert own[points].values[status] <= theirs[points].values[status]
