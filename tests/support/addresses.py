@@ -188,47 +188,59 @@ def resources(at: Places) -> dict[str, str]:
         "user": f"/api/v1/users/{at.user}/",
         "audit": "/api/v1/audit/",
     }
-    if at.approval:
-        found["approval"] = f"/api/v1/approvals/{at.approval}/"
-    if at.scenario:
-        scenario = f"/api/v1/scenarios/{at.scenario}"
-        found |= {
-            "scenario": f"{scenario}/",
-            "scenario-files": f"{scenario}/files/",
-            "scenario-file": f"{scenario}/files/nodes.csv/",
-            "scenario-revisions": f"{scenario}/revisions/",
-            "scenario-revision": f"{scenario}/revisions/1/",
-            "scenario-diff": f"{scenario}/diff/",
-        }
-    if at.run:
-        run = f"/api/v1/runs/{at.run}"
-        found |= {"run": f"{run}/", "run-pods": f"{run}/pods/", "run-moves": f"{run}/moves/"}
-        found["run-samples"] = f"{run}/samples/"
-    if at.comparison:
-        found["comparison"] = f"/api/v1/comparisons/{at.comparison}/"
-        found["comparison-moved"] = f"/api/v1/comparisons/{at.comparison}/moved/"
-    if at.webhook:
-        webhook = f"/api/v1/webhooks/{at.webhook}"
-        found |= {"webhook": f"{webhook}/", "webhook-deliveries": f"{webhook}/deliveries/"}
-    if at.experiment:
-        found["experiment"] = f"/api/v1/experiments/{at.experiment}/"
-    if at.live:
-        live = f"/api/v1/live/{at.live}"
-        found |= {
-            "live-scheduler": f"{live}/",
-            "live-decisions": f"{live}/decisions/",
-            "live-decision": f"{live}/decisions/{at.live_decision}/",
-            "live-extender": f"{live}/extender/",
-            "live-shadow": f"{live}/shadow/",
-            "live-shadow-drift": f"{live}/shadow/drift/",
-        }
-    if at.job:
-        found["job"] = f"/api/v1/jobs/{at.job}/"
-    if at.snapshot:
-        found["snapshot"] = f"{cluster}/snapshots/{at.snapshot}/"
-    if at.token:
-        found["token"] = f"/api/v1/tokens/{at.token}/"
+    for there, addresses in _of_rows(at):
+        if there:
+            found |= addresses
     return found
+
+
+def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
+    """What there is an address of only where there is such a row: its id, and the addresses."""
+    api, cluster = "/api/v1", f"/api/v1/clusters/{at.cluster}"
+    scenario, run, webhook, live = (
+        f"{api}/scenarios/{at.scenario}",
+        f"{api}/runs/{at.run}",
+        f"{api}/webhooks/{at.webhook}",
+        f"{api}/live/{at.live}",
+    )
+    of_scenario = {
+        "scenario": f"{scenario}/",
+        "scenario-files": f"{scenario}/files/",
+        "scenario-file": f"{scenario}/files/nodes.csv/",
+        "scenario-revisions": f"{scenario}/revisions/",
+        "scenario-revision": f"{scenario}/revisions/1/",
+        "scenario-diff": f"{scenario}/diff/",
+    }
+    of_run = {
+        "run": f"{run}/",
+        "run-pods": f"{run}/pods/",
+        "run-moves": f"{run}/moves/",
+        "run-samples": f"{run}/samples/",
+    }
+    of_comparison = {
+        "comparison": f"{api}/comparisons/{at.comparison}/",
+        "comparison-moved": f"{api}/comparisons/{at.comparison}/moved/",
+    }
+    of_live = {
+        "live-scheduler": f"{live}/",
+        "live-decisions": f"{live}/decisions/",
+        "live-decision": f"{live}/decisions/{at.live_decision}/",
+        "live-extender": f"{live}/extender/",
+        "live-shadow": f"{live}/shadow/",
+        "live-shadow-drift": f"{live}/shadow/drift/",
+    }
+    return [
+        (at.approval, {"approval": f"{api}/approvals/{at.approval}/"}),
+        (at.scenario, of_scenario),
+        (at.run, of_run),
+        (at.comparison, of_comparison),
+        (at.webhook, {"webhook": f"{webhook}/", "webhook-deliveries": f"{webhook}/deliveries/"}),
+        (at.experiment, {"experiment": f"{api}/experiments/{at.experiment}/"}),
+        (at.live, of_live),
+        (at.job, {"job": f"{api}/jobs/{at.job}/"}),
+        (at.snapshot, {"snapshot": f"{cluster}/snapshots/{at.snapshot}/"}),
+        (at.token, {"token": f"{api}/tokens/{at.token}/"}),
+    ]
 
 
 def routes(rest: bool) -> set[str]:
