@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.core.exceptions import ValidationError as ModelValidationError
 from django.http import Http404
-from rest_framework import exceptions
+from rest_framework import exceptions, serializers
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
@@ -32,6 +32,20 @@ class ProblemRenderer(JSONRenderer):
 
     media_type = MEDIA_TYPE
     format = "problem"
+
+
+class NameField(serializers.SlugRelatedField[Any]):
+    """A row by its name. No name holds a NUL, and PostgreSQL cannot even be asked for one."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(slug_field="name", **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        if "\0" in data:
+            self.fail("does_not_exist", slug_name="name", value=data)
+        return super().to_internal_value(data)
 
 
 class Replayed(Exception):

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Cluster
-from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.dashboard.rest import IdempotencyMixin, NameField
 from kschedweb.errors import ApplicationError
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.scheduling import access, decision_api, selectors, services
@@ -94,7 +94,7 @@ class LiveDetailSerializer(LiveSerializer):
 class ChangeSerializer(serializers.ModelSerializer[LiveScheduler]):
     """What may be changed; what is left out stays as it is. ``revision`` null follows the policy's newest."""
 
-    policy = serializers.SlugRelatedField(slug_field="name", queryset=Policy.objects.all(), required=False)
+    policy = NameField(queryset=Policy.objects.all(), required=False)
     revision = serializers.IntegerField(min_value=1, max_value=2**31 - 1, required=False, allow_null=True)
 
     class Meta:
@@ -116,10 +116,10 @@ class ChangeSerializer(serializers.ModelSerializer[LiveScheduler]):
 class CreateSerializer(ChangeSerializer):
     """A new live scheduler in a connected cluster."""
 
-    cluster = serializers.SlugRelatedField(slug_field="name", queryset=Cluster.objects.all())
+    cluster = NameField(queryset=Cluster.objects.all())
     scheduler_name = serializers.CharField(max_length=63, help_text=services.NAME_HELP)
     mode = serializers.ChoiceField(choices=Mode.choices, default=Mode.OFF)
-    policy = serializers.SlugRelatedField(slug_field="name", queryset=Policy.objects.all())
+    policy = NameField(queryset=Policy.objects.all())
 
     class Meta(ChangeSerializer.Meta):
         fields = ("cluster", "scheduler_name", "mode", *ChangeSerializer.Meta.fields)

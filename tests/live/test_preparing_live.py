@@ -98,9 +98,11 @@ def test_what_does_not_come_about_is_an_error_and_no_binding(place: Place) -> No
     wanted = SelectNode("default", "slow", uid, "node-1")
     late = Preparing(place, place.pod("late-claim"), wanted, seconds=0.1).outcome()
     assert late.text == 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
+    nowhere = {"metadata": {"annotations": {SELECTED_NODE: None}}}
+    place.plane.call("PATCH", f"{CLAIMS}/slow", nowhere)
     given_up = Preparing(place, place.pod("given-up"), wanted)
     wait_until(lambda: annotation(place.plane, "slow") == "node-1", 20, "the claim is told its node")
-    place.plane.call("PATCH", f"{CLAIMS}/slow", {"metadata": {"annotations": {SELECTED_NODE: None}}})
+    place.plane.call("PATCH", f"{CLAIMS}/slow", nowhere)
     assert "provisioning failed" in given_up.outcome().text
     missing = Preparing(place, place.pod("missing"), SelectNode("default", "nowhere", "", "node-1")).outcome()
     assert missing.result is Result.REFUSED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
@@ -56,7 +57,10 @@ def test_one_is_made_changed_switched_and_deleted(api_as: Callable[[str], APICli
     ("changes", "status", "path"),
     [
         ({"cluster": "nowhere"}, 400, "cluster"),
+        ({"cluster": "no\0where"}, 400, "cluster"),
+        ({"cluster": ["here"]}, 400, "cluster"),
         ({"policy": "nowhere"}, 400, "policy"),
+        ({"policy": "\0"}, 400, "policy"),
         ({"revision": 9}, 400, "revision"),
         ({"scheduler_name": "Not a name"}, 422, "scheduler_name"),
         ({"qps": -1}, 400, "qps"),
@@ -206,7 +210,9 @@ def test_a_stream_under_asgi_goes_on_telling(client_as: Callable[[str], Client],
                 return parsed(text)
         return parsed(text)
 
-    events = asyncio.run(asyncio.wait_for(listen(), 30))
+    # In a thread of its own: Playwright's event loop runs on in the main thread of a process that has used it.
+    with ThreadPoolExecutor(1) as pool:
+        events = pool.submit(lambda: asyncio.run(asyncio.wait_for(listen(), 30))).result()
     assert [name for name, _, _ in events] == ["status", "status", "decision"]
     assert [data["state"] for name, data, _ in events if name == "status"] == ["Not hosted", "Scheduling"]
     assert Candidate.objects.count() == 2
