@@ -83,6 +83,7 @@ def prepare() -> None:
     django.setup()
     call_command("migrate", verbosity=0, interactive=False)
     call_command("load_demo")
+    call_command("load_scenarios")
     call_command("ensure_admin")
 
 

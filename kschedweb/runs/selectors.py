@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
     from kschedweb.engine.config import Configuration
+    from kschedweb.scenarios.ready import Ready
 
 MOST_CHOICES = 200
 _outcomes: Shelf[Outcome] = Shelf(16)
@@ -56,6 +57,18 @@ def run_get(user: User, run_id: UUID | str) -> Run:
     if found is None:
         raise Http404("There is no such run, or its scenario is not shared with you.")
     return found
+
+
+def ready_run(ready: Ready, revision: ScenarioRevision) -> Run | None:
+    """The site's own run of a ready scenario; ``None`` where there is none yet."""
+    own = Run.objects.filter(revision=revision, configuration=ready.configuration, comparison=None, created_by=None)
+    return own.select_related("revision__scenario", "policy__policy", "job").defer("outcome", "zones").first()
+
+
+def ready_policy(ready: Ready) -> Revision | None:
+    """The saved policy that a ready scenario is run under; ``None`` where nobody kept it."""
+    kept = Revision.objects.select_related("policy").filter(policy__name=ready.policy, document=ready.configuration)
+    return kept.order_by("-number").first()
 
 
 def comparison_list(user: User) -> QuerySet[Comparison]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from kschedweb.runs import comparison_views, views
+from kschedweb.runs import comparison_views, explained, views
 
 urlpatterns = [
     path("runs/", views.runs, name="runs"),
@@ -13,6 +13,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/frames/", views.frames_of, name="run-frames"),
     path("runs/<uuid:run_id>/delete/", views.delete, name="run-delete"),
     path("runs/<uuid:run_id>/pods/<str:namespace>/<str:pod>/", views.decision, name="run-decision"),
+    path("scenarios/<uuid:scenario_id>/explained/", explained.explained, name="scenario-explained"),
     path("comparisons/", comparison_views.comparisons, name="comparisons"),
     path("comparisons/new/", comparison_views.new, name="comparison-new"),
     path("comparisons/<uuid:comparison_id>/", comparison_views.comparison, name="comparison"),

@@ -19,6 +19,9 @@ from kschedweb.errors import FieldProblem, Unprocessable
 from kschedweb.playground.services import Shelf
 from kschedweb.scenarios import transfer, uploads
 from kschedweb.scenarios.models import FileKind, Scenario, ScenarioFile, ScenarioRevision
+from kschedweb.scenarios.picture import Picture
+from kschedweb.scenarios.picture import picture as drawn
+from kschedweb.scenarios.ready import Ready, all_ready
 from kschedweb.scenarios.validation import Checked, check, placed
 from kschedweb.watermarks.selectors import current
 
@@ -129,6 +132,38 @@ def start_of(scenario: Scenario, checked: Checked) -> Base:
 def objects(revision: ScenarioRevision) -> list[dict[str, Any]]:
     """The raw Kubernetes objects that ``revision`` starts from, without its changes; a new list each time."""
     return base(revision).objects
+
+
+_objects: Shelf[list[dict[str, Any]]] = Shelf(16)
+
+
+def picture(revision: ScenarioRevision) -> Picture:
+    """What the cluster looks like at the beginning of ``revision``, before its changes; the caller's own."""
+
+    def read() -> list[dict[str, Any]]:
+        kept = [*base(revision).objects, *(revision.document.get("objects") or ())]
+        return [one for one in kept if one.get("kind") in ("Node", "Pod")]
+
+    return drawn(_objects.get((revision.scenario_id, revision.number), read))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A ready scenario as the list shows it."""
+
+    ready: Ready
+    scenario: Scenario
+    picture: Picture
+
+
+def ready_list() -> list[Shown]:
+    """The scenarios that come with the site, in their order, as far as they were put in place."""
+    newest = Subquery(
+        ScenarioRevision.objects.filter(scenario=OuterRef("scenario")).order_by("-number").values("number")[:1]
+    )
+    rows = ScenarioRevision.objects.filter(scenario__built_in=True, number=newest).select_related("scenario")
+    there = {row.scenario_id: row for row in rows}
+    return [Shown(one, there[one.id].scenario, picture(there[one.id])) for one in all_ready() if one.id in there]
 
 
 class Files(Mapping[str, bytes]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
@@ -44,15 +44,17 @@ def scenario_create(
     shared: bool = False,
     built_in: bool = False,
     files: Iterable[uploads.Upload] = (),
+    id: UUID | None = None,
 ) -> Scenario:
     """A scenario with its revision 1, named as ``text`` says; ``Conflict`` where there is one of that name.
 
-    ``files`` are what the text names (:func:`uploads.read`). Raises :class:`InvalidDocument`.
+    ``files`` are what the text names (:func:`uploads.read`); ``id`` is made up unless it is given. Raises
+    :class:`InvalidDocument`.
     """
     text, uploaded = kept(text), list(files)
     checked = check(text, files=[upload.name for upload in uploaded])
     snapshot = _base(checked, [upload.name for upload in uploaded if upload.kind == FileKind.SNAPSHOT])
-    scenario = Scenario(shared=shared, built_in=built_in, created_by=author)
+    scenario = Scenario(id=id or uuid4(), shared=shared, built_in=built_in, created_by=author)
     _name(scenario, checked)
     ScenarioFile.objects.bulk_create(upload.row(scenario, author) for upload in uploaded)
     _revise(scenario, 1, text, snapshot, comment, author)

@@ -23,6 +23,7 @@ from kschedweb.scenarios.effect import effect
 from kschedweb.scenarios.filters import ScenarioFilter
 from kschedweb.scenarios.forms import DiffForm, ImportForm, SaveForm, ScenarioCreateForm, UploadForm
 from kschedweb.scenarios.models import Scenario, ScenarioRevision, owns
+from kschedweb.scenarios.ready import ready_of
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -39,9 +40,13 @@ PAGE_SIZE = 50
 @requires(Action.VIEW)
 @require_safe
 def scenarios(request: PageRequest) -> HttpResponse:
-    filters = ScenarioFilter(request.GET, queryset=selectors.scenario_list(request.user))
+    """People's own scenarios as a table, the ready ones above it as cards; a search is over all of them."""
+    listed = selectors.scenario_list(request.user)
+    searched = bool(request.GET.get("search"))
+    filters = ScenarioFilter(request.GET, queryset=listed if searched else listed.filter(built_in=False))
     page = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "scenarios/list.html", {"page": page, "filters": filters})
+    ready = selectors.ready_list() if not searched and page.number == 1 else []
+    return render(request, "scenarios/list.html", {"page": page, "filters": filters, "ready": ready})
 
 
 @requires(Action.EDIT)
@@ -340,6 +345,7 @@ def _about(request: PageRequest, found: Scenario) -> dict[str, Any]:
         "scenario": found,
         "may_copy": may_edit,
         "may_change": may_edit and owns(request.user, found) and not found.built_in,
+        "explained": ready_of(found.pk) is not None,
     }
 
 

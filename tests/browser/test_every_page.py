@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support import addresses, seed_approvals, seed_live, seed_runs
-from tests.support.scenarios import seeded
+from tests.support.scenarios import explained, seeded
 from tests.support.seed import experimented
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
         job=str(job.pk),
         experiment=experimented(admin),
         scenario=seeded(admin, str(snapshot.pk)),
+        ready=explained(),
         run=rushed[0],
         comparison=rushed[1],
         live=live,

@@ -57,6 +57,7 @@ def test_no_page_is_forgotten() -> None:
             "job",
             "experiment",
             "scenario",
+            "ready",
             "run",
             "comparison",
             "snapshot",

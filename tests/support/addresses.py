@@ -52,6 +52,7 @@ class Places:
     job: str = ""
     experiment: str = ""
     scenario: str = ""
+    ready: str = ""  # a scenario that comes with the site
     run: str = ""
     comparison: str = ""
     run_pod: str = "default/web-00"
@@ -127,6 +128,7 @@ def pages(at: Places) -> dict[str, str]:
             "scenario-diff": f"{scenario}/diff/?from=1&to=2",
         }
     found |= {"experiment": f"/experiments/{at.experiment}/"} if at.experiment else {}
+    found |= {"scenario-explained": f"/scenarios/{at.ready}/explained/"} if at.ready else {}
     if at.run:
         found |= {"run": f"/runs/{at.run}/", "run:begin": f"/runs/{at.run}/?at=0&state=waiting"}
         found |= {"run-decision": f"/runs/{at.run}/pods/{at.run_pod}/"}

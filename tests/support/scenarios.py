@@ -43,3 +43,10 @@ def seeded(user: User, snapshot: str, revisions: int = 2, name: str = "Seeded") 
     for number in range(1, revisions):
         services.scenario_save(scenario=made, text=f"{text}# {number}\n", author=user, expected=number, comment="More")
     return str(made.pk)
+
+
+def explained(key: str = "spread-one-constraint") -> str:
+    """The id of a scenario that comes with the site, with its run."""
+    from kschedweb.scenarios.placing import ready_place
+
+    return str(ready_place(keys=[key])[0].scenario_id)

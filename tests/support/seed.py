@@ -137,6 +137,7 @@ def everything(rows: int, admin: User) -> Places:
     from kschedweb.jobs.models import Job, State
     from kschedweb.policies import services as policies
     from kschedweb.scheduling.models import LiveScheduler
+    from tests.support.scenarios import explained
     from tests.support.scenarios import seeded as seed_scenarios
 
     snapshot = imported("seeded", cluster(rows, 2 * rows), admin)
@@ -166,6 +167,7 @@ def everything(rows: int, admin: User) -> Places:
         job=str(Job.objects.latest("created_at").pk),
         experiment=compared[0],
         scenario=asked[0],
+        ready=explained(),
         run=rushed[0],
         comparison=rushed[1],
         snapshot=snapshot,

@@ -72,6 +72,15 @@ def breakable(name: str) -> SafeString:
 
 
 @register.filter
+def coded(text: str) -> SafeString:
+    """Text whose parts between backquotes are code."""
+    parts = enumerate(text.split("`"))
+    return format_html_join(
+        "", "{}", ((format_html("<code>{}</code>", part) if at % 2 else part,) for at, part in parts)
+    )
+
+
+@register.filter
 def percent(share: int | None) -> str:
     """Thousandths as whole percents."""
     return f"{(share or 0) / 10:.0f} %"
