@@ -1,19 +1,10 @@
 // Draws the figures of a page. The server sends plain Plotly dicts without colours; these come from the theme's tokens.
 import Plotly from "plotly.js-cartesian-dist-min";
-import { startTimelines } from "./timeline";
+import { token } from "./columns";
+import { startNodeMaps } from "./nodemap";
+import { startPlayers } from "./player";
 
 type Figure = { data: Record<string, unknown>[]; layout: Record<string, unknown> };
-
-function token(name: string): string {
-  // light-dark() is only resolved in a used value, so a probe element asks for it.
-  const probe = document.createElement("i");
-  probe.hidden = true;
-  probe.className = `probe-${name}`;
-  document.body.append(probe);
-  const color = getComputedStyle(probe).color;
-  probe.remove();
-  return color;
-}
 
 function themed(layout: Record<string, unknown>, narrow: boolean): Record<string, unknown> {
   const text = token("text");
@@ -66,4 +57,5 @@ function drawAll(root: ParentNode = document): void {
 drawAll();
 document.addEventListener("themechange", () => drawAll());
 document.body.addEventListener("htmx:afterSettle", (event) => drawAll(event.target as HTMLElement));
-startTimelines();
+startNodeMaps();
+startPlayers();

@@ -1,5 +1,6 @@
 declare module "plotly.js-cartesian-dist-min" {
   const Plotly: {
+    purge(element: HTMLElement): void;
     relayout(element: HTMLElement, change: object): Promise<unknown>;
     restyle(element: HTMLElement, change: object, traces?: number[]): Promise<unknown>;
     react(element: HTMLElement, data: object[], layout: object, config?: object): Promise<unknown>;

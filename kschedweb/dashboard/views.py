@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
@@ -16,9 +18,10 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.models import NodeRow
 from kschedweb.clusters.selectors import node_rows, pod_rows
-from kschedweb.dashboard import figures, selectors
+from kschedweb.dashboard import inventory, selectors
 from kschedweb.dashboard.context import THEMES
 from kschedweb.dashboard.exports import FORMATS, export
+from kschedweb.dashboard.nodemap import MOST_NODES, NodeMap, Now, Side
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.usage.selectors import present
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
     from kschedweb.clusters.models import PodRow
     from kschedweb.dashboard.scope import Scope
+    from kschedweb.usage.selectors import Present
 
 
 PAGE_SIZE = 50
@@ -44,6 +48,7 @@ POD_HEAD = (
 )  # fmt: skip
 # How long the engine may work for one list; what is left is asked for by the page afterwards.
 LIST_SECONDS, EXPORT_SECONDS = 0.12, 20.0
+NODE_FILTERS = ("search", "zone", "instance_type", "ready", "unschedulable", "tainted")
 
 
 @require_safe
@@ -77,11 +82,6 @@ def nodes(request: HttpRequest) -> HttpResponseBase:
     found = NodeFilter(request.GET, queryset=node_rows(scope.snapshot))
     if (form := request.GET.get("format")) in FORMATS:
         return export(form, f"{scope.cluster.name}-nodes", NODE_HEAD, found.qs.values_list(*NODE_HEAD))
-    measure = request.GET.get("measure", "cpu")
-    measure = measure if measure in figures.MEASURES else "cpu"
-    cells = found.qs.order_by("name").values_list(
-        "name", "zone", "cpu_share", "memory_share", "pods_bound", "pods_allocatable"
-    )
     use = present(scope.cluster, timezone.now())
     page = Paginator(found.qs, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
@@ -89,15 +89,50 @@ def nodes(request: HttpRequest) -> HttpResponseBase:
         "page": page,
         "use": use,
         "rows": [(node, *(use.of(node.name) if use else (None, None))) for node in page],
-        "figure": figures.node_heatmap(scope.cluster.name, list(cells), measure),
-        "measure": measure,
-        "measures": figures.MEASURES,
+        "map": _node_map(request, scope.cluster.name, found.qs, use),
         "zones": NodeRow.objects.filter(snapshot=scope.snapshot)
         .order_by("zone")
         .values_list("zone", flat=True)
         .distinct(),
     }
     return render(request, "dashboard/nodes.html", context)
+
+
+def _node_map(request: HttpRequest, cluster: str, found: QuerySet[NodeRow], use: Present | None) -> NodeMap | None:
+    """The map of the nodes of the filter; ``None`` where there are none, or more than a map draws."""
+    if not 0 < found.count() <= MOST_NODES:
+        return None
+    listed = inventory.rows(found)
+    shows = inventory.shows(listed, use)
+    show = shows.get(request.GET.get("show", "cpu"), shows["cpu"])
+    filtered = {name: value for name in NODE_FILTERS if (value := request.GET.get(name, ""))}
+    query = f"?{urlencode(filtered)}" if filtered else ""
+    now = Now(
+        [node["name"] for node in listed],
+        inventory.groupings(listed),
+        show,
+        inventory.values(listed, show.key, use),
+        inventory.pods(listed),
+    )
+    side = Side(
+        label="",
+        now=now,
+        columns=f"{reverse('api:cluster-map', args=[cluster])}{query}",
+        frames=f"{reverse('api:cluster-map-frames', args=[cluster])}{query}",
+        pods=reverse("api:cluster-map-pods", args=[cluster]),
+        decisions=reverse("decision", args=[cluster, "-", "-"]).removesuffix("-/-/"),
+        nodes=f"{reverse('pods')}?{urlencode({'cluster': cluster})}&node=",
+    )
+    asked = request.GET
+    return NodeMap(
+        [side],
+        list(shows.values()),
+        by=asked.get("by", ""),
+        group=asked.get("group", ""),
+        focus=asked.get("focus", ""),
+        find=asked.get("find", ""),
+        fields={"cluster": cluster, **filtered},
+    )
 
 
 @require_safe

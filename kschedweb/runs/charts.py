@@ -9,14 +9,16 @@ import numpy as np
 from kschedweb.dashboard.figures import Chart
 from kschedweb.engine.whatif.outcome import Kind, Outcome
 from kschedweb.runs.clock import Scale, span
-from kschedweb.runs.frames import Frames, Row, cells
+from kschedweb.runs.frames import Frames, Row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-MOST_POINTS, MOST_LINES, MOST_MAP_LINES = 600, 60, 500
+    from kschedweb.dashboard.nodemap import Show
+
+MOST_POINTS, MOST_LINES = 600, 60
 QUEUES = {
     "active": "being tried or next",
     "backing_off": "backing off",
@@ -36,11 +38,6 @@ def thinned(count: int, most: int) -> list[int]:
     if count <= most:
         return list(range(count))
     return [int(place) for place in np.unique(np.linspace(0, count - 1, most).round())]
-
-
-def what(resource: str) -> str:
-    """A resource in words: what a node map of it shows."""
-    return {"cpu": "CPU", "memory": "memory", "pods": "room for pods"}.get(resource, resource)
 
 
 def pending(outcome: Outcome) -> Chart:
@@ -122,9 +119,9 @@ def _pending_summary(outcome: Outcome) -> str:
     return f"{said}. {', '.join(parts).capitalize()}." if parts else f"{said}. No pod has to leave for another."
 
 
-def heatmap(found: Frames, rows: Sequence[Row], resource: str, end: float) -> Chart:
+def heatmap(found: Frames, rows: Sequence[Row], show: Show, end: float) -> Chart:
     """Nodes over time, fullest first: a line a node, or the mean of neighbours in that order."""
-    scale = Scale.of(end)
+    scale, unit = Scale.of(end), show.unit
     grouped = any(row.count > 1 for row in rows)
     figure = {
         "data": [
@@ -133,12 +130,12 @@ def heatmap(found: Frames, rows: Sequence[Row], resource: str, end: float) -> Ch
                 "x": np.round(found.times / scale.seconds, 4).tolist(),
                 "y": [row.label for row in rows],
                 "z": [_numbers(row.values) for row in rows],
-                "hovertemplate": f"%{{y}}<br>%{{x}} {scale.unit}<br>%{{z}} %<extra></extra>",
+                "hovertemplate": f"%{{y}}<br>%{{x}} {scale.unit}<br>%{{z}} {unit}<extra></extra>",
                 "hoverongaps": False,
                 "colorscale": "Cividis",
                 "zmin": 0,
-                "zmax": 100,
-                "colorbar": {"title": {"text": "%"}, "thickness": 12},
+                **({"zmax": 100} if unit == "%" else {}),
+                "colorbar": {"title": {"text": unit}, "thickness": 12},
             }
         ],
         "layout": {
@@ -150,7 +147,11 @@ def heatmap(found: Frames, rows: Sequence[Row], resource: str, end: float) -> Ch
         },
     }
     shown = thinned(len(found.times), 8)
-    head = ["Nodes" if grouped else "Node", "Count", *(f"{span(float(found.times[place]))} (%)" for place in shown)]
+    head = [
+        "Nodes" if grouped else "Node",
+        "Count",
+        *(f"{span(float(found.times[place]))} ({unit})" for place in shown),
+    ]
     table: list[list[object]] = [
         [row.label, row.count, *(_number(row.values[place]) for place in shown)] for row in rows
     ]
@@ -158,53 +159,8 @@ def heatmap(found: Frames, rows: Sequence[Row], resource: str, end: float) -> Ch
     if grouped:
         many += f" in {len(rows)} groups of neighbours by load; a cell is the mean of its group"
     last = found.values[-1][~np.isnan(found.values[-1])]
-    state = f"; at the end the mean is {last.mean():.0f} %, the fullest {last.max():.0f} %" if last.size else ""
-    return Chart(figure, f"Requested {what(resource)} of {many}{state}.", head, table)
-
-
-def node_map(
-    nodes: list[str], zones: list[str], now: NDArray[np.float32], counts: NDArray[np.int64], resource: str, time: float
-) -> Chart:
-    """Every node as a cell, by zone: percent of ``resource`` requested ``now``; ``counts`` are its pods."""
-    labels, lines = cells(nodes, dict(zip(nodes, zones, strict=True)) if zones else {})
-    figure = {
-        "data": [
-            {
-                "type": "heatmap",
-                "y": labels,
-                "z": [[_number(now[node]) if node >= 0 else None for node in line] for line in lines],
-                "text": [[nodes[node] if node >= 0 else "" for node in line] for line in lines],
-                "hovertemplate": "%{text}<br>%{z} % of " + what(resource) + " requested<extra></extra>",
-                "hoverongaps": False,
-                "colorscale": "Cividis",
-                "zmin": 0,
-                "zmax": 100,
-                "colorbar": {"title": {"text": "%"}, "thickness": 12},
-                "xgap": 1,
-                "ygap": 2,
-            }
-        ],
-        "layout": {
-            "height": 90 + min(26, max(10, 520 // max(len(labels), 1))) * len(labels),
-            "xaxis": {"showgrid": False, "zeroline": False, "showticklabels": False},
-            "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
-            "margin": {"b": 12},
-            "meta": {"cells": lines},
-        },
-    }
-    there = np.flatnonzero(~np.isnan(now))
-    order = there[np.argsort(-now[there], kind="stable")]
-    rows: list[list[object]] = [
-        [nodes[node], _number(now[node]), int(counts[node])] for node in order[:MOST_MAP_LINES].tolist()
-    ]
-    if not there.size:
-        summary = f"After {span(time)} no node has {what(resource)}."
-    else:
-        summary = (
-            f"After {span(time)} {len(there):,} nodes have {what(resource)}: {now[there].mean():.0f} % is requested on "
-            f"average, {now[there].max():.0f} % of the fullest, and {int((counts == 0).sum()):,} nodes run no pod."
-        )
-    return Chart(figure, summary, ["Node", f"{what(resource)} requested (%)", "Pods"], rows)
+    state = f"; at the end the mean is {last.mean():.0f} {unit}, the most {last.max():.0f} {unit}" if last.size else ""
+    return Chart(figure, f"{show.label[0].upper()}{show.label[1:]}, {many}{state}.", head, table)
 
 
 def _number(value: Any) -> float | None:

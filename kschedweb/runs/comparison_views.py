@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
@@ -17,10 +15,10 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters.views import add_errors, rights
 from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.errors import ApplicationError
-from kschedweb.runs import charts, comparing, comparison_charts, frames, measures, moved, selectors, services
+from kschedweb.runs import comparing, comparison_charts, maps, measures, moved, selectors, services
 from kschedweb.runs.forms import ComparisonForm, LookForm
 from kschedweb.runs.links import carried
-from kschedweb.runs.views import asked_revision, counts
+from kschedweb.runs.views import asked_revision, player
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -151,30 +149,12 @@ def _figures(
 
 
 def _maps(request: HttpRequest, both: list[tuple[Side, Run]]) -> dict[str, Any]:
-    """Two node maps under one scrubber."""
-    outcomes = [selectors.outcome(run) for _, run in both]
-    end = max(outcome.end for outcome in outcomes)
-    resources = [name for name in outcomes[0].resources if name in outcomes[1].resources]
-    look = LookForm(request.GET, resources, end)
-    maps = []
-    for place, ((side, run), outcome) in enumerate(zip(both, outcomes, strict=True)):
-        if not outcome.nodes or not resources:
-            continue
-        time = min(look.time, outcome.end)
-        now = frames.at(outcome, look.resource, time)
-        chart = charts.node_map(outcome.nodes, run.zones, now, counts(outcome, time), look.resource, time)
-        address = f"{reverse('run-frames', args=[run.pk])}?{urlencode({'show': look.resource})}"
-        maps.append({"side": side, "run": run, "chart": chart, "frames": address, "name": f"map-{place}"})
-    return {
-        "maps": maps,
-        "end": end,
-        "at": look.time,
-        "before": max(look.time - end / 100, 0.0),
-        "after": min(look.time + end / 100, end),
-        "resource": look.resource,
-        "resources": resources,
-        "seek_fields": {"show": look.resource, **({"other": request.GET["other"]} if request.GET.get("other") else {})},
-    }
+    """Two node maps under one player."""
+    shown = [maps.Shown(run, selectors.outcome(run), side.label) for side, run in both]
+    outcomes = [one.outcome for one in shown]
+    look = LookForm(request.GET, maps.common(outcomes), max(outcome.end for outcome in outcomes))
+    made = maps.node_map(request, shown, look.key, look.time)
+    return player(outcomes, look, request) | {"map": made, "map_seed": both[0][1].seed}
 
 
 def _export(

@@ -10,6 +10,8 @@ from kschedweb.runs import selectors
 from kschedweb.runs.services import LARGEST_SEED, MOST_POLICIES, MOST_SEEDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kschedweb.accounts.models import User
     from kschedweb.scenarios.models import ScenarioRevision
 
@@ -86,20 +88,21 @@ class ComparisonForm(_OnScenario):
 
 
 class LookForm(forms.Form):
-    """What of a run is looked at: which resource, at which time (seconds; "": the end)."""
+    """What of a run is looked at: what its nodes are coloured by, at which time (seconds; "": the end)."""
 
     show = forms.ChoiceField(required=False)
     at = forms.FloatField(required=False, min_value=0.0)
 
-    def __init__(self, data: Any, resources: list[str], end: float) -> None:
+    def __init__(self, data: Any, shows: Iterable[str], end: float) -> None:
         super().__init__(data)
         self.end = end
-        self.default = "cpu" if "cpu" in resources or not resources else resources[0]
-        self.fields["show"].choices = [(name, name) for name in resources]  # type: ignore[attr-defined]
+        known = list(shows)
+        self.default = "cpu" if "cpu" in known or not known else known[0]
+        self.fields["show"].choices = [(name, name) for name in known]  # type: ignore[attr-defined]
         self.full_clean()
 
     @property
-    def resource(self) -> str:
+    def key(self) -> str:
         return str(self.cleaned_data.get("show") or self.default)
 
     @property

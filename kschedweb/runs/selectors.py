@@ -33,7 +33,7 @@ MOST_CHOICES = 200
 _outcomes: Shelf[Outcome] = Shelf(16)
 _differences: Shelf[list[dict[str, Any]]] = Shelf(16)
 _decisions: Shelf[tuple[Case, Decided]] = Shelf(16)
-LARGE = ("outcome", "configuration", "zones", "revision__text")
+LARGE = ("outcome", "configuration", "groups", "revision__text")
 
 
 def _readable(user: User) -> Q:
@@ -116,7 +116,7 @@ def difference_list(comparison: Comparison) -> QuerySet[Difference]:
     """Of every run with its reference, without what is large."""
     found = Difference.objects.filter(run__comparison=comparison).select_related("job", "run", "against")
     return found.defer(
-        "content", "run__outcome", "run__configuration", "run__zones", *(f"against__{name}" for name in LARGE[:3])
+        "content", "run__outcome", "run__configuration", "run__groups", *(f"against__{name}" for name in LARGE[:3])
     )
 
 

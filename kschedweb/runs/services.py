@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from kschedweb import __version__
 from kschedweb.accounts import audit
+from kschedweb.dashboard.nodemap import groupings
 from kschedweb.engine.config import load
 from kschedweb.engine.simulation import NodeJoins, SimulationError
 from kschedweb.engine.whatif.comparison import compare
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 FEWEST_POLICIES, MOST_POLICIES, MOST_SEEDS, LARGEST_SEED = 2, 8, 10, 2**31 - 1
 ENGINE = f"kschedweb {__version__}, kube-scheduler 1.36.3"
-ZONE = "topology.kubernetes.io/zone"
 Step = Callable[[str, int, int], None]
 
 
@@ -174,19 +174,19 @@ def _play(run: Run, step: Step) -> None:
         summary=[asdict(one) for one in measures],
         notes=found.notes,
         outcome=found.encode(),
-        zones=_zones(prepared, found),
+        groups=_groups(prepared, found),
         virtual_seconds=found.end,
         seconds=time.monotonic() - begun,
         ended_at=timezone.now(),
     )
 
 
-def _zones(prepared: Prepared, found: Outcome) -> list[str]:
-    """The zone of each of the outcome's nodes, "" where it has none."""
+def _groups(prepared: Prepared, found: Outcome) -> list[dict[str, Any]]:
+    """The groupings of the outcome's nodes, by the labels with which they came."""
     joined = [event.node for event in prepared.events if isinstance(event, NodeJoins)]
     nodes = [one for one in prepared.objects if one.get("kind") == "Node"] + joined
     labels = {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in nodes}
-    return [str(labels.get(name, {}).get(ZONE, "")) for name in found.nodes]
+    return [grouping.to_dict() for grouping in groupings([labels.get(name, {}) for name in found.nodes])]
 
 
 def _differences_start(run: Run) -> None:

@@ -10,7 +10,6 @@ urlpatterns = [
     path("runs/", views.runs, name="runs"),
     path("runs/new/", views.new, name="run-new"),
     path("runs/<uuid:run_id>/", views.run, name="run"),
-    path("runs/<uuid:run_id>/frames/", views.frames_of, name="run-frames"),
     path("runs/<uuid:run_id>/delete/", views.delete, name="run-delete"),
     path("runs/<uuid:run_id>/pods/<str:namespace>/<str:pod>/", views.decision, name="run-decision"),
     path("scenarios/<uuid:scenario_id>/explained/", explained.explained, name="scenario-explained"),

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
-import numpy as np
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.http import JsonResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils.cache import patch_cache_control
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.views import add_errors, rights
 from kschedweb.dashboard.exports import FORMATS, export
+from kschedweb.dashboard.nodemap import PODS
 from kschedweb.errors import ApplicationError, Conflict, NotFound
 from kschedweb.jobs.selectors import may_cancel
 from kschedweb.playground import arithmetic, figures
 from kschedweb.playground.decision import Decision
 from kschedweb.playground.matrix import page_size
-from kschedweb.runs import charts, frames, measures, podtable, samples, selectors, services
+from kschedweb.runs import charts, frames, maps, measures, nodes, podtable, samples, selectors, services
 from kschedweb.runs.forms import LookForm, RunForm
 from kschedweb.runs.links import carried
 from kschedweb.runs.podtable import MoveList, PodList
 from kschedweb.runs.samples import SampleList
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from uuid import UUID
 
     from django.http import HttpRequest, HttpResponse
@@ -43,7 +40,8 @@ if TYPE_CHECKING:
     from kschedweb.scenarios.models import ScenarioRevision
 
 PAGE_SIZE, EVENTS_SHOWN, MOST_NAMES = 50, 50, 1000
-KEPT_SECONDS = 86_400  # that a browser may keep the frames of a run: they never change
+SPEEDS = (120, 60, 20, 10, 5)  # seconds in which the player plays a whole run
+KEPT_BY_PLAYER = ("show", "by", "group", "focus", "node", "find", "other", "state", "search", "speed")
 
 
 @require_safe
@@ -98,11 +96,11 @@ def run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
     if found.ended_at is None:
         return render(request, "runs/run.html", context)
     outcome = selectors.outcome(found)
-    look = LookForm(request.GET, outcome.resources, outcome.end)
+    look = LookForm(request.GET, nodes.shows(outcome), outcome.end)
     pods = _pods(request, outcome, look.time)
     if (form := request.GET.get("format")) in FORMATS:
         return _export(form, request.GET.get("of", "pods"), found, outcome, pods)
-    context |= _timeline(found, outcome, look) | _listed(request, outcome, pods)
+    context |= _timeline(request, found, outcome, look) | _listed(request, outcome, pods)
     context |= {"sentence": measures.sentence(found, outcome), "measures": measures.kept(found)}
     return render(request, "runs/run.html", context)
 
@@ -116,32 +114,34 @@ def _pods(request: HttpRequest, outcome: Outcome, time: float) -> PodList:
     return PodList(outcome, time, **asked)
 
 
-def _timeline(found: Run, outcome: Outcome, look: LookForm) -> dict[str, Any]:
-    """Where the scrubber stands, and the figures that follow it."""
-    time, end = look.time, outcome.end
-    shown: dict[str, Any] = {
-        "end": end,
-        "at": time,
-        "before": max(time - end / 100, 0.0),
-        "after": min(time + end / 100, end),
-        "seek_fields": {"show": look.resource},
-        "resource": look.resource,
-        "resources": outcome.resources,
-        "pending": charts.pending(outcome),
-    }
-    if outcome.nodes and outcome.resources:
-        over = frames.frames(outcome, look.resource)
-        now = frames.at(outcome, look.resource, time)
-        shown["frames"] = f"{reverse('run-frames', args=[found.pk])}?{urlencode({'show': look.resource})}"
-        shown["heatmap"] = charts.heatmap(over, frames.rows(over), look.resource, end)
-        shown["map"] = charts.node_map(outcome.nodes, found.zones, now, counts(outcome, time), look.resource, time)
+def _timeline(request: HttpRequest, found: Run, outcome: Outcome, look: LookForm) -> dict[str, Any]:
+    """Where the player stands, and the figures that follow it."""
+    shown: dict[str, Any] = player([outcome], look, request) | {"pending": charts.pending(outcome)}
+    if outcome.nodes:
+        show = nodes.shows(outcome)[look.key]
+        amount = show if show.unit else PODS  # a state is no amount
+        at = frames.times(outcome.end, len(outcome.nodes))
+        over = frames.Frames(at, outcome.nodes, nodes.values(outcome, amount.key, at))
+        shown["heatmap"] = charts.heatmap(over, frames.rows(over), amount, outcome.end)
+        shown["map"] = maps.node_map(request, [maps.Shown(found, outcome)], look.key, look.time)
     return shown
 
 
-def counts(outcome: Outcome, time: float) -> np.ndarray:
-    """How many pods each node runs at ``time``."""
-    placed = outcome.placed(time)
-    return np.bincount(placed[placed >= 0], minlength=len(outcome.nodes))
+def player(outcomes: Sequence[Outcome], look: LookForm, request: HttpRequest) -> dict[str, Any]:
+    """What runs/player.html needs."""
+    steps = nodes.steps(outcomes)
+    before, after = nodes.around(steps, look.time, look.end)
+    speed = request.GET.get("speed", "")
+    return {
+        "end": look.end,
+        "at": look.time,
+        "before": before,
+        "after": after,
+        "steps": steps,
+        "speeds": SPEEDS,
+        "speed": int(speed) if speed in map(str, SPEEDS) else SPEEDS[2],
+        "seek_fields": {name: request.GET[name] for name in KEPT_BY_PLAYER if request.GET.get(name)},
+    }
 
 
 def _listed(request: HttpRequest, outcome: Outcome, pods: PodList) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def _listed(request: HttpRequest, outcome: Outcome, pods: PodList) -> dict[str, 
         "all_pods": len(outcome.pods),
         "forced": forced[:EVENTS_SHOWN],
         "forced_count": len(forced),
-        **carried(request, "at", "show"),
+        **carried(request, "at", "show", "by", "group", "focus", "find", "speed"),
     }
 
 
@@ -167,19 +167,6 @@ def _export(form: str, of: str, found: Run, outcome: Outcome, pods: PodList) -> 
     if of == "measures":
         return export(form, f"run-{found.pk}-measures", measures.HEAD, measures.rows(found))
     return export(form, f"run-{found.pk}-pods", podtable.HEAD, (row.cells() for row in pods))
-
-
-@require_safe
-@requires(Action.VIEW)
-def frames_of(request: PageRequest, run_id: UUID) -> HttpResponse:
-    """The frames of a run's node map, for the scrubber."""
-    outcome = selectors.outcome(selectors.run_get(request.user, run_id))
-    look = LookForm(request.GET, outcome.resources, outcome.end)
-    if not outcome.nodes or not outcome.resources:
-        raise NotFound("No node was there.")
-    answer = JsonResponse(frames.frames(outcome, look.resource).to_dict())
-    patch_cache_control(answer, private=True, max_age=KEPT_SECONDS)
-    return answer
 
 
 @require_POST

@@ -25,7 +25,7 @@ OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clie
 @pytest.fixture
 def demo(live_server: Any, admin: User) -> addresses.Places:
     """The demo cluster, a second revision of `default`, and a job."""
-    from kschedweb.clusters.models import PodRow
+    from kschedweb.clusters.models import NodeRow, PodRow
     from kschedweb.clusters.services import demo_load
     from kschedweb.jobs.models import Job, State
     from kschedweb.playground.services import outcomes
@@ -52,6 +52,7 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
     approval, webhook = seed_approvals.everything(4, LiveScheduler.objects.get(pk=live), admin)
     return addresses.Places(
         cluster="demo",
+        node=NodeRow.objects.filter(snapshot=snapshot).values_list("name", flat=True)[0],
         fitting=next(key for key in keys if found[key].node),
         stuck=next(key for key in keys if not found[key].node),
         revision=second.number,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from typing import Any
 
@@ -96,18 +95,6 @@ def test_pods_are_filtered_by_state_name_and_node_and_downloaded(client_as: Clie
     assert len(csv) == 1 + len(outcome.moves)
 
 
-def test_frames_tell_of_every_node_at_every_time(client_as: Clients, editor: User) -> None:
-    run = seed_runs.run(editor)
-    answer = client_as("viewer").get(f"/runs/{run.pk}/frames/?show=cpu")
-    found = answer.json()
-    values = base64.b64decode(found["values"])
-    assert (found["nodes"], len(found["times"]), len(values)) == (6, 120, 6 * 120)
-    assert set(values[:6]) == {0}
-    outcome = selectors.outcome(run)
-    assert list(values[-6:]) == [round(100 * share) for share in outcome.loads([outcome.end], "cpu")[0].tolist()]
-    assert "private" in answer["Cache-Control"]
-
-
 def test_a_decision_is_worked_out_anew_and_is_what_the_run_decided(client_as: Clients, editor: User) -> None:
     run = seed_runs.run(editor)
     outcome = selectors.outcome(run)
@@ -129,7 +116,7 @@ def test_one_who_may_not_read_the_scenario_finds_nothing(client_as: Clients, edi
     comparison = seed_runs.comparison(editor, revision=revision)
     run = Run.objects.filter(position=0).get()
     viewer = client_as("viewer")
-    for address in (f"/runs/{run.pk}/", f"/runs/{run.pk}/frames/", f"/comparisons/{comparison.pk}/"):
+    for address in (f"/runs/{run.pk}/", f"/api/v1/runs/{run.pk}/map/", f"/comparisons/{comparison.pk}/"):
         assert viewer.get(address).status_code == 404
     assert str(comparison.pk) not in text(viewer.get("/comparisons/"))
     assert "until the scenario is shared" in text(client_as("editor").get(f"/comparisons/{comparison.pk}/"))

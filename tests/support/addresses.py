@@ -11,7 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 NOT_PAGES = frozenset(
     {
         "annotations-write",
-        "comparison-cancel", "comparison-delete", "comparison-rename", "run-delete", "run-frames",
+        "comparison-cancel", "comparison-delete", "comparison-rename", "run-delete",
         "cluster-delete", "cluster-demo", "cluster-refresh", "decision-cell", "decision-nodes", "job-cancel", "logout",
         "person-active", "person-password", "person-role", "pod-message", "policy-delete", "policy-download",
         "scenario-copy", "scenario-delete", "scenario-effect", "scenario-export", "scenario-file", "scenario-preview",
@@ -56,6 +56,8 @@ class Places:
     run: str = ""
     comparison: str = ""
     run_pod: str = "default/web-00"
+    run_node: str = "node-0"
+    node: str = "node-00000"
     snapshot: str = ""
     token: str = ""
     live: str = ""
@@ -77,6 +79,7 @@ def pages(at: Places) -> dict[str, str]:
         "cluster-import": "/clusters/import/",
         "watermark-source": f"/clusters/{c}/figures/",
         "nodes": f"/nodes/?cluster={c}",
+        "nodes:state": f"/nodes/?cluster={c}&show=state&by=instance+type",
         "pods": f"/pods/?cluster={c}",
         "decision": f"/decision/{c}/{at.fitting}/?policy={p}",
         "decision:stuck": f"/decision/{c}/{at.stuck}/?policy={p}",
@@ -131,6 +134,7 @@ def pages(at: Places) -> dict[str, str]:
     found |= {"scenario-explained": f"/scenarios/{at.ready}/explained/"} if at.ready else {}
     if at.run:
         found |= {"run": f"/runs/{at.run}/", "run:begin": f"/runs/{at.run}/?at=0&state=waiting"}
+        found |= {"run:node": f"/runs/{at.run}/?at=60&show=memory&group=zone-1&focus={at.run_node}"}
         found |= {"run-decision": f"/runs/{at.run}/pods/{at.run_pod}/"}
     found |= {"comparison": f"/comparisons/{at.comparison}/"} if at.comparison else {}
     found |= {"approval": f"/approvals/{at.approval}/"} if at.approval else {}
@@ -161,6 +165,9 @@ def resources(at: Places) -> dict[str, str]:
         "annotation-findings": f"{cluster}/annotations/findings/",
         "nodes": f"{cluster}/nodes/",
         "pods": f"{cluster}/pods/",
+        "cluster-map": f"{cluster}/map/",
+        "cluster-map-frames": f"{cluster}/map/frames/?show=memory",
+        "cluster-map-pods": f"{cluster}/map/pods/?node={at.node}",
         "watermark-source": f"{cluster}/watermarks/source/",
         "watermark-presets": "/api/v1/watermark-presets/",
         "decision": f"{cluster}/pods/{at.fitting}/decision/",
@@ -218,6 +225,9 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         "run-pods": f"{run}/pods/",
         "run-moves": f"{run}/moves/",
         "run-samples": f"{run}/samples/",
+        "run-map": f"{run}/map/",
+        "run-map-frames": f"{run}/map/frames/?show=state",
+        "run-map-pods": f"{run}/map/pods/?node={at.run_node}",
     }
     of_comparison = {
         "comparison": f"{api}/comparisons/{at.comparison}/",

@@ -15,7 +15,7 @@ from kschedweb.engine.columns import Codes, Floats, Ints
 from kschedweb.engine.whatif import packing
 from kschedweb.engine.whatif.packing import OutcomeError
 
-__all__ = ["Kind", "Moves", "NodeLog", "Outcome", "OutcomeError", "Samples", "UseLog"]
+__all__ = ["Kind", "Moves", "NodeLog", "NodeState", "Outcome", "OutcomeError", "Samples", "UseLog"]
 
 Shares = NDArray[np.float32]
 NOWHERE = -1
@@ -30,6 +30,14 @@ class Kind(IntEnum):
     EVICTED = 2
     PREEMPTED = 3
     NODE_GONE = 4
+
+
+class NodeState(IntEnum):
+    """What a node's object says: it takes pods, it is cordoned, or its kubelet is not ready (or silent)."""
+
+    OPEN = 0
+    CORDONED = 1
+    NOT_READY = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,11 +60,15 @@ class Moves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeLog:
-    """Nodes coming, changing and going, in their order: ``allocatable`` is f8[entries, resources], nan: gone."""
+    """Nodes coming, changing and going, in their order: ``allocatable`` is f8[entries, resources], nan: gone.
+
+    ``state`` is a NodeState.
+    """
 
     time: Floats
     node: Codes
     allocatable: Floats
+    state: NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,6 +223,14 @@ class Outcome:
         for begin, node, amount in entries:
             has[begin:, node] = amount
         return has
+
+    def states(self, times: Sequence[float] | Floats) -> NDArray[np.uint8]:
+        """The NodeState of each node at each of the times, which must not go back: u1[times, nodes]."""
+        found = np.zeros((len(times), len(self.nodes)), dtype=np.uint8)
+        at = np.searchsorted(np.asarray(times, dtype=np.float64), self.node_log.time, side="left").tolist()
+        for begin, node, state in zip(at, self.node_log.node.tolist(), self.node_log.state.tolist(), strict=True):
+            found[begin:, node] = state
+        return found
 
     def loads(self, times: Sequence[float] | Floats, resource: str) -> Shares:
         """The requested share of what each node has, 0 to 1: f4[times, nodes]; nan where a node has nothing of it.

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 Record = TypeVar("Record")
-MAGIC, VERSION = b"KSWO", 1
+MAGIC, VERSION = b"KSWO", 2
 MOST = 1 << 31  # bytes, unpacked
 TYPES = {"<f8", "<f4", "<i8", "<i4", "|u1"}
 

@@ -17,7 +17,7 @@ from kschedweb.engine.simulation import Departure, Observer, Result
 from kschedweb.engine.simulation.pods import Life
 from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.engine.whatif.kinds import Shapes
-from kschedweb.engine.whatif.outcome import Guards, Kind, Moves, NodeLog, Outcome, Samples, UseLog
+from kschedweb.engine.whatif.outcome import Guards, Kind, Moves, NodeLog, NodeState, Outcome, Samples, UseLog
 
 Progress = Callable[[float, int, int], None]
 STEPS = 256  # between two reports of progress
@@ -38,7 +38,7 @@ class Recorder(Observer):
         self._shapes = Shapes()
         self._texts: dict[str, int] = {}
         self._moves: list[tuple[float, int, int, int, int]] = []
-        self._node_log: list[tuple[float, int, dict[str, int] | None]] = []
+        self._node_log: list[tuple[float, int, dict[str, int] | None, NodeState]] = []
         self._measured: list[tuple[float, Watermarks]] = []
         self._guards: list[tuple[float, int, int, bool]] = []
         self._down: list[set[str]] = [set() for _ in budgets]
@@ -80,10 +80,10 @@ class Recorder(Observer):
     def node_set(self, node: Node, now: float) -> None:
         place = self._nodes.setdefault(node.name, len(self._nodes))
         self._latest[node.name] = node
-        self._node_log.append((now, place, dict(node.allocatable)))
+        self._node_log.append((now, place, dict(node.allocatable), _state(node)))
 
     def node_left(self, name: str, now: float) -> None:
-        self._node_log.append((now, self._nodes[name], None))
+        self._node_log.append((now, self._nodes[name], None, NodeState.OPEN))
 
     def measured(self, watermarks: Watermarks, now: float) -> None:
         self._measured.append((now, watermarks))
@@ -133,17 +133,20 @@ class Recorder(Observer):
 
     def _resources(self) -> list[str]:
         """CPU, memory, and whatever else a node has, by name."""
-        others = {name for _, _, has in self._node_log for name, amount in (has or {}).items() if amount}
+        others = {name for _, _, has, _ in self._node_log for name, amount in (has or {}).items() if amount}
         return [CPU, MEMORY, *sorted(others - {CPU, MEMORY, SLOTS})]
 
     def _node_columns(self, resources: list[str]) -> NodeLog:
         rows = [
             [math.nan] * len(resources) if has is None else [float(has.get(name, 0)) for name in resources]
-            for _, _, has in self._node_log
+            for _, _, has, _ in self._node_log
         ]
         allocatable = np.array(rows, dtype=np.float64).reshape(len(rows), len(resources))
         return NodeLog(
-            _reals(time for time, _, _ in self._node_log), _codes(node for _, node, _ in self._node_log), allocatable
+            _reals(time for time, _, _, _ in self._node_log),
+            _codes(node for _, node, _, _ in self._node_log),
+            allocatable,
+            np.array([state for _, _, _, state in self._node_log], dtype=np.uint8),
         )
 
     def _use(self) -> UseLog:
@@ -164,6 +167,15 @@ def _first_of(life: Life) -> str:
     """What stays the same when a pod is replaced by another."""
     name = life.template.name
     return f"{life.pod.namespace}/{name.rpartition('-again')[0] if life.heirs else name}"
+
+
+def _state(node: Node) -> NodeState:
+    status = node.raw.get("status")
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    for one in conditions if isinstance(conditions, list) else ():
+        if isinstance(one, dict) and one.get("type") == "Ready" and one.get("status") != "True":
+            return NodeState.NOT_READY
+    return NodeState.CORDONED if node.unschedulable else NodeState.OPEN
 
 
 def _reals(values: Any) -> Any:

@@ -43,7 +43,7 @@ class Migration(migrations.Migration):
                 ('summary', models.JSONField(default=list)),
                 ('notes', models.JSONField(default=list)),
                 ('outcome', models.BinaryField(null=True)),
-                ('zones', models.JSONField(default=list)),
+                ('groups', models.JSONField(default=list)),
                 ('virtual_seconds', models.FloatField(null=True)),
                 ('seconds', models.FloatField(null=True)),
                 ('ended_at', models.DateTimeField(null=True)),

@@ -160,9 +160,9 @@ def test_progress_is_told_and_may_end_the_run() -> None:
     [
         (b"", "is not an outcome"),
         (b"KSWO\x09rest", "another version"),
-        (b"KSWO\x01rest", "is damaged"),
-        (b"KSWO\x01" + zlib.compress(b"\x05\0\0\0\0\0\0\0notjs"), "is damaged"),
-        (b"KSWO\x01" + zlib.compress(b"\x02\0\0\0\0\0\0\0{}"), "is missing"),
+        (b"KSWO\x02rest", "is damaged"),
+        (b"KSWO\x02" + zlib.compress(b"\x05\0\0\0\0\0\0\0notjs"), "is damaged"),
+        (b"KSWO\x02" + zlib.compress(b"\x02\0\0\0\0\0\0\0{}"), "is missing"),
     ],
 )
 def test_bytes_that_are_no_outcome_are_refused(damaged: bytes, said: str) -> None:

@@ -1,0 +1,78 @@
+// Columns as REST gives them, and how amounts and times are said.
+
+/** Whole numbers as base64, little-endian; the largest that `bytes` can hold stands for nothing. */
+export type Column = { bytes: 1 | 2; values: string };
+export type Numbers = { data: Uint8Array | Uint16Array; absent: number };
+
+export function unpack(column: Column): Numbers {
+  const raw = Uint8Array.from(atob(column.values), (one) => one.charCodeAt(0));
+  if (column.bytes === 1) return { data: raw, absent: 255 };
+  const view = new DataView(raw.buffer);
+  return { data: Uint16Array.from({ length: raw.length / 2 }, (_, place) => view.getUint16(2 * place, true)), absent: 65535 };
+}
+
+/** The place of the last of `times` (ascending) that is not after `time`; 0 where there is none. */
+export function last(times: number[], time: number): number {
+  let low = 0;
+  for (let high = times.length - 1; low < high; ) {
+    const middle = (low + high + 1) >> 1;
+    if ((times[middle] ?? Infinity) <= time + 1e-6) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** "1 d 2 h", "3 h 20 min", "4 min 5 s", "2.5 s", "3 ms": two units are enough. */
+export function span(seconds: number): string {
+  if (seconds > 0 && seconds < 0.0995) return seconds >= 0.001 ? `${(seconds * 1000).toFixed(0)} ms` : "under 1 ms";
+  if (seconds < 60) return seconds < 10 ? `${Number(seconds.toFixed(1))} s` : `${Math.min(Math.round(seconds), 59)} s`;
+  const whole = Math.floor(seconds);
+  const parts: [number, string][] = [
+    [Math.floor(whole / 86400), "d"],
+    [Math.floor(whole / 3600) % 24, "h"],
+    [Math.floor(whole / 60) % 60, "min"],
+    [whole % 60, "s"],
+  ];
+  const first = parts.findIndex(([count]) => count > 0);
+  return parts
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(" ");
+}
+
+export function grouped(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+/** An element with a class and a text. */
+export function element<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  className = "",
+  text = "",
+): HTMLElementTagNameMap[Name] {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  if (text) made.textContent = text;
+  return made;
+}
+
+/** The colour that the theme gives to `.probe-<name>`: light-dark() is only resolved in a used value. */
+export function token(name: string): string {
+  const probe = element("i", `probe-${name}`);
+  probe.hidden = true;
+  document.body.append(probe);
+  const color = getComputedStyle(probe).color;
+  probe.remove();
+  return color;
+}
+
+/** Changes what the address says without a new page; an empty value goes away. */
+export function inAddress(changes: Record<string, string>): void {
+  const address = new URL(location.href);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) address.searchParams.set(name, value);
+    else address.searchParams.delete(name);
+  }
+  history.replaceState(history.state, "", address);
+}

@@ -1,0 +1,147 @@
+// Where each node's cell is: groups as blocks in strips, so that 5,000 cells fill the width and keep their places.
+
+export type Group = { label: string; nodes: number[] };
+export type Block = { label: string; count: number; column: number; row: number; width: number; height: number };
+export type Grid = {
+  columns: number;
+  rows: number;
+  cellWidth: number;
+  cellHeight: number;
+  named: boolean; // whether a cell has room for its node's name
+  cells: Int32Array; // the node of each cell, row by row, -1 for none
+  placeOf: Map<number, number>; // the cell of each node
+  blocks: Block[];
+};
+
+const SIZES = [28, 24, 20, 18, 16, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4];
+const HEAD = 18; // pixels above a block for its label
+const LETTER = 6.7; // pixels
+const NAMED = { height: 26, widest: 200, most: 400 };
+const NARROWEST = 76; // pixels of a block, so that its label says something
+
+type Cell = { width: number; height: number };
+
+/** The largest cells with which all groups stay within `width` × `most` pixels; with room for names where that fits. */
+export function arrange(groups: Group[], names: string[], width: number, most: number): Grid {
+  const count = groups.reduce((sum, group) => sum + group.nodes.length, 0);
+  if (count <= NAMED.most) {
+    const longest = Math.max(4, ...groups.flatMap((group) => group.nodes.map((node) => names[node]?.length ?? 0)));
+    const wide = longest * LETTER + 12;
+    if (wide <= Math.min(NAMED.widest, width)) {
+      const made = packed(groups, { width: wide, height: NAMED.height }, width, true);
+      if (made.rows * made.cellHeight <= most) return made;
+    }
+  }
+  let made: Grid | undefined;
+  for (const size of SIZES) {
+    made = packed(groups, { width: size, height: size }, width, false);
+    if (made.rows * size <= most) return made;
+  }
+  return made!;
+}
+
+function packed(groups: Group[], cell: Cell, width: number, named: boolean): Grid {
+  const columns = Math.max(1, Math.floor(width / cell.width));
+  const head = Math.ceil(HEAD / cell.height);
+  const gap = named ? 0 : 1;
+  const narrowest = Math.min(columns, Math.ceil(NARROWEST / cell.width));
+  const blocks: Block[] = [];
+  let row = 0;
+  for (let first = 0; first < groups.length; ) {
+    const strip = nextStrip(groups, first, columns, gap, narrowest, cell);
+    let column = 0;
+    for (const [place, blockWidth] of strip.widths.entries()) {
+      const group = groups[first + place]!;
+      const height = Math.ceil(group.nodes.length / blockWidth);
+      blocks.push({ label: group.label, count: group.nodes.length, column, row: row + head, width: blockWidth, height });
+      column += blockWidth + gap;
+    }
+    first += strip.widths.length;
+    row += head + strip.height + (first < groups.length && !named ? 1 : 0);
+  }
+  // Cells are as wide as the width lets them, so that a map ends where its page does.
+  const stretched = Math.min(width / columns, cell.width * 1.5);
+  return filled(groups, blocks, { columns, rows: Math.max(row, 1), cellWidth: stretched, cellHeight: cell.height, named });
+}
+
+type Strip = { height: number; widths: number[] };
+
+/** As many groups from `first` on as make their blocks most like squares, side by side at one height. */
+function nextStrip(groups: Group[], first: number, columns: number, gap: number, narrowest: number, cell: Cell): Strip {
+  let best: Strip | undefined;
+  let bestRatio = Infinity;
+  for (let count = 1; first + count <= groups.length; count += 1) {
+    const sizes = groups.slice(first, first + count).map((group) => group.nodes.length);
+    const strip = side(sizes, columns, gap, narrowest);
+    if (!strip) break;
+    const ratios = strip.widths.map((width) => {
+      const ratio = (width * cell.width) / (strip.height * cell.height);
+      return Math.max(ratio, 1 / ratio);
+    });
+    const mean = ratios.reduce((sum, ratio) => sum + ratio, 0) / count;
+    if (mean > bestRatio) break;
+    [best, bestRatio] = [strip, mean];
+  }
+  return best ?? { height: Math.ceil((groups[first]?.nodes.length ?? 1) / columns), widths: [columns] };
+}
+
+/** The lowest height at which blocks of these sizes stand side by side; nothing where even the narrowest do not. */
+function side(sizes: number[], columns: number, gap: number, narrowest: number): Strip | undefined {
+  const room = columns - gap * (sizes.length - 1);
+  if (room < narrowest * sizes.length) return undefined;
+  const widths = (height: number) => sizes.map((size) => Math.max(narrowest, Math.ceil(size / height)));
+  let low = 1;
+  for (let high = Math.max(...sizes, 1); low < high; ) {
+    const middle = (low + high) >> 1;
+    if (widths(middle).reduce((sum, width) => sum + width, 0) <= room) high = middle;
+    else low = middle + 1;
+  }
+  return { height: low, widths: widths(low) };
+}
+
+function filled(groups: Group[], blocks: Block[], size: Omit<Grid, "cells" | "placeOf" | "blocks">): Grid {
+  const cells = new Int32Array(size.columns * size.rows).fill(-1);
+  const placeOf = new Map<number, number>();
+  for (const [at, block] of blocks.entries()) {
+    for (const [place, node] of groups[at]!.nodes.entries()) {
+      const cell = (block.row + Math.floor(place / block.width)) * size.columns + block.column + (place % block.width);
+      cells[cell] = node;
+      placeOf.set(node, cell);
+    }
+  }
+  return { ...size, cells, placeOf, blocks };
+}
+
+/** The next cell with a node from `cell` on by `right` and `down`; `cell` itself where there is none. */
+export function neighbour(grid: Grid, cell: number, right: number, down: number): number {
+  let column = cell % grid.columns;
+  let row = Math.floor(cell / grid.columns);
+  for (;;) {
+    column += right;
+    row += down;
+    if (row < 0 || row >= grid.rows) return cell;
+    if (column < 0 || column >= grid.columns) {
+      // At the end of a line the next one goes on.
+      if (!right) return cell;
+      row += right;
+      column = right > 0 ? 0 : grid.columns - 1;
+      if (row < 0 || row >= grid.rows) return cell;
+    }
+    if (down) {
+      const found = nearest(grid, row, column);
+      if (found >= 0) return found;
+    } else if ((grid.cells[row * grid.columns + column] ?? -1) >= 0) return row * grid.columns + column;
+  }
+}
+
+/** The cell with a node in `row` that is closest to `column`, within a tenth of the width; -1 for none. */
+function nearest(grid: Grid, row: number, column: number): number {
+  for (let away = 0; away <= Math.max(2, grid.columns / 10); away += 1) {
+    for (const place of [column - away, column + away]) {
+      if (place >= 0 && place < grid.columns && (grid.cells[row * grid.columns + place] ?? -1) >= 0) {
+        return row * grid.columns + place;
+      }
+    }
+  }
+  return -1;
+}

@@ -1,0 +1,233 @@
+// One map: its columns, fetched once, and its drawing by Plotly as a single heatmap.
+import Plotly from "plotly.js-cartesian-dist-min";
+import { type Column, type Numbers, element, last, token, unpack } from "./columns";
+import type { Grid } from "./nodemap-layout";
+import type { Show, Values } from "./nodemap-words";
+
+type Grouping = { label: string; values: string[]; codes: Numbers };
+type Answer = {
+  names: string[];
+  groupings: { label: string; values: string[]; codes: Column }[];
+  times: number[];
+  exact: boolean;
+  shows: Show[];
+  states: string[];
+};
+type Frames = Column & { show: string; times: number };
+
+export const CIVIDIS = ["#00224e", "#35456c", "#585f6e", "#7c7b78", "#a59c74", "#d2c060", "#fee838"];
+// Okabe and Ito's: without a pod, with pods, full, cordoned, not ready.
+export const STATES = ["#56b4e9", "#0072b2", "#cc79a7", "#e69f00", "#d55e00"];
+const MARKS = ["", "", "", "‖", "×"];
+const MOST_MARKS = 600;
+const DIMMED = -1;
+
+export class Side {
+  names: string[] = [];
+  groupings: Grouping[] = [];
+  times: number[] = [0];
+  shows: Show[] = [];
+  states: string[] = [];
+  /** The place of each node of the page among this map's own, -1 where it has no such node. */
+  private own: Int32Array = new Int32Array(0);
+  private exact = true;
+  private readonly columns = new Map<string, Promise<Numbers>>();
+  private readonly known = new Map<string, Numbers>();
+  private moment: { show: string; time: number; numbers: Numbers } | undefined;
+  private drawn: Grid | undefined;
+
+  readonly plot: HTMLElement;
+  readonly holder: HTMLElement;
+
+  constructor(readonly root: HTMLElement) {
+    this.holder = root.querySelector<HTMLElement>("[data-plot]")!;
+    this.plot = element("div", "nodemap-plot");
+    this.holder.prepend(this.plot);
+  }
+
+  async load(): Promise<void> {
+    const found = await this.get<Answer>(this.root.dataset["columns"] ?? "");
+    this.names = found.names;
+    this.groupings = found.groupings.map((one) => ({ ...one, codes: unpack(one.codes) }));
+    [this.times, this.exact, this.shows, this.states] = [found.times, found.exact, found.shows, found.states];
+  }
+
+  private async get<Found>(address: string): Promise<Found> {
+    const answer = await fetch(address, { headers: { Accept: "application/json" } });
+    const body = (await answer.json()) as Found & { detail?: string };
+    if (!answer.ok) throw new Error(body.detail ?? `The server answered ${answer.status}.`);
+    return body;
+  }
+
+  /** Takes its place among the nodes of the page, which all maps share. */
+  among(index: Map<string, number>): void {
+    this.own = new Int32Array(index.size).fill(-1);
+    for (const [place, name] of this.names.entries()) this.own[index.get(name)!] = place;
+  }
+
+  /** The group of a node of the page, "" where it has none. */
+  group(by: string, node: number): string {
+    const place = this.own[node] ?? -1;
+    const grouping = this.groupings.find((one) => one.label === by);
+    return place < 0 || !grouping ? "" : (grouping.values[grouping.codes.data[place] ?? -1] ?? "");
+  }
+
+  private address(show: string, more = ""): string {
+    const address = this.root.dataset["frames"] ?? "";
+    return `${address}${address.includes("?") ? "&" : "?"}show=${encodeURIComponent(show)}${more}`;
+  }
+
+  /** Fetches the frames of what is shown, once. */
+  async need(show: string): Promise<void> {
+    if (!this.columns.has(show)) this.columns.set(show, this.get<Frames>(this.address(show)).then(unpack));
+    this.known.set(show, await this.columns.get(show)!);
+  }
+
+  /** Where the frames are apart: the very values of `time`, once the person rests there. */
+  async settle(show: string, time: number): Promise<boolean> {
+    if (this.exact || this.times.some((one) => Math.abs(one - time) < 1e-6)) return false;
+    this.moment = { show, time, numbers: unpack(await this.get<Frames>(this.address(show, `&at=${time}`))) };
+    return true;
+  }
+
+  /** What is shown of each node of the page at `time`. */
+  at(show: string, time: number): Values {
+    return { values: this.column(show, time), pods: this.column("pods", time) };
+  }
+
+  private column(show: string, time: number): Float64Array {
+    const found = new Float64Array(this.own.length).fill(NaN);
+    const rested = this.moment?.show === show && Math.abs(this.moment.time - time) < 1e-6;
+    const numbers = rested ? this.moment!.numbers : this.known.get(show);
+    if (!numbers) return found;
+    const begin = rested ? 0 : last(this.times, time) * this.names.length;
+    for (let node = 0; node < found.length; node += 1) {
+      const place = this.own[node]!;
+      const value = place < 0 ? numbers.absent : numbers.data[begin + place]!;
+      if (value !== numbers.absent) found[node] = value;
+    }
+    return found;
+  }
+
+  /** The largest value of all times: what the colours of pods and of overfull nodes reach to. */
+  most(show: Show): number {
+    const numbers = this.known.get(show.key);
+    let most = show.unit === "pods" ? 1 : 100;
+    if (numbers && show.unit === "pods") {
+      for (const value of numbers.data) if (value !== numbers.absent && value > most) most = value;
+    }
+    return most;
+  }
+
+  /** Draws the cells; only colours change where the grid is the one that stands there. */
+  draw(grid: Grid, show: Show, values: ArrayLike<number>, kept: Uint8Array | undefined, most: number, anew: boolean): void {
+    const z: (number | null)[][] = [];
+    for (let row = 0; row < grid.rows; row += 1) {
+      const line: (number | null)[] = new Array<number | null>(grid.columns);
+      for (let column = 0; column < grid.columns; column += 1) {
+        const node = grid.cells[row * grid.columns + column]!;
+        const value = node < 0 ? NaN : values[node]!;
+        line[column] = Number.isNaN(value) ? null : kept && !kept[node] ? DIMMED : value;
+      }
+      z.push(line);
+    }
+    const marks = this.marks(grid, show, values);
+    if (this.drawn === grid && !anew) {
+      void Plotly.restyle(this.plot, { z: [z] }, [0]);
+      if (!show.unit) void Plotly.restyle(this.plot, { x: [marks.x], y: [marks.y], text: [marks.text] }, [1]);
+      return;
+    }
+    this.drawn = grid;
+    this.plot.style.height = `${grid.rows * grid.cellHeight}px`;
+    void Plotly.react(this.plot, this.traces(grid, show, z, marks, most), this.layout(grid), { staticPlot: true });
+  }
+
+  private traces(grid: Grid, show: Show, z: (number | null)[][], marks: Marks, most: number): object[] {
+    const states = !show.unit;
+    const gap = grid.cellHeight >= 7 ? 1 : 0;
+    const text = grid.named ? z.map((line, row) => line.map((_, column) => this.label(grid, row, column))) : undefined;
+    const heatmap = {
+      type: "heatmap",
+      z,
+      zmin: states ? DIMMED - 0.5 : DIMMED,
+      zmax: states ? this.states.length - 0.5 : most,
+      colorscale: scale(states ? STATES : CIVIDIS, states, most, token("line")),
+      showscale: false,
+      hoverinfo: "skip",
+      xgap: gap,
+      ygap: gap,
+      ...(text ? { text, texttemplate: "%{text}", textfont: { size: 11 } } : {}),
+    };
+    const mark = { type: "scatter", mode: "text", ...marks, textfont: { color: "#000", size: 12 }, hoverinfo: "skip" };
+    return [heatmap, mark];
+  }
+
+  private label(grid: Grid, row: number, column: number): string {
+    const node = grid.cells[row * grid.columns + column]!;
+    const place = node < 0 ? -1 : this.own[node]!;
+    return place < 0 ? "" : this.names[place]!;
+  }
+
+  /** States that need a person carry a mark beside their colour, where cells are large enough for one. */
+  private marks(grid: Grid, show: Show, values: ArrayLike<number>): Marks {
+    const marks: Marks = { x: [], y: [], text: [] };
+    if (show.unit || grid.named || grid.cellHeight < 9) return marks;
+    for (const [node, cell] of grid.placeOf) {
+      const mark = MARKS[values[node] ?? 0];
+      if (!mark) continue;
+      marks.x.push(cell % grid.columns);
+      marks.y.push(Math.floor(cell / grid.columns));
+      marks.text.push(mark);
+      if (marks.x.length === MOST_MARKS) break;
+    }
+    return marks;
+  }
+
+  private layout(grid: Grid): object {
+    const width = grid.columns * grid.cellWidth;
+    const axis = { visible: false, fixedrange: true };
+    const font = { family: getComputedStyle(document.body).fontFamily, size: 11, color: token("text") };
+    return {
+      width,
+      height: grid.rows * grid.cellHeight,
+      margin: { l: 0, r: 0, t: 0, b: 0 },
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      showlegend: false,
+      xaxis: { ...axis, range: [-0.5, grid.columns - 0.5] },
+      yaxis: { ...axis, range: [grid.rows - 0.5, -0.5] },
+      annotations: grid.blocks.map((block) => ({
+        x: block.column - 0.5,
+        y: block.row - 0.5,
+        xanchor: "left",
+        yanchor: "bottom",
+        xshift: -2,
+        yshift: -1,
+        showarrow: false,
+        align: "left",
+        text: clipped(block.label, block.count, block.width * grid.cellWidth),
+        font,
+      })),
+    };
+  }
+}
+
+type Marks = { x: number[]; y: number[]; text: string[] };
+
+/** The name of a group and how many nodes it has, as far as its block is wide. */
+function clipped(label: string, count: number, pixels: number): string {
+  const number = ` ${count.toLocaleString("en-US")}`;
+  const letters = Math.floor(pixels / 6.4) - number.length;
+  const name = label.length <= letters ? label : letters > 3 ? `${label.slice(0, letters - 1)}…` : "";
+  return `${name}${number}`.replace(/[<>&]/g, "·").trim();
+}
+
+/** Plotly's scale: a first piece for nodes that are dimmed, then the colours, in bands where they are states. */
+function scale(colours: string[], bands: boolean, most: number, dimmed: string): [number, string][] {
+  const pieces = colours.length + 1;
+  if (bands) return [dimmed, ...colours].flatMap((one, place) => [[place / pieces, one], [(place + 1) / pieces, one]]);
+  const first = 0.5 / (most + 1);
+  const begin = 1 / (most + 1);
+  const steps = colours.map((one, place): [number, string] => [begin + ((1 - begin) * place) / (colours.length - 1), one]);
+  return [[0, dimmed], [first, dimmed], [first, colours[0]!], ...steps];
+}

@@ -1,0 +1,89 @@
+// The tables beneath a node map: its groups and its nodes at the time that the map shows.
+import { element, grouped } from "./columns";
+import type { Group } from "./nodemap-layout";
+import { type Show, type Values, capitalised, groupHead, groupRow } from "./nodemap-words";
+
+const MOST_ROWS = 500;
+
+export type Shown = {
+  show: Show;
+  states: string[];
+  found: Values;
+  groups: Group[];
+  group: string;
+  by: string;
+  names: string[];
+};
+
+export class NodeTables {
+  private waiting: Shown | undefined;
+
+  constructor(private readonly root: HTMLElement) {
+    // A table that is closed is filled when it is opened.
+    for (const details of root.querySelectorAll("details")) {
+      details.addEventListener("toggle", () => details.open && this.waiting && this.fill(this.waiting));
+    }
+  }
+
+  fill(shown: Shown): void {
+    this.waiting = shown;
+    this.table("groups", groupHead(shown.show, shown.states, shown.by), () => this.groups(shown));
+    this.table("nodes", this.head(shown), () => this.nodes(shown));
+  }
+
+  private table(name: string, head: string[], rows: () => HTMLTableRowElement[]): void {
+    const table = this.root.querySelector<HTMLTableElement>(`table[data-table="${name}"]`);
+    if (!table || !table.closest("details")?.open) return;
+    const titles = element("tr");
+    for (const [place, title] of head.entries()) {
+      const cell = element("th", place ? "number" : "", title);
+      cell.scope = "col";
+      titles.append(cell);
+    }
+    table.tHead!.replaceChildren(titles);
+    table.tBodies[0]!.replaceChildren(...rows());
+  }
+
+  private groups({ show, states, found, groups }: Shown): HTMLTableRowElement[] {
+    return groups
+      .filter((group) => group.nodes.some((node) => !Number.isNaN(found.values[node])))
+      .map((group) => row(link(group.label, "toGroup", group.label), groupRow(show, states, found, group.nodes)));
+  }
+
+  private head({ show, by }: Shown): string[] {
+    const middle = show.unit === "pods" ? [] : [show.unit ? `${capitalised(show.label)} (%)` : "State"];
+    return ["Node", by ? capitalised(by) : "Group", ...middle, "Pods"];
+  }
+
+  private nodes({ show, states, found, groups, group, names }: Shown): HTMLTableRowElement[] {
+    const listed = groups
+      .filter((one) => !group || one.label === group)
+      .flatMap((one) => one.nodes.map((node) => ({ node, label: one.label })))
+      .filter(({ node }) => !Number.isNaN(found.values[node]))
+      .sort((one, other) => (found.values[other.node] ?? 0) - (found.values[one.node] ?? 0) || one.node - other.node);
+    return listed.slice(0, MOST_ROWS).map(({ node, label }) => {
+      const value = found.values[node] ?? 0;
+      const middle = show.unit === "pods" ? [] : [show.unit ? grouped(value) : (states[value] ?? "")];
+      const pods = found.pods[node] ?? NaN;
+      return row(link(names[node]!, "toNode", names[node]!), [label, ...middle, Number.isNaN(pods) ? "–" : grouped(pods)]);
+    });
+  }
+}
+
+function link(text: string, kind: "toGroup" | "toNode", value: string): HTMLAnchorElement {
+  const made = element("a", "", text);
+  const address = new URL(location.href);
+  address.searchParams.set(kind === "toGroup" ? "group" : "focus", value);
+  made.href = `${address.pathname}${address.search}`;
+  made.dataset[kind] = value;
+  return made;
+}
+
+function row(first: HTMLElement, cells: string[]): HTMLTableRowElement {
+  const made = element("tr");
+  const head = element("th");
+  head.scope = "row";
+  head.append(first);
+  made.append(head, ...cells.map((text) => element("td", "number", text)));
+  return made;
+}

@@ -1,0 +1,390 @@
+// Node maps: groups, nodes, and the pods of a node; search, keyboard, and maps side by side that are looked at alike.
+import { element, grouped, inAddress } from "./columns";
+import { type Grid, type Group, arrange, neighbour } from "./nodemap-layout";
+import { Pods } from "./nodemap-pods";
+import { CIVIDIS, STATES, Side } from "./nodemap-side";
+import { NodeTables } from "./nodemap-tables";
+import { type Show, amount, summary } from "./nodemap-words";
+
+const HIGHEST = 560; // pixels of a map; where it is narrow, more
+const HIGHEST_NARROW = 900;
+
+class NodeMap {
+  private readonly sides: Side[];
+  private readonly pods: Pods[];
+  private readonly tables: NodeTables[];
+  private names: string[] = [];
+  private groups: Group[] = [];
+  private grid: Grid | undefined;
+  private kept: Uint8Array | undefined;
+  private cursor = -1; // a node
+  private time: number;
+  private readonly timed: boolean;
+  private by: string;
+  private key: string;
+  private group: string;
+  private node: string;
+  private find: string;
+
+  constructor(private readonly root: HTMLElement) {
+    const data = root.dataset;
+    this.sides = [...root.querySelectorAll<HTMLElement>("[data-columns]")].map((one) => new Side(one));
+    this.timed = data["at"] !== undefined;
+    this.time = Number(data["at"] ?? 0);
+    this.by = data["by"] ?? "";
+    this.key = data["show"] ?? "cpu";
+    this.group = data["group"] ?? "";
+    this.node = data["focus"] ?? "";
+    this.find = data["find"] ?? "";
+    this.pods = this.sides.map(({ root: side }) => {
+      const panel = element("div");
+      root.querySelector("[data-node-panel]")?.append(panel);
+      return new Pods(panel, side.dataset["pods"] ?? "", side.dataset["decisions"] ?? "", this.timed);
+    });
+    this.tables = this.sides.map((side) => new NodeTables(side.root));
+    document.addEventListener("timechange", (event) => {
+      const { time, settled } = (event as CustomEvent<{ time: number; settled: boolean }>).detail;
+      this.at(time, settled);
+    });
+    void this.start();
+  }
+
+  private async start(): Promise<void> {
+    try {
+      await Promise.all(this.sides.map((side) => side.load()));
+      this.share();
+      await this.fetch();
+    } catch (error) {
+      this.say(error);
+      return;
+    }
+    this.controls();
+    this.regroup();
+    this.root.dataset["drawn"] = "yes";
+    if (this.node) void this.open(this.names.indexOf(this.node));
+  }
+
+  private say(error: unknown): void {
+    for (const side of this.sides) side.holder.hidden = true;
+    this.output("[data-readout]", error instanceof Error ? error.message : String(error));
+  }
+
+  private output(selector: string, text: string): void {
+    const found = this.root.querySelector<HTMLElement>(selector);
+    if (found) found.textContent = text;
+  }
+
+  /** Gives all maps the same nodes, so that one node has the same place in each. */
+  private share(): void {
+    const index = new Map<string, number>();
+    for (const side of this.sides) for (const name of side.names) if (!index.has(name)) index.set(name, index.size);
+    this.names = [...index.keys()];
+    for (const side of this.sides) side.among(index);
+  }
+
+  private get show(): Show {
+    const known = this.sides[0]!.shows;
+    return known.find((one) => one.key === this.key) ?? known[0]!;
+  }
+
+  private async fetch(): Promise<void> {
+    this.key = this.show.key;
+    await Promise.all(this.sides.flatMap((side) => [side.need(this.key), side.need("pods")]));
+  }
+
+  // What the person chooses.
+
+  private controls(): void {
+    const { root } = this;
+    const select = (name: string) => root.querySelector<HTMLSelectElement>(`select[name="${name}"]`);
+    const by = select("by");
+    const labels = [...new Set(this.sides.flatMap((side) => side.groupings.map((one) => one.label)))];
+    if (by) {
+      by.replaceChildren(...labels.map((label) => new Option(label, label, false, label === this.by)));
+      if (!labels.includes(this.by)) this.by = labels[0] ?? "";
+      by.closest<HTMLElement>(".field")!.hidden = !labels.length;
+      by.addEventListener("change", () => this.regroup({ by: by.value }));
+    }
+    const show = select("show");
+    show?.addEventListener("change", () => void this.reshow(show.value));
+    root.querySelector("form")?.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.next();
+    });
+    const find = root.querySelector<HTMLInputElement>('input[name="find"]');
+    find?.addEventListener("input", () => this.search(find.value));
+    root.querySelector("[data-zoom-out]")?.addEventListener("click", () => this.out());
+    root.addEventListener("click", (event) => this.followed(event));
+    for (const side of this.sides) this.listen(side);
+    document.addEventListener("themechange", () => this.draw(true));
+    let width = this.width;
+    new ResizeObserver(() => {
+      if (Math.abs(this.width - width) < 2) return;
+      width = this.width;
+      this.arrange();
+    }).observe(this.sides[0]!.holder);
+  }
+
+  /** A link of a table to a group or a node stays on the page. */
+  private followed(event: MouseEvent): void {
+    const link = (event.target as HTMLElement).closest<HTMLAnchorElement>("a[data-to-group], a[data-to-node]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    if (link.dataset["toGroup"] !== undefined) this.regroup({ group: link.dataset["toGroup"] });
+    else void this.open(this.names.indexOf(link.dataset["toNode"] ?? ""));
+  }
+
+  private async reshow(key: string): Promise<void> {
+    this.key = key;
+    inAddress({ show: key });
+    try {
+      await this.fetch();
+    } catch (error) {
+      this.say(error);
+      return;
+    }
+    this.draw(true);
+    // Other figures of the page show the same resource; they follow on the server.
+    document.dispatchEvent(new CustomEvent("showchange", { detail: { show: key } }));
+  }
+
+  private get width(): number {
+    return this.sides[0]!.holder.clientWidth;
+  }
+
+  private regroup(change: { by?: string; group?: string } = {}): void {
+    if (change.by !== undefined) [this.by, this.group] = [change.by, ""];
+    if (change.group !== undefined) this.group = change.group;
+    const collator = new Intl.Collator("en", { numeric: true });
+    const found = new Map<string, number[]>();
+    const order = [...this.names.keys()].sort((one, other) => collator.compare(this.names[one]!, this.names[other]!));
+    for (const node of order) {
+      const value = this.sides.map((side) => side.group(this.by, node)).find(Boolean) ?? "";
+      const label = value || (this.by ? `no ${this.by}` : "all nodes");
+      if (!found.has(label)) found.set(label, []);
+      found.get(label)!.push(node);
+    }
+    this.groups = [...found].map(([label, nodes]) => ({ label, nodes })).sort((one, other) => collator.compare(one.label, other.label));
+    if (!found.has(this.group)) this.group = "";
+    inAddress({ ...(change.by === undefined ? {} : { by: this.by }), group: this.group });
+    const out = this.root.querySelector<HTMLElement>("[data-zoom-out]");
+    if (out) out.hidden = !this.group;
+    this.arrange();
+  }
+
+  private get visible(): Group[] {
+    return this.group ? this.groups.filter((group) => group.label === this.group) : this.groups;
+  }
+
+  private arrange(): void {
+    const began = performance.now();
+    const most = this.width < 500 ? HIGHEST_NARROW : HIGHEST;
+    this.grid = arrange(this.visible, this.names, this.width, most);
+    if (this.find) this.match();
+    this.draw(true);
+    performance.measure("nodemap", { start: began, end: performance.now() });
+  }
+
+  // Drawing.
+
+  private at(time: number, settled: boolean): void {
+    this.time = time;
+    this.draw(false, settled);
+    if (!settled) return;
+    void Promise.all(this.sides.map((side) => side.settle(this.key, time))).then((news) => {
+      if (news.some(Boolean) && this.time === time) this.draw(false, true);
+    });
+  }
+
+  private draw(anew: boolean, settled = true): void {
+    const { grid, show } = this;
+    if (!grid) return;
+    const most = Math.max(...this.sides.map((side) => side.most(show)));
+    const places = this.group ? this.visible.flatMap((group) => group.nodes) : undefined;
+    for (const [at, side] of this.sides.entries()) {
+      const found = side.at(show.key, this.time);
+      side.draw(grid, show, found.values, this.kept, most, anew);
+      const caption = side.root.querySelector<HTMLElement>("[data-summary]");
+      const inside = this.group ? `${this.group}: ` : "";
+      if (caption) {
+        caption.textContent = inside + summary(show, side.states, found, this.timed ? this.time : undefined, places);
+        side.holder.setAttribute("aria-label", `Node map. ${caption.textContent}`);
+      }
+      if (settled) this.tables[at]!.fill({ show, states: side.states, found, groups: this.groups, group: this.group, by: this.by, names: this.names });
+      this.pods[at]!.show(show.unit === "%" ? show.key.replace(/^use-/, "") : "cpu", this.time, this.title(side), anew);
+    }
+    if (anew) this.legend(show, most);
+    this.mark();
+  }
+
+  private title(side: Side): string {
+    return this.sides.length > 1 ? `${side.root.dataset["label"]}: ` : "";
+  }
+
+  private legend(show: Show, most: number): void {
+    const legend = this.root.querySelector<HTMLElement>("[data-legend]");
+    if (!legend) return;
+    const swatch = (colour: string) => {
+      const made = element("span", "swatch");
+      made.style.background = colour;
+      return made;
+    };
+    const states = this.sides[0]!.states;
+    const entries = show.unit
+      ? [element("span", "", show.unit === "%" ? "0 %" : "0"), element("span", "ramp"), element("span", "", show.unit === "%" ? `${most} %` : `${grouped(most)} pods`)]
+      : states.map((words, code) => {
+          const made = element("span", "entry");
+          made.append(swatch(STATES[code] ?? "#888"), words);
+          return made;
+        });
+    if (show.unit) entries[1]!.append(...CIVIDIS.map(swatch));
+    legend.replaceChildren(element("span", "soft", show.label), ...entries, element("span", "soft", "blank: not there, or nothing known"));
+  }
+
+  // Search.
+
+  private match(): void {
+    const words = this.find.toLowerCase();
+    this.kept = words ? Uint8Array.from(this.names, (name) => Number(name.toLowerCase().includes(words))) : undefined;
+    const count = this.kept ? this.kept.reduce((sum, one) => sum + one, 0) : 0;
+    this.output("[data-found]", this.kept ? `${grouped(count)} of ${grouped(this.names.length)} nodes` : "");
+  }
+
+  private search(words: string): void {
+    this.find = words.trim();
+    inAddress({ find: this.find });
+    this.match();
+    this.draw(false, false);
+  }
+
+  /** The next node that is found, in the order of the map. */
+  private next(): void {
+    const { grid, kept } = this;
+    if (!grid || !kept) return;
+    const found = [...grid.cells].filter((node) => node >= 0 && kept[node]);
+    if (!found.length) return;
+    const node = found[(found.indexOf(this.cursor) + 1) % found.length]!;
+    this.point(node, this.sides[0]!, true);
+    void this.open(node);
+  }
+
+  // Pointer and keyboard.
+
+  private listen(side: Side): void {
+    const { holder } = side;
+    const under = (event: MouseEvent) => {
+      const box = side.plot.getBoundingClientRect();
+      const grid = this.grid!;
+      const column = Math.floor((event.clientX - box.left) / grid.cellWidth);
+      const row = Math.floor((event.clientY - box.top) / grid.cellHeight);
+      const inside = column >= 0 && column < grid.columns && row >= 0 && row < grid.rows;
+      return { node: inside ? grid.cells[row * grid.columns + column]! : -1, column, row };
+    };
+    holder.addEventListener("pointermove", (event) => this.point(under(event).node, side, false));
+    holder.addEventListener("click", (event) => {
+      const { node, column, row } = under(event);
+      if (node >= 0) void this.open(node);
+      else if (!this.group) {
+        // The label of a group stands above its block.
+        const head = this.grid!.blocks.find(
+          (block) => column >= block.column && column < block.column + block.width && row < block.row && row >= block.row - 4,
+        );
+        if (head && this.groups.length > 1) this.regroup({ group: head.label });
+      }
+    });
+    holder.addEventListener("focus", () => {
+      const first = this.grid?.cells.find((node) => node >= 0) ?? -1;
+      this.point(this.grid?.placeOf.has(this.cursor) ? this.cursor : first, side, true);
+    });
+    holder.addEventListener("keydown", (event) => this.pressed(event, side));
+  }
+
+  private pressed(event: KeyboardEvent, side: Side): void {
+    const { grid } = this;
+    if (!grid || event.ctrlKey || event.metaKey || event.altKey) return;
+    const steps: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    const step = steps[event.key];
+    const cell = grid.placeOf.get(this.cursor);
+    if (step && cell !== undefined) this.point(grid.cells[neighbour(grid, cell, ...step)]!, side, true);
+    else if (event.key === "Enter") void this.open(this.cursor);
+    else if (event.key === " ") this.regroup({ group: this.group ? "" : this.groupOf(this.cursor) });
+    else if (event.key === "Home" || event.key === "End") {
+      const nodes = [...grid.cells].filter((node) => node >= 0);
+      this.point((event.key === "Home" ? nodes[0] : nodes.at(-1)) ?? -1, side, true);
+    } else if (event.key === "Escape" && (this.group || this.node)) this.out();
+    else return;
+    event.preventDefault();
+  }
+
+  private groupOf(node: number): string {
+    return this.groups.length > 1 ? (this.groups.find((group) => group.nodes.includes(node))?.label ?? "") : "";
+  }
+
+  /** Puts the cursor on a node; `spoken` says it to a screen reader too. */
+  private point(node: number, side: Side, spoken: boolean): void {
+    if (node === this.cursor && !spoken) return;
+    this.cursor = node;
+    this.mark();
+    if (node < 0) return;
+    const group = this.groupOf(node);
+    const said = this.sides.map((one) => {
+      const { values, pods } = one.at(this.key, this.time);
+      const count = this.show.unit === "pods" || Number.isNaN(pods[node]) ? "" : `, ${grouped(pods[node]!)} pods`;
+      return `${this.title(one)}${amount(this.show, one.states, values[node]!)}${count}`;
+    });
+    const text = `${this.names[node]}${group ? `, ${this.by} ${group}` : ""}: ${said.join("; ")}`;
+    this.output("[data-readout]", text);
+    if (spoken) this.output("[data-spoken]", text);
+    if (side.holder.title) side.holder.removeAttribute("title");
+  }
+
+  /** Frames around the node under the cursor and around the one whose pods are shown. */
+  private mark(): void {
+    const { grid } = this;
+    for (const side of this.sides) {
+      for (const [name, node] of [["cursor", this.cursor], ["chosen", this.names.indexOf(this.node)]] as const) {
+        const frame = side.holder.querySelector<HTMLElement>(`[data-frame="${name}"]`);
+        const cell = grid?.placeOf.get(node);
+        if (!frame) continue;
+        frame.hidden = cell === undefined;
+        if (cell === undefined || !grid) continue;
+        frame.style.width = `${Math.max(grid.cellWidth, 8)}px`;
+        frame.style.height = `${Math.max(grid.cellHeight, 8)}px`;
+        frame.style.transform = `translate(${(cell % grid.columns) * grid.cellWidth}px, ${Math.floor(cell / grid.columns) * grid.cellHeight}px)`;
+      }
+    }
+  }
+
+  // The pods of a node.
+
+  private async open(node: number): Promise<void> {
+    const name = this.names[node];
+    if (!name) return;
+    this.node = name;
+    inAddress({ focus: name });
+    const panel = this.root.querySelector<HTMLElement>("[data-node-panel]");
+    if (panel) panel.hidden = false;
+    this.mark();
+    await Promise.all(
+      this.pods.map((pods) => pods.open(name).catch((error: unknown) => pods.fail(error))),
+    );
+    this.draw(false, false);
+  }
+
+  /** One level up: from a node's pods to the nodes, from a group to all. */
+  private out(): void {
+    if (this.node) {
+      this.node = "";
+      inAddress({ focus: "" });
+      for (const pods of this.pods) pods.close();
+      const panel = this.root.querySelector<HTMLElement>("[data-node-panel]");
+      if (panel) panel.hidden = true;
+    }
+    if (this.group) this.regroup({ group: "" });
+    else this.mark();
+  }
+}
+
+export function startNodeMaps(): void {
+  for (const root of document.querySelectorAll<HTMLElement>("[data-nodemap]")) new NodeMap(root);
+}

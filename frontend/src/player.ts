@@ -1,0 +1,192 @@
+// The player of a simulation: one scrubber that node maps and charts follow, without a request for a frame.
+import Plotly from "plotly.js-cartesian-dist-min";
+import { inAddress, last, span } from "./columns";
+
+type Drawn = HTMLElement & { on?: (name: string, handler: (event: unknown) => void) => void };
+
+const LONGEST_FRAME = 0.1; // seconds: a page that was hidden goes on where it stood
+
+class Player {
+  private readonly seek: HTMLInputElement;
+  private readonly speed: HTMLSelectElement | null;
+  private readonly marked: Drawn[];
+  private readonly end: number;
+  private readonly changes: number[];
+  private playing = 0;
+  private before = 0;
+  private lined = -1;
+
+  constructor(private readonly root: HTMLElement) {
+    this.seek = root.querySelector<HTMLInputElement>("[data-seek]")!;
+    this.speed = root.querySelector<HTMLSelectElement>("[data-speed]");
+    this.end = Number(this.seek.max);
+    this.changes = JSON.parse(document.getElementById(root.dataset["changes"] ?? "")?.textContent ?? "[]") as number[];
+    this.marked = [...document.querySelectorAll<Drawn>("[data-marked]")];
+    this.seek.addEventListener("input", () => this.show());
+    this.seek.addEventListener("change", () => this.settle());
+    this.speed?.addEventListener("change", () => inAddress({ speed: this.speed!.value }));
+    root.addEventListener("submit", (event) => event.preventDefault());
+    root.addEventListener("keydown", (event) => this.pressed(event));
+    root.querySelector("[data-play]")?.addEventListener("click", () => this.toggle());
+    for (const link of root.querySelectorAll<HTMLAnchorElement>("[data-step]")) {
+      link.addEventListener("click", (event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        this.step(Number(link.dataset["step"]));
+      });
+    }
+    for (const chart of this.marked) {
+      chart.on?.("plotly_click", (event) => {
+        const x = (event as { points?: { x?: unknown }[] }).points?.[0]?.x;
+        if (typeof x === "number") this.rest(x * this.scale(chart));
+      });
+    }
+    document.addEventListener("themechange", () => this.line(true));
+    this.words();
+    this.line(true);
+  }
+
+  private get time(): number {
+    return Number(this.seek.value);
+  }
+
+  private scale(chart: HTMLElement): number {
+    const source = document.getElementById(chart.dataset["figure"] ?? "")?.textContent;
+    const figure = JSON.parse(source ?? '{"layout":{}}') as { layout: { meta?: { scale?: number } } };
+    return figure.layout.meta?.scale ?? 1;
+  }
+
+  private pressed(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const seeking = event.target === this.seek;
+    if (event.key === " " && seeking) this.toggle();
+    else if (event.key === "ArrowLeft" && seeking) this.step(event.shiftKey ? -10 : -1);
+    else if (event.key === "ArrowRight" && seeking) this.step(event.shiftKey ? 10 : 1);
+    else if (event.key === "<" || event.key === ">") this.faster(event.key === ">" ? 1 : -1);
+    else return;
+    event.preventDefault();
+  }
+
+  private faster(by: number): void {
+    const { speed } = this;
+    if (!speed) return;
+    speed.selectedIndex = Math.min(Math.max(speed.selectedIndex + by, 0), speed.options.length - 1);
+    inAddress({ speed: speed.value });
+  }
+
+  /** On to the next change, or back to the one before; by hundredths where nothing is known of changes. */
+  private step(by: number): void {
+    const { changes, time } = this;
+    if (!changes.length) return this.rest(time + (by * this.end) / 100);
+    const place = last(changes, time);
+    const between = changes[place]! < time - 1e-6;
+    const next = Math.min(Math.max(place + by + (between && by < 0 ? 1 : 0), 0), changes.length - 1);
+    this.rest(by > 0 && place === changes.length - 1 ? this.end : changes[next]!);
+  }
+
+  /** Stops, and stays at `time`. */
+  private rest(time: number): void {
+    this.stop();
+    this.go(time);
+    this.settle();
+  }
+
+  private go(time: number): void {
+    this.seek.value = String(Math.min(Math.max(time, 0), this.end));
+    this.show();
+  }
+
+  private toggle(): void {
+    if (this.playing) {
+      this.stop();
+      this.settle();
+      return;
+    }
+    if (this.time >= this.end) this.go(0);
+    this.playing = requestAnimationFrame((now) => {
+      this.before = now;
+      this.tick(now);
+    });
+    this.label("Pause");
+  }
+
+  private tick(now: number): void {
+    const passed = Math.min((now - this.before) / 1000, LONGEST_FRAME);
+    this.before = now;
+    this.go(this.time + passed * (this.end / Number(this.speed?.value ?? 20)));
+    if (this.time < this.end) {
+      this.playing = requestAnimationFrame((next) => this.tick(next));
+      return;
+    }
+    this.stop();
+    this.settle();
+  }
+
+  private stop(): void {
+    if (!this.playing) return;
+    cancelAnimationFrame(this.playing);
+    this.playing = 0;
+    this.label("Play");
+  }
+
+  private label(word: string): void {
+    const button = this.root.querySelector<HTMLElement>("[data-play]");
+    button?.setAttribute("aria-pressed", String(word === "Pause"));
+    const text = button?.querySelector("span");
+    if (text) text.textContent = word;
+    const use = button?.querySelector("use");
+    use?.setAttribute("href", (use.getAttribute("href") ?? "").replace(/#.*/, `#${word.toLowerCase()}`));
+  }
+
+  private words(): void {
+    const clock = this.root.querySelector<HTMLElement>("[data-clock]");
+    if (clock) clock.textContent = span(this.time);
+    this.seek.setAttribute("aria-valuetext", `${span(this.time)} of ${span(this.end)}`);
+  }
+
+  private show(settled = false): void {
+    this.words();
+    document.dispatchEvent(new CustomEvent("timechange", { detail: { time: this.time, settled } }));
+    this.line(settled);
+  }
+
+  /** A line in every chart over time; it moves once it has a pixel to go. */
+  private line(anew: boolean): void {
+    if (!anew && Math.abs(this.time - this.lined) < this.end / 400) return;
+    this.lined = this.time;
+    for (const chart of this.marked) {
+      if (!chart.on) continue;
+      const x = this.time / this.scale(chart);
+      const line = { color: "#d55e00", width: 2 };
+      void Plotly.relayout(chart, { shapes: [{ type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, line }] });
+    }
+  }
+
+  /** Once the person rests: the address, the links and the tables follow. */
+  private settle(): void {
+    this.show(true);
+    const at = String(Number(this.time.toFixed(6)));
+    inAddress({ at });
+    for (const link of document.querySelectorAll<HTMLAnchorElement>('main a[href^="?"]')) {
+      const to = new URL(link.href);
+      to.searchParams.set("at", at);
+      link.setAttribute("href", `${to.search}${to.hash}`);
+    }
+    for (const field of document.querySelectorAll<HTMLInputElement>('input[type="hidden"][name="at"]')) field.value = at;
+    const part = document.querySelector<HTMLElement>("[data-follows]");
+    if (part) {
+      const address = location.href.replace(/#.*/, "");
+      void window.htmx?.ajax("GET", address, { target: part, swap: "outerHTML", select: `#${part.id}` });
+    }
+  }
+}
+
+declare global {
+  interface Window {
+    htmx?: { ajax(verb: string, path: string, context: object): Promise<void> };
+  }
+}
+
+export function startPlayers(): void {
+  for (const root of document.querySelectorAll<HTMLElement>("[data-player]")) new Player(root);
+}

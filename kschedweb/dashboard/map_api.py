@@ -1,0 +1,100 @@
+"""REST: the nodes of a cluster's newest snapshot as columns, for its node map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from django.urls import path
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters.filters import NodeFilter
+from kschedweb.clusters.selectors import cluster_get, node_rows, snapshot_current
+from kschedweb.dashboard import inventory, nodemap
+from kschedweb.dashboard.mapping import NODE, SHOW, FramesSerializer, MapSerializer, NodePodsSerializer, asked_node
+from kschedweb.errors import ApplicationError, FieldProblem, NotFound
+from kschedweb.usage.selectors import present
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kschedweb.accounts.typing import ApiRequest
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.usage.selectors import Present
+
+FILTERS = [
+    OpenApiParameter("search", str, description="A part of the name or of the instance type."),
+    OpenApiParameter("zone", str),
+    OpenApiParameter("instance_type", str),
+    OpenApiParameter("ready", bool),
+    OpenApiParameter("unschedulable", bool),
+    OpenApiParameter("tainted", bool),
+]
+
+
+class ClusterMap(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(parameters=FILTERS, responses=MapSerializer)
+    def get(self, request: ApiRequest, name: str) -> Response:
+        """The nodes that the filter leaves, their groups by every label, and what can be shown of them."""
+        snapshot, nodes, use = _asked(request, name)
+        shows = inventory.shows(nodes, use).values()
+        names = [node["name"] for node in nodes]
+        return Response(nodemap.document(names, inventory.labelled(snapshot, nodes), np.zeros(1), shows))
+
+
+class ClusterFrames(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(parameters=[SHOW, *FILTERS], responses=FramesSerializer)
+    def get(self, request: ApiRequest, name: str) -> Response:
+        """What a node map shows of the nodes that the filter leaves."""
+        _, nodes, use = _asked(request, name)
+        show, known = request.query_params.get("show", "cpu"), inventory.shows(nodes, use)
+        if show not in known:
+            message = f"show: one of {', '.join(known)}."
+            raise ApplicationError(message, errors=[{"path": "show", "message": message}])
+        return Response({"show": show, "times": 1, **nodemap.packed(inventory.values(nodes, show, use))})
+
+
+class ClusterStays(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(parameters=[NODE], responses=NodePodsSerializer)
+    def get(self, request: ApiRequest, name: str) -> Response:
+        """The pods of one node."""
+        snapshot, asked = _snapshot(name), asked_node(request)
+        node = node_rows(snapshot).filter(name=asked.replace("\0", "")).first()
+        if node is None:
+            raise NotFound(f"Cluster {name} has no node {asked[:253]}.")
+        return Response(inventory.stays(snapshot, node))
+
+
+def _snapshot(name: str) -> Snapshot:
+    found = snapshot_current(cluster_get(name))
+    if found is None:
+        raise NotFound(f"Cluster {name} has no snapshot yet.")
+    return found
+
+
+def _asked(request: ApiRequest, name: str) -> tuple[Snapshot, list[dict[str, Any]], Present | None]:
+    snapshot = _snapshot(name)
+    filtered = NodeFilter(request.query_params, queryset=node_rows(snapshot))
+    if not filtered.is_valid():
+        errors: list[FieldProblem] = [
+            {"path": field, "message": " ".join(said)} for field, said in filtered.errors.items()
+        ]
+        raise ApplicationError("The filter is wrong.", errors=errors)
+    return snapshot, inventory.rows(filtered.qs), present(snapshot.cluster, timezone.now())
+
+
+urlpatterns = [
+    path("clusters/<slug:name>/map/", ClusterMap.as_view(), name="cluster-map"),
+    path("clusters/<slug:name>/map/frames/", ClusterFrames.as_view(), name="cluster-map-frames"),
+    path("clusters/<slug:name>/map/pods/", ClusterStays.as_view(), name="cluster-map-pods"),
+]
