@@ -60,6 +60,7 @@ INSTALLED_APPS = [
     "kschedweb.scenarios",
     "kschedweb.runs",
     "kschedweb.capacity",
+    "kschedweb.gate",
     "kschedweb.experiments",
     "kschedweb.scheduling",
     "kschedweb.approvals",

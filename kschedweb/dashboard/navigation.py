@@ -64,7 +64,7 @@ MAIN = (
         "flask-conical",
         "scenarios",
         frozenset(),
-        stems=("scenario", "run", "comparison", "sweep", "capacity", "experiment"),
+        stems=("scenario", "run", "comparison", "sweep", "capacity", "gate", "experiment"),
     ),
     _entry(
         "Approvals",
@@ -102,6 +102,7 @@ PLAYGROUND = (
     Entry("Compare", "", "comparisons", frozenset(), stems=("comparison",)),
     Entry("Sweep", "", "sweeps", frozenset(), stems=("sweep",)),
     Entry("Capacity", "", "capacity-fit", frozenset(), stems=("capacity",)),
+    Entry("Gate", "", "gate", frozenset(), stems=("gate",)),
     Entry("Experiments", "", "experiments", frozenset(), stems=("experiment",)),
 )
 ACCOUNT = (

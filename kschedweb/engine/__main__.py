@@ -3,6 +3,7 @@
 python -m kschedweb.engine explain [--mode each|sequence] [--extenders] < scenarios.jsonl
 python -m kschedweb.engine schedule [--summary] [--extenders] < scenarios.jsonl
 python -m kschedweb.engine validate < config.yaml
+python -m kschedweb.engine gate --policy policy.yaml --snapshot cluster.json [--max-moved 10%] … (docs/gate.md)
 
 Extenders are asked over HTTP only with --extenders; without it a decision that they have a say in is not made up.
 Bad input ends it with status 2 and one line on stderr that says where. What an API server would refuse, such as an
@@ -25,17 +26,22 @@ import numpy as np
 from kschedweb.engine.config import cli_validate
 from kschedweb.engine.config.registry import PluginError
 from kschedweb.engine.scenario import Scenario, ScenarioError
+from kschedweb.engine.whatif import command as gate
+from kschedweb.engine.whatif.document import DocumentError
 
 
 @np.errstate(over="ignore")  # amounts wrap around without a word, as they do in kube-scheduler
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    # Nothing of a scenario refers to itself in a circle: to look for such garbage takes time and finds none.
-    gc.disable()
+    if options.command != "gate":
+        # Nothing of a scenario refers to itself in a circle: to look for such garbage takes time and finds none.
+        gc.disable()
     try:
         if options.command == "validate":
             _write(cli_validate(sys.stdin.read()))
             return 0
+        if options.command == "gate":
+            return gate.answer(options)
         for line, scenario in _scenarios():
             for remark in scenario.remarks:
                 _say(f"line {line}: {remark}")
@@ -43,6 +49,9 @@ def main(arguments: list[str] | None = None) -> int:
                 _write(_answer(scenario, options))
             except ScenarioError as error:
                 raise ScenarioError(f"line {line}: {error}") from None
+    except DocumentError as error:
+        _say(gate.said(error))
+        return 2
     except (PluginError, ScenarioError, UnicodeDecodeError) as error:
         _say(str(error))
         return 2
@@ -75,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     for command in (explain, schedule):
         command.add_argument("--extenders", action="store_true", help="ask the extenders of the configurations")
     commands.add_parser("validate", help="a KubeSchedulerConfiguration, defaulted, or its errors")
+    gate.configure(commands.add_parser("gate", help=gate.HELP))
     return parser
 
 

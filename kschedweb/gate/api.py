@@ -1,0 +1,208 @@
+"""REST: whether a policy may ship."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.http import Http404
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import parsers
+from rest_framework.renderers import JSONRenderer
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters.documents import Limits, documents_read, text_decode
+from kschedweb.clusters.imports import DEPTH, NODES
+from kschedweb.dashboard.parsers import StrictJSONParser
+from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.engine.whatif import gate as engine
+from kschedweb.engine.whatif import thresholds
+from kschedweb.engine.whatif.document import DocumentError
+from kschedweb.engine.whatif.parts import ALL
+from kschedweb.errors import ApplicationError, NotFound, TooLarge
+from kschedweb.gate import selectors, services
+from kschedweb.gate.renderers import RENDERERS, JUnitRenderer, MarkdownRenderer, TextXMLRenderer
+from kschedweb.gate.serializers import GateAskSerializer, GateVerdictSerializer, GateWaitsSerializer
+from kschedweb.gate.words import about_scenario, about_snapshot
+from kschedweb.playground.selectors import revision_asked
+from kschedweb.scenarios.uploads import unpacked
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from rest_framework.request import Request
+
+    from kschedweb.accounts.typing import ApiRequest
+    from kschedweb.gate.models import Gate
+
+SMALL = Limits(size=64 * 1024, depth=20, nodes=2_000)  # thresholds
+ACCEPTED, AGAIN = 202, "2"  # seconds until it makes sense to ask again
+FILES = ("policy", "baseline", "objects", "thresholds")
+ANSWERS: dict[Any, Any] = {(200, "application/json"): GateVerdictSerializer}
+ANSWERS |= {(200, one.media_type): OpenApiTypes.STR for one in (JUnitRenderer, TextXMLRenderer, MarkdownRenderer)}
+ANSWERS |= {(202, "application/json"): GateWaitsSerializer}
+FORM = {
+    "type": "object",
+    "properties": {
+        "request": {"type": "string", "description": "The JSON body, without what the files hold."},
+        **{name: {"type": "string", "format": "binary"} for name in FILES},
+    },
+    "required": ["policy"],
+}
+
+
+class _Verdicts(APIView):
+    """Answers with a verdict in the form that is accepted, or with 202 in JSON while there is none."""
+
+    renderer_classes = RENDERERS
+
+    def verdict(self, request: ApiRequest, gate: Gate) -> Response:
+        found = selectors.verdict(gate)
+        location = {"Location": reverse("api:gate-verdict", args=[gate.pk], request=request)}
+        if found is not None:
+            return Response(found, headers=location)
+        waits = {"id": gate.pk, "state": gate.state, "job": gate.job_id}
+        return Response(GateWaitsSerializer(waits).data, status=ACCEPTED, headers={**location, "Retry-After": AGAIN})
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        if response.status_code == ACCEPTED:
+            request.accepted_renderer = JSONRenderer()
+            request.accepted_media_type = JSONRenderer.media_type
+        return super().finalize_response(request, response, *args, **kwargs)
+
+
+class GateView(IdempotencyMixin, _Verdicts):
+    action_required = Action.EDIT
+    parser_classes = (StrictJSONParser, parsers.MultiPartParser)
+
+    @extend_schema(
+        operation_id="gate_ask",
+        request={"application/json": GateAskSerializer, "multipart/form-data": FORM},
+        responses=ANSWERS,
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Hold a policy against a baseline on a cluster, and judge by thresholds.
+
+        `Accept` chooses between JSON, JUnit (`application/xml`) and Markdown (`text/markdown`). Clusters of up to
+        1,000 nodes of which up to 2,000 pods are to be scheduled are judged at once, within 20 s; all else answers 202.
+        """
+        question = _question(request)
+        return self.verdict(request, services.gate_ask(user=request.user, question=question))
+
+
+class GateVerdict(_Verdicts):
+    action_required = Action.VIEW
+
+    @extend_schema(operation_id="gate_verdict", responses=ANSWERS)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """One verdict, in the form that `Accept` chooses; 202 while it is worked out."""
+        return self.verdict(request, selectors.gate_get(request.user, id))
+
+
+def _question(request: ApiRequest) -> services.Question:
+    form = GateAskSerializer(data=_merged(request))
+    form.is_valid(raise_exception=True)
+    data = form.validated_data
+    try:
+        limits = thresholds.read(data.get("thresholds"))
+    except DocumentError as error:
+        raise _invalid(error) from None
+    baseline = _policy(data["baseline"], "baseline") if "baseline" in data else engine.Policy(engine.DEFAULTS)
+    policy, seed = _policy(data["policy"], "policy"), data["seed"]
+    if "scenario" in data:
+        revision = selectors.scenario_of(request.user, data["scenario"]["id"], data["scenario"].get("revision"))
+        return services.Question(policy, baseline, limits, about_scenario(revision), revision=revision, seed=seed)
+    asked, place = data["snapshot"], data.get("place", ALL)
+    if asked["cluster"]:
+        snapshot = selectors.snapshot_of(asked["cluster"], str(asked.get("id") or ""))
+        about = about_snapshot(snapshot)
+        return services.Question(policy, baseline, limits, about, snapshot=snapshot, place=place, seed=seed)
+    objects, about = _objects(asked["objects"]), asked["label"] or "the objects sent"
+    return services.Question(policy, baseline, limits, about, objects=objects, place=place, seed=seed)
+
+
+def _policy(asked: dict[str, Any], path: str) -> engine.Policy:
+    if asked["document"]:
+        return engine.Policy(asked["label"] or path, asked["document"])
+    try:
+        revision = revision_asked(asked["name"], str(asked.get("revision") or ""))
+    except (Http404, NotFound) as error:
+        message = str(error.args[0]) if error.args else "There is no such policy."
+        raise ApplicationError(message, errors=[{"path": f"{path}.name", "message": message}], status=404) from None
+    return engine.Policy(f"{revision.policy.name}@{revision.number}", revision.document)
+
+
+def _objects(raw: Any) -> list[dict[str, Any]]:
+    try:
+        return list(engine.unfolded(raw if isinstance(raw, list) else [raw]))
+    except DocumentError as error:
+        raise _invalid(error, "snapshot.objects") from None
+
+
+# A form with files.
+
+
+def _merged(request: ApiRequest) -> Any:
+    """The JSON body; of a form its part ``request`` with what the files hold."""
+    if not (request.content_type or "").startswith("multipart/"):
+        return request.data
+    data: Any = request.data
+    body = _json(data.get("request") or "{}")
+    for name in FILES:
+        file = request.FILES.get(name)
+        if file is None:
+            continue
+        content = file.read(settings.UPLOAD_LIMIT + 1)
+        if len(content) > settings.UPLOAD_LIMIT:
+            raise TooLarge(f"{name}: the file is larger than this server allows.")
+        label = str(file.name or name)[:120]
+        try:
+            body |= _of_file(body, name, label, unpacked(label, content, settings.UPLOAD_LIMIT))
+        except ApplicationError as error:
+            errors = [{"path": name, "message": error.detail}]
+            raise ApplicationError(f"{label}: {error.detail}", errors=errors, status=error.status) from None  # type: ignore[arg-type]
+    return body
+
+
+def _of_file(body: dict[str, Any], name: str, label: str, content: bytes) -> dict[str, Any]:
+    if name == "objects":
+        told = _object(body, "snapshot")
+        objects = documents_read(content, Limits(size=settings.UPLOAD_LIMIT, depth=DEPTH, nodes=NODES))
+        return {"snapshot": {**told, "objects": objects, "label": told.get("label") or label}}
+    if name == "thresholds":
+        return {name: documents_read(content, SMALL)[0]}
+    return {name: {"label": label, "document": text_decode(content), **_object(body, name)}}
+
+
+def _object(body: dict[str, Any], name: str) -> dict[str, Any]:
+    found = body.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _json(text: Any) -> dict[str, Any]:
+    try:
+        found = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError) as error:
+        message = f"is not JSON: {error}"
+        raise ApplicationError(f"request: {message}.", errors=[{"path": "request", "message": message}]) from None
+    if not isinstance(found, dict):
+        message = "must be a JSON object"
+        raise ApplicationError(f"request: {message}.", errors=[{"path": "request", "message": message}])
+    return found
+
+
+def _invalid(error: DocumentError, path: str = "") -> ApplicationError:
+    problems = [{"path": path or one.path, "message": one.text[:1000]} for one in error.problems]
+    return ApplicationError("The input is not valid.", errors=problems)  # type: ignore[arg-type]
+
+
+urlpatterns = [
+    path("gate/", GateView.as_view(), name="gate"),
+    path("gate/<uuid:id>/", GateVerdict.as_view(), name="gate-verdict"),
+]

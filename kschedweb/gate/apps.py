@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class GateConfig(AppConfig):
+    name = "kschedweb.gate"

@@ -1,0 +1,36 @@
+"""A small cluster on which policies differ: for tests of verdicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.engine.builders import CONFIGURATION, node, pod
+
+Json = dict[str, Any]
+PACKED = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy:
+        type: MostAllocated
+        resources: [{name: cpu, weight: 1}, {name: memory, weight: 1}]
+"""
+
+
+def cluster(nodes: int = 4, pods: int = 6, *more: Json) -> list[Json]:
+    """Nodes of 4 CPU in two zones, and pods of 500 milli-CPU that ran on the first of them."""
+    made = [node(f"node-{number}", labels={"topology.kubernetes.io/zone": f"z{number % 2}"}) for number in range(nodes)]
+    ran = [pod(f"web-{number}", on="node-0", requests={"cpu": "500m", "memory": "1Gi"}) for number in range(pods)]
+    for number, raw in enumerate([*made, *ran]):
+        raw["metadata"]["creationTimestamp"] = f"2026-01-01T00:00:{number % 60:02d}Z"
+        raw["metadata"]["uid"] = f"uid-{number}"
+    return [*made, *ran, *more]
+
+
+def renamed(name: str = "other") -> Json:
+    """A policy whose only profile is another scheduler's."""
+    return {**CONFIGURATION, "profiles": [{"schedulerName": name}]}
