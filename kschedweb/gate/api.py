@@ -53,7 +53,6 @@ FORM = {
         "request": {"type": "string", "description": "The JSON body, without what the files hold."},
         **{name: {"type": "string", "format": "binary"} for name in FILES},
     },
-    "required": ["policy"],
 }
 
 

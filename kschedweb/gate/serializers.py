@@ -15,7 +15,17 @@ from kschedweb.policies.document import SIZE_LIMIT
 MOST_NUMBER = 10**9 - 1
 
 
-@extend_schema_field(THRESHOLDS.schema())
+def _openapi(schema: Any) -> Any:
+    """A JSON schema in the words of OpenAPI 3.0, which has no ``const``."""
+    if isinstance(schema, list):
+        return [_openapi(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {key: _openapi(value) for key, value in schema.items() if key != "const"}
+    return plain | ({"enum": [schema["const"]]} if "const" in schema else {})
+
+
+@extend_schema_field(_openapi(THRESHOLDS.schema()))
 class ThresholdsField(serializers.JSONField):
     pass
 

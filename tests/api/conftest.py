@@ -17,7 +17,7 @@ from kschedweb.experiments.models import Experiment
 from kschedweb.jobs.models import Job
 from kschedweb.scheduling.models import LiveDecision
 from tests.conftest import person
-from tests.support import scenarios, seed_approvals, seed_live, seed_runs
+from tests.support import scenarios, seed_approvals, seed_gates, seed_live, seed_runs
 
 if TYPE_CHECKING:
     from pytest_django import Settings
@@ -37,6 +37,7 @@ class Seed:
     scenario: str
     run: str
     comparison: str
+    gate: str
     decision: LiveDecision
     approval: ApprovalRequest
     webhook: Endpoint
@@ -95,6 +96,7 @@ def seed(db: None, settings: Settings) -> Seed:
         scenario,
         run,
         comparison,
+        seed_gates.gates(1, admin, str(snapshot.pk)),
         decision,
         approval,
         webhook,

@@ -64,6 +64,7 @@ def api_schema(seed, one_connection, monkeypatch):
         "experiments": {"id": str(seed.experiment.pk)},
         "runs": {"id": seed.run},
         "comparisons": {"id": seed.comparison},
+        "gate": {"id": seed.gate},
         "jobs": {"id": str(seed.job.pk)},
         "approvals": {"id": str(seed.approval.pk)},
         "live": {"id": str(seed.decision.scheduler_id), "decision": str(seed.decision.pk)},

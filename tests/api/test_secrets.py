@@ -42,6 +42,7 @@ def choose(seed) -> Callable[[str, str, str], object]:
     rows = {
         "experiments/": seed.experiment.pk,
         "comparisons/": seed.comparison,
+        "gate/": seed.gate,
         "runs/": seed.run,
         "jobs/": seed.job.pk,
         "tokens/": seed.token.pk,

@@ -15,6 +15,7 @@ import pytest
 from tests.support import addresses, seed_approvals, seed_live, seed_runs
 from tests.support.scenarios import explained, seeded
 from tests.support.seed import experimented
+from tests.support.seed_gates import gates
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -62,6 +63,7 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
         ready=explained(),
         run=rushed[0],
         comparison=rushed[1],
+        gate=gates(2, admin, str(snapshot.pk)),
         live=live,
         live_decision=decision,
         approval=approval,

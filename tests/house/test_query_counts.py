@@ -60,6 +60,7 @@ def test_no_page_is_forgotten() -> None:
             "ready",
             "run",
             "comparison",
+            "gate",
             "snapshot",
             "token",
             "live",

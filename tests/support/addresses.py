@@ -26,7 +26,7 @@ NOT_PAGES = frozenset(
 # Routes of the REST API that are no GET, or that are not about rows of the database.
 NOT_RESOURCES = frozenset(
     {
-        "capacity-drain", "capacity-fit", "capacity-nodes",
+        "capacity-drain", "capacity-fit", "capacity-nodes", "gate",
         "comparison-start", "experiment-start", "run-start",
         "scenario-copy", "scenario-export", "scenario-import", "scenario-restore", "scenario-validate",
         "annotations-write",
@@ -55,6 +55,7 @@ class Places:
     ready: str = ""  # a scenario that comes with the site
     run: str = ""
     comparison: str = ""
+    gate: str = ""
     run_pod: str = "default/web-00"
     run_node: str = "node-0"
     node: str = "node-00000"
@@ -105,6 +106,7 @@ def pages(at: Places) -> dict[str, str]:
         "run-new": "/runs/new/",
         "comparisons": "/comparisons/",
         "comparison-new": "/comparisons/new/",
+        "gate": f"/gate/?policy={p}@{r}&on=cluster:{c}",
         "experiments": "/experiments/",
         "experiment-new": "/experiments/new/",
         "approvals": "/approvals/",
@@ -137,6 +139,7 @@ def pages(at: Places) -> dict[str, str]:
         found |= {"run:node": f"/runs/{at.run}/?at=60&show=memory&group=zone-1&focus={at.run_node}"}
         found |= {"run-decision": f"/runs/{at.run}/pods/{at.run_pod}/"}
     found |= {"comparison": f"/comparisons/{at.comparison}/"} if at.comparison else {}
+    found |= {"gate-verdict": f"/gate/{at.gate}/"} if at.gate else {}
     found |= {"approval": f"/approvals/{at.approval}/"} if at.approval else {}
     found |= {"webhook": f"/approvals/webhooks/{at.webhook}/"} if at.webhook else {}
     if at.live:
@@ -246,6 +249,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.scenario, of_scenario),
         (at.run, of_run),
         (at.comparison, of_comparison),
+        (at.gate, {"gate-verdict": f"{api}/gate/{at.gate}/"}),
         (at.webhook, {"webhook": f"{webhook}/", "webhook-deliveries": f"{webhook}/deliveries/"}),
         (at.experiment, {"experiment": f"{api}/experiments/{at.experiment}/"}),
         (at.live, of_live),

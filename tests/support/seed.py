@@ -139,6 +139,7 @@ def everything(rows: int, admin: User) -> Places:
     from kschedweb.scheduling.models import LiveScheduler
     from tests.support.scenarios import explained
     from tests.support.scenarios import seeded as seed_scenarios
+    from tests.support.seed_gates import gates as seed_gates
 
     snapshot = imported("seeded", cluster(rows, 2 * rows), admin)
     measured("seeded", [f"node-{number:05d}" for number in range(rows)], hours=2)
@@ -152,6 +153,7 @@ def everything(rows: int, admin: User) -> Places:
     rushed = seed_runs.everything(rows, admin)
     compared = [experimented(admin) for _ in range(rows)]
     asked = [seed_scenarios(admin, snapshot, revisions=2, name=f"Scenario {number}") for number in range(rows)]
+    judged = seed_gates(rows, admin, snapshot)
     live, live_decision = seed_live.everything(rows, admin)
     approval, webhook = seed_approvals.everything(rows, LiveScheduler.objects.get(pk=live), admin)
     policy = policies.policy_create(name="seeded", document=POLICY.format(1), author=admin)
@@ -170,6 +172,7 @@ def everything(rows: int, admin: User) -> Places:
         ready=explained(),
         run=rushed[0],
         comparison=rushed[1],
+        gate=judged,
         snapshot=snapshot,
         token=str(token.pk),
         live=live,

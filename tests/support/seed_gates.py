@@ -1,0 +1,44 @@
+"""Verdicts, reached as REST reaches them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.gate.models import Gate
+
+
+def gate(user: User, snapshot: Snapshot) -> Gate:
+    """A policy that fills nodes up, on ``snapshot``: some of its pods move, which is not allowed."""
+    from kschedweb.engine.whatif.gate import DEFAULTS, Policy
+    from kschedweb.engine.whatif.thresholds import read
+    from kschedweb.gate import services
+    from kschedweb.gate.words import about_snapshot
+    from tests.support.seed_runs import PACKED
+
+    question = services.Question(
+        policy=Policy("packed.yaml", PACKED),
+        baseline=Policy(DEFAULTS),
+        thresholds=read({"maxMoved": 0, "maxSkewIncrease": 100}),
+        about=about_snapshot(snapshot),
+        snapshot=snapshot,
+    )
+    return services.gate_ask(user=user, question=question)
+
+
+def gates(rows: int, user: User, snapshot: str) -> str:
+    """``rows`` verdicts; the id of one."""
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.gate.models import Gate
+
+    made = gate(user, Snapshot.objects.select_related("cluster").get(pk=snapshot))
+    first = made.pk
+    for _ in range(rows - 1):
+        copied = Gate.objects.get(pk=first)
+        copied.pk = None
+        copied._state.adding = True
+        copied.id = Gate._meta.pk.get_default()
+        copied.save()
+    return str(first)
