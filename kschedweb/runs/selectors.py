@@ -62,7 +62,7 @@ def run_get(user: User, run_id: UUID | str) -> Run:
 def ready_run(ready: Ready, revision: ScenarioRevision) -> Run | None:
     """The site's own run of a ready scenario; ``None`` where there is none yet."""
     own = Run.objects.filter(revision=revision, configuration=ready.configuration, comparison=None, created_by=None)
-    return own.select_related("revision__scenario", "policy__policy", "job").defer("outcome", "zones").first()
+    return own.select_related("revision__scenario", "policy__policy", "job").defer("outcome", "groups").first()
 
 
 def ready_policy(ready: Ready) -> Revision | None:
