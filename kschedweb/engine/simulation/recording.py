@@ -12,6 +12,7 @@ from kschedweb.engine.columns import Floats
 
 STEP = 300.0  # seconds: the recorded values are means over five minutes
 MOST_MACHINES, MOST_SAMPLES = 20_000, 12 * 24 * 31
+MOST_VALUES = 20_000_000  # of all machines together
 
 
 class RecordingError(ValueError):
@@ -35,14 +36,16 @@ class Recording:
     def read(cls, lines: Iterable[str]) -> Recording:
         """A recording of CSV text: name, then a percentage for each five minutes. Raises RecordingError."""
         names: list[str] = []
-        values: list[list[float]] = []
+        values: list[Floats] = []
         for number, row in enumerate(csv.reader(lines), start=1):
             if not row:
                 continue
             if len(names) == MOST_MACHINES:
                 raise RecordingError(f"line {number}: there are more than {MOST_MACHINES} machines")
             names.append(row[0])
-            values.append(_percentages(row[1:], number))
+            values.append(np.array(_percentages(row[1:], number)))
+            if len(values) * len(values[0]) > MOST_VALUES:
+                raise RecordingError(f"line {number}: there are more than {MOST_VALUES:,} values: take fewer machines")
             if len(values[-1]) != len(values[0]):
                 found, wanted = len(values[-1]), len(values[0])
                 raise RecordingError(f"line {number}: has {found} values, the first line {wanted}")

@@ -65,7 +65,7 @@ def pods(lines: Iterable[str], namespace: str, doubts: Doubts) -> Iterator[Recor
             doubts.left_out(line, str(problem))
             continue
         if 0 < share < 1000 and (shares := shares + 1) == 1:
-            doubts.notes.append(f"{doubts.name}: pods that asked for a share of a GPU ask for a whole one here")
+            doubts.tell("pods that asked for a share of a GPU ask for a whole one here")
         doubts.came(line, found.at)
         yield found
     doubts.conclude()

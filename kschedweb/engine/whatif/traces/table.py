@@ -18,17 +18,25 @@ class RowError(ValueError):
 
 
 class Doubts:
-    """What is wrong with lines of the file ``name``: the first ones one by one, then how many more."""
+    """What is wrong with lines of the file ``name``: the first ones one by one, then how many more.
+
+    ``notes`` gets it as text, ``told`` as (line, text), with line 0 for what concerns the file as a whole.
+    """
 
     def __init__(self, name: str, notes: list[str]) -> None:
         self.name, self.notes = name, notes
+        self.told: list[tuple[int, str]] = []
         self.good = self.bad = self.backwards = 0
         self._latest, self._first_backwards = -math.inf, 0
+
+    def tell(self, text: str, line: int = 0) -> None:
+        self.told.append((line, text))
+        self.notes.append(f"{self.name}, line {line}: {text}" if line else f"{self.name}: {text}")
 
     def left_out(self, line: int, why: str) -> None:
         self.bad += 1
         if self.bad <= MOST_NOTES:
-            self.notes.append(f"{self.name}, line {line}: is left out: {why}")
+            self.tell(f"is left out: {why}", line)
         if self.bad > 1000 and self.bad > self.good:
             raise TraceError(f"line {line}: {self.bad:,} lines cannot be used, and only {self.good:,} can; last: {why}")
 
@@ -43,10 +51,10 @@ class Doubts:
     def conclude(self) -> None:
         """Tell of the rest; raises TraceError where no line can be used."""
         if self.bad > MOST_NOTES:
-            self.notes.append(f"{self.name}: {self.bad - MOST_NOTES:,} more lines are left out")
+            self.tell(f"{self.bad - MOST_NOTES:,} more lines are left out")
         if self.backwards:
-            text = f"times run backwards {self.backwards:,} times, first in line {self._first_backwards}: put in order"
-            self.notes.append(f"{self.name}: {text}")
+            first = self._first_backwards
+            self.tell(f"times run backwards {self.backwards:,} times, first in line {first}: put in order")
         if not self.good:
             last = f"; {self.notes[-1]}" if self.bad else ""
             raise TraceError(f"there is no line that can be used{last}")
