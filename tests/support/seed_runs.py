@@ -34,7 +34,7 @@ def document(nodes: int = 6, pods: int = 20) -> Json:
         one["metadata"]["labels"]["topology.kubernetes.io/zone"] = f"zone-{number % 3}"
     high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
     important = pod("important", cpu="3")
-    important["spec"] |= {"priorityClassName": "high", "priority": 1000, "terminationGracePeriodSeconds": 5}
+    important["spec"] |= {"priorityClassName": "high", "terminationGracePeriodSeconds": 5}
     waiting = [pod(f"web-{number:02d}", cpu="1", memory=f"{1 + number % 3}Gi") for number in range(pods)]
     return {
         "apiVersion": "kschedweb/v1",

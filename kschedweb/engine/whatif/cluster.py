@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+from kschedweb.engine.cluster import ClusterObjects
+from kschedweb.engine.controllers.admission import admit
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, reference
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.owners import of_daemon_set, stays_at_drain
@@ -15,6 +18,7 @@ from kschedweb.engine.whatif.parts import ALL, ARRIVALS
 from kschedweb.engine.whatif.shape import Problem
 
 FINISHED = frozenset({"Succeeded", "Failed"})
+CLASSES = frozenset({"PriorityClass", "RuntimeClass"})
 TIMES = ("creationTimestamp", "deletionTimestamp")
 
 
@@ -50,8 +54,9 @@ class Cluster:
         pods.sort(key=lambda raw: str(mapping(raw, "metadata").get("creationTimestamp") or "9"))
         self.based = dict(self.nodes)
         self._began: dict[str, Json] | None = None
+        classes = self._classes()
         for raw in pods:
-            self._place(raw, place, now)
+            self._place(raw, place, now, classes)
 
     def _keep(self, raw: Any, pods: list[Json]) -> None:
         try:
@@ -69,7 +74,24 @@ class Cluster:
         else:
             self.others[kind, namespace, name] = raw
 
-    def _place(self, raw: Json, place: str, now: float) -> None:
+    def _classes(self) -> ClusterObjects:
+        """What admission reads."""
+        found = ClusterObjects()
+        for (kind, *_), raw in self.others.items():
+            if kind in CLASSES:
+                with suppress(ObjectError):  # whoever names it is told
+                    found.add(raw)
+        return found
+
+    def _admitted(self, raw: Json, classes: ClusterObjects) -> Json:
+        """A pod on its node as an API server would have stored it; one that it would have refused runs all the same."""
+        try:
+            return raw if stored(raw) else admit(raw, classes)
+        except ObjectError as problem:
+            self.notes.append(f"{problem}: is taken without what its classes would give it")
+            return raw
+
+    def _place(self, raw: Json, place: str, now: float, classes: ClusterObjects) -> None:
         try:
             pod = Pod.read(raw)
             phase = mapping(raw, "status").get("phase")
@@ -80,7 +102,7 @@ class Cluster:
             return
         self.keys.add(pod.key)
         if pod.node_name and (place != ALL or stays_at_drain(pod)):
-            self.bound[pod.key] = shifted(raw, now)
+            self.bound[pod.key] = shifted(self._admitted(raw, classes), now)
         elif pod.node_name or place != ARRIVALS:
             self.waiting[pod.key] = unbound(raw)
 
@@ -123,15 +145,15 @@ class Cluster:
 
 
 def arrival(raw: Json, at: float, life: float | None = None) -> PodArrives:
-    """The event; a pod that an API server stored is taken as it is, and others go through admission."""
+    """The event; a pod that went through admission is taken as it is, and others go through it when they come."""
     pod = Pod.read(raw)
     replaced = pod.controller is not None and not of_daemon_set(pod)
     return PodArrives(at, pod if stored(raw) else raw, life, replaced)
 
 
 def stored(raw: Json) -> bool:
-    """Whether the pod came from an API server, which has completed it."""
-    return bool(mapping(raw, "metadata").get("uid")) or mapping(raw, "spec").get("priority") is not None
+    """Whether admission has completed the pod, as it has whatever an API server stored: it always sets a priority."""
+    return mapping(raw, "spec").get("priority") is not None
 
 
 def unbound(raw: Json) -> Json:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from kschedweb.engine.config import EMPTY, load
+from kschedweb.engine.config import EMPTY, Configuration, load
 from kschedweb.engine.simulation import NodeDrains, NodeJoins, Result, Simulation
 from kschedweb.engine.whatif import DocumentError, Prepared, prepare, read
+from kschedweb.engine.whatif.run import run as run_whatif
 from tests.engine.builders import node, pod
 
 ZONE = "topology.kubernetes.io/zone"
@@ -19,11 +21,15 @@ def prepared(*objects: dict, files: dict[str, Any] | None = None, seed: int = 1,
 
 
 def run(made: Prepared, until: float | None = None) -> Result:
-    configuration = load(EMPTY).configuration
-    assert configuration is not None
     use = made.use() if made.use else None
-    simulation = Simulation(made.objects, configuration, made.events, made.settings, use=use)
+    simulation = Simulation(made.objects, default(), made.events, made.settings, use=use)
     return simulation.run(until or made.until or 3600.0)
+
+
+def default() -> Configuration:
+    loaded = load(EMPTY).configuration
+    assert loaded is not None
+    return loaded
 
 
 def problems(*objects: dict, **document: Any) -> list[str]:
@@ -62,6 +68,60 @@ def test_pods_that_have_a_node_keep_it_where_only_pending_ones_are_placed() -> N
     assert [bound.pod for bound in run(made).bound] == ["default/waits"]
     made = prepared(*zoned("a"), pod("bound", on="n0"), pod("waits"), run={"place": "arrivals"})
     assert not run(made).bound
+
+
+@pytest.mark.parametrize("place", ["all", "pending"])
+def test_pods_of_the_base_have_the_priority_of_their_class(place: str) -> None:
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
+    usual = {**high, "metadata": {"name": "usual"}, "value": 7, "globalDefault": True}
+    bound, waits = pod("bound", on="n0", priorityClassName="high"), pod("waits", priorityClassName="high")
+    waits["metadata"]["uid"] = "not stored by any server"
+    others = [pod("plain", on="n0"), pod("given", on="n0", priority=3), pod("gone", on="n0", priorityClassName="none")]
+    made = prepared(*zoned("a"), high, usual, bound, waits, *others, run={"place": place})
+    outcome = run_whatif(made, default())
+    assert dict(zip(outcome.pods, outcome.priority.tolist(), strict=True)) == {
+        "default/bound": 1000,
+        "default/waits": 1000,
+        "default/plain": 7,
+        "default/given": 3,
+        **({"default/gone": 0} if place == "pending" else {}),
+    }
+    refused = "Pod default/gone: no PriorityClass with name none was found"
+    assert made.notes == ([f"{refused}: is taken without what its classes would give it"] if place == "pending" else [])
+    assert [text for _, text in outcome.refused] == ([refused] if place == "all" else [])
+
+
+def test_pods_of_workloads_arrivals_and_records_have_the_priority_of_their_class() -> None:
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
+    spec = {"containers": [{"name": "main"}], "priorityClassName": "high"}
+    seen = {"time": "2024-05-01T12:00:00Z", "event": "Add", "resource": pod("recorded", priorityClassName="high")}
+    made = prepared(
+        *zoned("a"),
+        high,
+        files={"jobs": b"t,p\n1,high\n", "records": json.dumps(seen).encode()},
+        changes=[
+            {"addWorkload": {"manifest": {"kind": "Pod", "metadata": {"name": "alone"}, "spec": spec}}},
+            {"addWorkload": {"manifest": {"kind": "Deployment", "metadata": {"name": "web"}, "spec": web(spec)}}},
+        ],
+        arrivals=[
+            {"trace": {"file": "jobs", "format": "csv", "columns": {"time": "t", "priorityClass": "p"}}},
+            {"trace": {"file": "records", "format": "records"}},
+            {
+                "generate": {
+                    "perHour": 60,
+                    "until": "10m",
+                    "shapes": [{"cpu": "1m", "spec": {"priorityClassName": "high"}}],
+                }
+            },
+        ],
+    )
+    outcome = run_whatif(made, default())
+    assert len(outcome.pods) > 5
+    assert set(outcome.priority.tolist()) == {1000}
+
+
+def web(spec: dict) -> dict:
+    return {"replicas": 2, "template": {"metadata": {"labels": {"app": "web"}}, "spec": spec}}
 
 
 def test_a_drain_moves_pods_that_have_a_controller_and_leaves_daemons_alone() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import PodArrives
 from tests.engine.builders import node, pod
 from tests.engine.whatif.test_prepared import owned, prepared, problems, run, zoned
@@ -126,10 +127,10 @@ def test_pods_without_their_deployment_are_copied() -> None:
     change = {"scaleWorkload": {"workload": "default/Deployment/web", "replicas": 3}}
     made = prepared(*zoned("a"), web, changes=[change], run={"place": "pending"})
     (first, second) = (event.pod for event in made.events if isinstance(event, PodArrives))
-    for raw in (first, second):
-        assert isinstance(raw, dict)
-        assert re.fullmatch(r"web-abc-[a-z0-9]{5}", raw["metadata"]["name"])
-        assert "nodeName" not in raw["spec"]
+    for copied in (first, second):
+        assert isinstance(copied, Pod)  # admission completed the one that it was copied from
+        assert re.fullmatch(r"web-abc-[a-z0-9]{5}", copied.name)
+        assert not copied.node_name
 
 
 def test_what_cannot_be_scaled_or_added_is_told() -> None:
