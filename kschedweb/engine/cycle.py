@@ -58,8 +58,8 @@ class Scheduler:
         self.ranks = 0  # how many of the best nodes are told of
         self.also = ""  # a node that is told of beside these where it was scored
         self.watch = Stopwatch()
+        self.start = 0  # the position where the next search for feasible nodes begins; shared by all profiles
         self._plans = Plans(snapshot)
-        self._start = 0  # where the search for feasible nodes begins; shared by all profiles
 
     @property
     def frameworks(self) -> Mapping[str, Framework]:
@@ -304,16 +304,16 @@ class Scheduler:
         if outcome.nodes is not None:
             filtered = filtered.within(_positions(snapshot, outcome.nodes))
         absent = outcome.absent(*(status.plugin for status in tried.statuses.values()))
-        start = self._start
+        start = self.start
         rejected = nominated if tried.statuses else -1
         found = search(filtered, start, self._wanted(framework, filtered.looked_at), rejected)
         self.watch.lap("Filter", Code.SUCCESS if found.failure is None else Code.ERROR)
-        self._start = (start + found.evaluated) % len(snapshot)
+        self.start = (start + found.evaluated) % len(snapshot)
         if found.failure is not None:
             raise found.failure.failure
         if self.extenders:
             known = filtered.diagnosis(snapshot, absent, start, found.visited, tried.statuses)
-            self._start = (start + len(found.feasible) + known.explicit) % len(snapshot)
+            self.start = (start + len(found.feasible) + known.explicit) % len(snapshot)
             return self._extend(plan, cycle, found.feasible, Unplaced(cycle, known, handle, narrowed_by))
         if not found.feasible.size:
             diagnosis = filtered.diagnosis(snapshot, absent, extra=tried.statuses)

@@ -161,12 +161,13 @@ def configuration(run: Run) -> Configuration:
     return loaded.configuration
 
 
-def decided(run: Run, pod: str, attempt: int, attempts: int) -> tuple[Case, Decided]:
-    """The try ``attempt`` (from 1) of ``pod``, of ``attempts``, worked out anew. Raises NotFound or Unprocessable."""
+def decided(run: Run, pod: str, attempt: int) -> tuple[Case, Decided]:
+    """The try ``attempt`` (from 1) of ``pod``, worked out anew. Raises NotFound or Unprocessable."""
 
     def work_out() -> tuple[Case, Decided]:
         try:
-            found = decide(prepared(run.revision, run.seed), configuration(run), pod, attempt, attempts=attempts)
+            known = outcome(run)
+            found = decide(prepared(run.revision, run.seed), configuration(run), pod, attempt, outcome=known)
         except LookupError as error:
             raise NotFound(f"{error}.") from None
         except CycleError as error:

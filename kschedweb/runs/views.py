@@ -196,7 +196,7 @@ def decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) -> Ht
     row = PodList(outcome, outcome.end).of(key)
     context: dict[str, Any] = {"run": found, "row": row, "pod_name": pod, "namespace_name": namespace}
     try:
-        case, tried = selectors.decided(found, key, _attempt(request, row.attempts), row.attempts)
+        case, tried = selectors.decided(found, key, _attempt(request, row.attempts))
     except ApplicationError as error:
         return render(request, "runs/decision.html", {**context, "error": error})
     shown = Decision(case)

@@ -79,7 +79,7 @@ def test_a_scheduler_that_remembers_decides_as_one_that_does_not(
             continue
         one = Pod.read(pod(f"p{number}", labels={"app": app}, **KINDS[kind]))
         forgetful = Scheduler(remembering.snapshot.copy(), remembering.configuration)
-        forgetful._start = remembering._start
+        forgetful.start = remembering.start
         expected = forgetful.schedule_one(one)
         placement = remembering.schedule_one(one)
         assert placement == expected

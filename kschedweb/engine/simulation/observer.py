@@ -35,8 +35,14 @@ class Observer:
     def arrived(self, life: Life, now: float) -> None:
         """A pod is there, perhaps on its node already."""
 
-    def tries(self, pod: Pod, attempt: int, now: float) -> None:
-        """The scheduler takes the pod for its ``attempt``-th try; it has not decided yet."""
+    def changed(self, life: Life, now: float) -> None:
+        """The pod's object changed: it is terminating, say, or waits for room on a node now."""
+
+    def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+        """The scheduler takes the pod for its ``attempt``-th try, and has not decided yet.
+
+        ``start`` is the position of the node where its search for feasible nodes begins.
+        """
 
     def decided(self, pod: Pod, placement: Placement, now: float) -> None:
         """What the scheduler came to; nothing of it has happened yet."""

@@ -86,7 +86,8 @@ class Pods:
         self.lives: dict[str, Life] = {}
         self.dismiss: Callable[[str, float], bool] = lambda key, now: False
         self.observer = observer or Observer()
-        self._schedulers, self._reachable, self._use = schedulers, reachable, use
+        self.use = use
+        self._schedulers, self._reachable = schedulers, reachable
         self._stuck: dict[str, list[Life]] = {}
         self._heirs: dict[str, str] = {}
 
@@ -107,6 +108,7 @@ class Pods:
         """The object of a pod changed."""
         life = self.lives[new.key]
         old, life.pod = life.pod, new
+        self.observer.changed(life, now)
         if life.bound is not None:
             self._changed_on_node(old, new, now)
             return
@@ -137,8 +139,8 @@ class Pods:
     def _settled(self, life: Life, now: float) -> None:
         life.bound = now
         self.observer.bound(life, now)
-        if self._use is not None:
-            self._use.came(life.pod, now)
+        if self.use is not None:
+            self.use.came(life.pod, now)
         self.eviction.pod_changed(life.pod, now)
         if life.duration is not None:
             self.agenda.add(now + life.duration, lambda time: self._complete(life, time))
@@ -170,6 +172,7 @@ class Pods:
             old = life.pod
             life.leaves = now + _grace_period(old)
             life.pod = _terminating(old, now, condition)
+            self.observer.changed(life, now)
             self._changed_on_node(old, life.pod, now)
             self.agenda.add(life.leaves, lambda time: self._end(life, time))
 
@@ -220,8 +223,8 @@ class Pods:
     def _removed(self, life: Life, now: float) -> None:
         del self.lives[life.pod.key]
         self.observer.left(life, life.why, life.because, now)
-        if self._use is not None:
-            self._use.left(life.pod, now)
+        if self.use is not None:
+            self.use.left(life.pod, now)
         self.eviction.pod_gone(life.pod.key)
         self.queue.move(ASSIGNED_POD_DELETE, life.pod, None, now)
         for before, after in self.world.release(life.pod):

@@ -34,7 +34,7 @@ class SchedulingLoop:
                 continue
             self.cycles += 1
             self._look(now)
-            self.pods.observer.tries(queued.pod, queued.attempts, now)
+            self.pods.observer.tries(life, queued.attempts, self.scheduler.start, now)
             placement = self.scheduler.find(queued.pod, post_filter=True)
             self.pods.observer.decided(queued.pod, placement, now)
             if self.seconds:

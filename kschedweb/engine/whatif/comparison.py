@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle import Scheduler
@@ -16,8 +17,12 @@ from kschedweb.engine.simulation import Observer
 from kschedweb.engine.whatif.outcome import Outcome
 from kschedweb.engine.whatif.prepared import Prepared
 from kschedweb.engine.whatif.recorder import STEPS, Progress
+from kschedweb.engine.whatif.rewind import Rewind, knows
 from kschedweb.engine.whatif.run import Registry, begin, finish
 from kschedweb.engine.whatif.significance import interval, significance
+
+if TYPE_CHECKING:
+    from kschedweb.engine.simulation.pods import Life
 
 __all__ = ["Change", "Comparison", "compare", "interval", "significance"]
 
@@ -87,7 +92,7 @@ def compare(
     registry: Registry | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """What the second run does otherwise. Why, is found out by replaying it, and the first where pods gained a node.
+    """What the second run does otherwise; why, is asked of its tries, and of the first run's where pods gained a node.
 
     ``progress(virtual seconds, pods explained, pods to explain)`` may raise to end it.
     """
@@ -95,9 +100,9 @@ def compare(
     gained = [change for change in changes if not change.before]
     others = [change for change in changes if change.before]
     why = _Why(others, second, progress)
-    _replay(why, prepared, second_configuration, registry)
+    why.find_out(prepared, second_configuration, registry)
     why_not = _Why([_turned(change) for change in gained], first, progress)
-    _replay(why_not, prepared, first_configuration, registry)
+    why_not.find_out(prepared, first_configuration, registry)
     known = [why.known(change) for change in others]
     return Comparison(
         pods=len(first.index.keys() & second.index.keys()),
@@ -127,12 +132,8 @@ def _turned(change: Change) -> Change:
     return replace(change, before=change.after, after=change.before)
 
 
-def _replay(why: _Why, prepared: Prepared, configuration: Configuration, registry: Registry | None) -> None:
-    if not why.wanted:
-        return
-    simulation = begin(prepared, configuration, why, registry=registry)
-    why.scheduler = simulation.loop.scheduler
-    finish(simulation, prepared)
+class _AllAskedError(Exception):
+    """Every try that matters was looked at."""
 
 
 class _Why(Observer):
@@ -141,35 +142,68 @@ class _Why(Observer):
     scheduler: Scheduler
 
     def __init__(self, changes: list[Change], outcome: Outcome, progress: Progress | None) -> None:
-        tries = {change.pod: int(outcome.attempts[outcome.index[change.pod]]) for change in changes}
-        self.wanted = {change.pod: change for change in changes if tries[change.pod]}
-        self._tries, self._progress, self._steps = tries, progress, 0
+        rows = {outcome.index[change.pod]: change for change in changes}
+        self._outcome, self._progress, self._steps = outcome, progress, 0
+        self._wanted = {row: change for row, change in rows.items() if outcome.attempts[row]}
+        self._left = set(self._wanted)
+        self._rows: dict[Life, int] = {}
         self._found: dict[str, Change] = {}
-        self._verdict: Status | None = None
+        self._asked: tuple[Change, Status] | None = None
+
+    def find_out(self, prepared: Prepared, configuration: Configuration, registry: Registry | None) -> None:
+        """By the run's moves where they tell enough, for the others by replaying the run."""
+        told = [row for row in self._wanted if knows(self._outcome, row)]
+        if told:
+            rewind = Rewind(prepared, configuration, self._outcome, registry=registry)
+            self.scheduler = rewind.scheduler
+            for row in rewind.in_order(told):
+                pod, now = rewind.to(row), float(self._outcome.tries.time[row])
+                self._ask(row, pod)
+                self.decided(pod, self.scheduler.find(pod, post_filter=True), now)
+                self._step(now)
+        if self._left:
+            simulation = begin(prepared, configuration, self, registry=registry)
+            self.scheduler = simulation.loop.scheduler
+            with suppress(_AllAskedError):
+                finish(simulation, prepared)
 
     def known(self, change: Change) -> Change:
         """The change, with its reason."""
         return self._found.get(change.pod, replace(change, said=NEVER_TRIED))
 
-    def passed(self, now: float) -> None:
+    def _step(self, now: float) -> None:
         self._steps += 1
         if self._progress is not None and self._steps % STEPS == 0:
-            self._progress(now, len(self._found), len(self.wanted))
+            self._progress(now, len(self._found), len(self._wanted))
 
-    def tries(self, pod: Pod, attempt: int, now: float) -> None:
-        change = self.wanted.get(pod.key)
-        self._verdict = None
-        if change is None or attempt != self._tries[pod.key]:
-            return
+    def _ask(self, row: int, pod: Pod) -> None:
+        change = self._wanted[row]
+        self._left.discard(row)
         try:
-            self._verdict = self.scheduler.verdict(pod, change.before)
+            self._asked = change, self.scheduler.verdict(pod, change.before)
         except CycleError:
             return
         self.scheduler.ranks, self.scheduler.also = 1, change.before
 
+    # Of a run that is replayed.
+
+    def arrived(self, life: Life, now: float) -> None:
+        self._rows[life] = len(self._rows)
+
+    def passed(self, now: float) -> None:
+        self._step(now)
+        if not self._left:
+            raise _AllAskedError
+
+    def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+        row = self._rows[life]
+        if row in self._left and attempt == self._outcome.attempts[row]:
+            self._ask(row, life.pod)
+
     def decided(self, pod: Pod, placement: Placement, now: float) -> None:
-        if self._verdict is not None:
-            self._found[pod.key] = _reason(self.wanted[pod.key], self._verdict, pod, placement)
+        if self._asked is not None:
+            (change, verdict), self._asked = self._asked, None
+            self._found[change.pod] = _reason(change, verdict, pod, placement)
             self.scheduler.ranks, self.scheduler.also = 0, ""
 
 

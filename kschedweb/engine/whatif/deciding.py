@@ -1,4 +1,8 @@
-"""A try of a run, looked at again: the run is replayed up to it, and the scheduler asked about every node."""
+"""A try of a run, looked at again: the cluster is as the try saw it, and the scheduler asked about every node.
+
+The last try of a pod is found by the run's moves (``rewind.knows`` says where they tell enough); for every other one
+the run is replayed up to it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,9 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.placement import Placement
 from kschedweb.engine.simulation import Observer
 from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.whatif.outcome import Outcome
 from kschedweb.engine.whatif.prepared import Prepared
+from kschedweb.engine.whatif.rewind import Rewind, knows
 from kschedweb.engine.whatif.run import Registry, begin, finish
 
 if TYPE_CHECKING:
@@ -49,25 +55,33 @@ def decide(
     pod: str,
     attempt: int = LAST,
     *,
+    outcome: Outcome | None = None,
     attempts: int | None = None,
     registry: Registry | None = None,
 ) -> Decided:
     """The ``attempt``-th try of the pod ``namespace/name``, -1 for the last.
 
-    Where the outcome is at hand, ``attempts`` (how often the pod was tried) spares a run to count them. Of several pods
-    of one name, one after the other, the last one is meant. Raises NoSuchTryError.
+    Where the ``outcome`` is at hand, the last try is found without replaying the run; or else ``attempts`` (how often
+    the pod was tried) spares a run to count them. Of several pods of one name, one after the other, the last one is
+    meant. Raises NoSuchTryError.
     """
-    if attempts is None:
+    lives = 0
+    row = -1 if outcome is None else outcome.index.get(pod, -1)
+    if outcome is not None:
+        attempts, lives = (int(outcome.attempts[row]), outcome.pods.count(pod)) if row >= 0 else (0, 0)
+    elif attempts is None:
         counting = _Counting(pod)
         finish(begin(prepared, configuration, counting, registry=registry), prepared)
         attempts, lives = counting.attempts, counting.lives
-    else:
-        lives = 0
     if not attempts:
         raise NoSuchTryError(f"Pod {pod}: was never tried in this run")
     wanted = attempts if attempt == LAST else attempt
     if not 1 <= wanted <= attempts:
         raise NoSuchTryError(f"Pod {pod}: was tried {attempts} times in this run, there is no try {attempt}")
+    if outcome is not None and wanted == attempts and knows(outcome, row):
+        rewind = Rewind(prepared, configuration, outcome, registry=registry)
+        reached = _ReachedError(rewind.to(row), float(outcome.tries.time[row]))
+        return _looked_at(rewind.scheduler, reached, wanted, attempts)
     until = _Until(pod, wanted, lives)
     simulation = begin(prepared, configuration, until, registry=registry)
     try:
@@ -101,8 +115,8 @@ class _Counting(Observer):
         if life.pod.key == self.key:
             self.lives, self.attempts = self.lives + 1, 0
 
-    def tries(self, pod: Pod, attempt: int, now: float) -> None:
-        if pod.key == self.key:
+    def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+        if life.pod.key == self.key:
             self.attempts = attempt
 
 
@@ -111,6 +125,6 @@ class _Until(_Counting):
         super().__init__(key)
         self._attempt, self._life = attempt, life
 
-    def tries(self, pod: Pod, attempt: int, now: float) -> None:
-        if pod.key == self.key and attempt == self._attempt and self._life in (0, self.lives):
-            raise _ReachedError(pod, now)
+    def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+        if life.pod.key == self.key and attempt == self._attempt and self._life in (0, self.lives):
+            raise _ReachedError(life.pod, now)

@@ -15,7 +15,7 @@ from kschedweb.engine.columns import Codes, Floats, Ints
 from kschedweb.engine.whatif import packing
 from kschedweb.engine.whatif.packing import OutcomeError
 
-__all__ = ["Kind", "Moves", "NodeLog", "NodeState", "Outcome", "OutcomeError", "Samples", "UseLog"]
+__all__ = ["Kind", "Moves", "NodeLog", "NodeState", "Outcome", "OutcomeError", "Samples", "Tries", "UseLog"]
 
 Shares = NDArray[np.float32]
 NOWHERE = -1
@@ -94,12 +94,13 @@ class Samples:
 class UseLog:
     """What nodes really used, in percent of allocatable: f4[times, nodes] each, nan where nobody knows.
 
-    All are empty where nothing was measured.
+    All are empty where nothing was measured. ``seen`` is how many moves there had been, i4[times].
     """
 
     time: Floats
     cpu: Shares
     memory: Shares
+    seen: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +114,24 @@ class Guards:
     pod: Codes
     budget: Codes
     beyond: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tries:
+    """The last try of each pod, shape [pods]: all that is needed to make it again (see whatif.rewind).
+
+    ``time`` is seconds, nan for pods that were never tried; ``seen`` how many moves there had been, i4; ``start`` the
+    position of the node where the search began, i4, and -1 where the moves do not tell all that the try saw.
+    """
+
+    time: Floats
+    seen: Codes
+    start: Codes
+
+
+def _untold() -> Tries:
+    """Of a run that was stored before tries were."""
+    return Tries(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
 
 
 @dataclass(eq=False)
@@ -154,6 +173,7 @@ class Outcome:
     refused: list[tuple[float, str]] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    tries: Tries = field(default_factory=_untold)
 
     def encode(self) -> bytes:
         """The whole outcome as bytes, the same for the same outcome."""
@@ -164,7 +184,8 @@ class Outcome:
         """What ``encode`` made; raises OutcomeError where it did not."""
         read = packing.unpack(data)
         for name, kind in _PARTS.items():
-            read[name] = packing.record(kind, read.get(name), name)
+            if name in read or name != "tries":
+                read[name] = packing.record(kind, read.get(name), name)
         outcome: Outcome = packing.record(cls, read, "outcome")
         outcome.refused = [(float(time), str(text)) for time, text in outcome.refused]
         return outcome
@@ -255,4 +276,5 @@ _PARTS: dict[str, type[Any]] = {
     "samples": Samples,
     "use": UseLog,
     "guards": Guards,
+    "tries": Tries,
 }

@@ -17,11 +17,12 @@ from kschedweb.engine.simulation import Departure, Observer, Result
 from kschedweb.engine.simulation.pods import Life
 from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.engine.whatif.kinds import Shapes
-from kschedweb.engine.whatif.outcome import Guards, Kind, Moves, NodeLog, NodeState, Outcome, Samples, UseLog
+from kschedweb.engine.whatif.outcome import Guards, Kind, Moves, NodeLog, NodeState, Outcome, Samples, Tries, UseLog
 
 Progress = Callable[[float, int, int], None]
 STEPS = 256  # between two reports of progress
 WINDOWS = ("5m", "10m", "15m", "1h")  # use is the mean over the shortest window that is measured
+UNTOLD = -1  # in place of where a search began
 SLOTS = "pods"  # which nodes have and pods do not ask for
 
 
@@ -39,7 +40,9 @@ class Recorder(Observer):
         self._texts: dict[str, int] = {}
         self._moves: list[tuple[float, int, int, int, int]] = []
         self._node_log: list[tuple[float, int, dict[str, int] | None, NodeState]] = []
-        self._measured: list[tuple[float, Watermarks]] = []
+        self._measured: list[tuple[float, int, Watermarks]] = []
+        self._tries: list[tuple[float, int, int]] = []
+        self._begun, self._complete = False, True  # whether moves tell all that tries depend on
         self._guards: list[tuple[float, int, int, bool]] = []
         self._down: list[set[str]] = [set() for _ in budgets]
 
@@ -48,15 +51,30 @@ class Recorder(Observer):
         if self._progress is not None and self._steps % STEPS == 0:
             self._progress(now, self._tried, self._known)
 
+    def begin(self, *, waits: bool) -> None:
+        """All that is there from the beginning was told of. Where pods may wait at Permit, moves do not tell it all."""
+        self._begun, self._complete = True, not waits
+
     def arrived(self, life: Life, now: float) -> None:
         self._rows[life] = len(self._rows)
+        self._tries.append((math.nan, 0, UNTOLD))
+        if self._begun and life.pod.nominated_node:
+            self._complete = False
         self._known += life.heirs > 0
         self._shapes.add(life.pod)
+
+    def changed(self, life: Life, now: float) -> None:
+        self._complete = False
+
+    def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+        self._tries[self._rows[life]] = now, len(self._moves), start if self._complete else UNTOLD
 
     def decided(self, pod: Pod, placement: Placement, now: float) -> None:
         self._tried += 1
 
     def bound(self, life: Life, now: float) -> None:
+        if self._begun and (life.pod.volumes or life.pod.resource_claims):
+            self._complete = False
         self._moves.append((now, self._rows[life], self._nodes[life.pod.node_name], Kind.BOUND, -1))
         if life.heirs:
             for down in self._down:
@@ -72,21 +90,24 @@ class Recorder(Observer):
     def left(self, life: Life, why: Departure, text: str, now: float) -> None:
         row = self._rows[life]
         self._left[row] = now
+        self._complete = self._complete and why is Departure.LEFT
         self._moves.append((now, row, self._nodes[life.pod.node_name], int(why), self._text(text)))
 
     def withdrawn(self, life: Life, now: float) -> None:
         self._left[self._rows[life]] = now
 
     def node_set(self, node: Node, now: float) -> None:
+        self._complete = self._complete and not self._begun
         place = self._nodes.setdefault(node.name, len(self._nodes))
         self._latest[node.name] = node
         self._node_log.append((now, place, dict(node.allocatable), _state(node)))
 
     def node_left(self, name: str, now: float) -> None:
+        self._complete = False
         self._node_log.append((now, self._nodes[name], None, NodeState.OPEN))
 
     def measured(self, watermarks: Watermarks, now: float) -> None:
-        self._measured.append((now, watermarks))
+        self._measured.append((now, len(self._moves), watermarks))
 
     def _text(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts)) if text else -1
@@ -129,6 +150,7 @@ class Recorder(Observer):
             refused=list(result.refused),
             ignored=list(result.ignored),
             notes=list(notes),
+            tries=_tries(self._tries),
         )
 
     def _resources(self) -> list[str]:
@@ -152,7 +174,7 @@ class Recorder(Observer):
     def _use(self) -> UseLog:
         """Figures of nodes that are not known of by name are left out."""
         columns = {name: np.full((len(self._measured), len(self._nodes)), np.nan, np.float32) for name in (CPU, MEMORY)}
-        for row, (_, watermarks) in enumerate(self._measured):
+        for row, (_, _, watermarks) in enumerate(self._measured):
             known = [(place, self._nodes[name]) for place, name in enumerate(watermarks.names) if name in self._nodes]
             if not known:
                 continue
@@ -160,7 +182,8 @@ class Recorder(Observer):
             for resource, column in columns.items():
                 key = next((key for key in WINDOWS if (resource, key) in watermarks.figures), "")
                 column[row, nodes] = watermarks.column(resource, key)[places]
-        return UseLog(_reals(time for time, _ in self._measured), columns[CPU], columns[MEMORY])
+        times, seen = (time for time, _, _ in self._measured), (moves for _, moves, _ in self._measured)
+        return UseLog(_reals(times), columns[CPU], columns[MEMORY], _codes(seen))
 
 
 def _first_of(life: Life) -> str:
@@ -189,6 +212,11 @@ def _codes(values: Any) -> Any:
 def _moves(listed: list[tuple[float, int, int, int, int]]) -> Moves:
     time, pod, node, kind, text = zip(*listed, strict=True) if listed else ((), (), (), (), ())
     return Moves(_reals(time), _codes(pod), _codes(node), np.array(kind, dtype=np.uint8), _codes(text))
+
+
+def _tries(listed: list[tuple[float, int, int]]) -> Tries:
+    time, seen, start = zip(*listed, strict=True) if listed else ((), (), ())
+    return Tries(_reals(time), _codes(seen), _codes(start))
 
 
 def _guards(listed: list[tuple[float, int, int, bool]]) -> Guards:

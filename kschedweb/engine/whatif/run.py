@@ -36,19 +36,14 @@ def run(
     Raises SimulationError where an event cannot happen.
     """
     recorder = Recorder(_budgets(prepared.objects), _arrivals(prepared), progress)
-    result = play(prepared, configuration, recorder, registry=registry)
+    simulation = begin(prepared, configuration, recorder, registry=registry)
+    frameworks = simulation.loop.scheduler.frameworks.values()
+    recorder.begin(waits=any(framework.plugins("permit") for framework in frameworks))
+    result = finish(simulation, prepared)
     notes = list(prepared.notes)
     if prepared.until is None and result.end >= LONGEST:
         notes.append(f"the run was ended after {LONGEST / 86400:g} days without having come to rest")
     return recorder.outcome(result, prepared.seed, notes)
-
-
-def play(
-    prepared: Prepared, configuration: Configuration, observer: Observer, *, registry: Registry | None = None
-) -> Result:
-    """Let ``observer`` see the whole run."""
-    simulation = begin(prepared, configuration, observer, registry=registry)
-    return finish(simulation, prepared)
 
 
 def begin(

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.simulation import Event, PodArrives, PodLeaves, Settings
+from kschedweb.engine.simulation import Event, NodeChanges, PodArrives, PodChanges, PodLeaves, Settings
+from kschedweb.engine.simulation.recorded import Follower, RecordedUse
+from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.whatif.deciding import NoSuchTryError, decide
 from kschedweb.engine.whatif.prepared import Prepared
+from kschedweb.engine.whatif.rewind import knows
 from kschedweb.engine.whatif.run import run
 from tests.engine.builders import node, pod
-from tests.engine.whatif.worlds import configuration, crowd
+from tests.engine.whatif.worlds import configuration, crowd, queue
+
+PACKING = "MostAllocated"
 
 
 @settings(max_examples=20, deadline=None)
@@ -33,6 +41,70 @@ def test_the_last_try_of_a_pod_comes_to_what_it_came_to_in_the_run(seed: int, ch
     else:
         assert decided.placement.condition == outcome.texts[outcome.message[row]]
         assert decided.explanation.chosen is None
+
+
+@settings(max_examples=6, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(seed=st.integers(0, 10_000), world=st.sampled_from([crowd, queue]), strategy=st.sampled_from(["", PACKING]))
+def test_the_log_shows_a_try_as_a_replay_does(seed: int, world: Callable[[int], Prepared], strategy: str) -> None:
+    prepared, config = world(seed), configuration(strategy)
+    outcome = run(prepared, config)
+    told = [row for row in range(len(outcome.pods)) if knows(outcome, row)]
+    assert told
+    if world is queue:
+        assert len(told) == len(outcome.pods)
+    for row in told[:: max(1, len(told) // 8)]:
+        pod_name, attempts = outcome.pods[row], int(outcome.attempts[row])
+        by_log = decide(prepared, config, pod_name, outcome=outcome)
+        replayed = decide(prepared, config, pod_name, attempts=attempts)
+        assert by_log.placement == replayed.placement
+        assert by_log.explanation.to_dict() == replayed.explanation.to_dict()
+        assert (by_log.time, by_log.attempt, by_log.attempts) == (replayed.time, replayed.attempt, replayed.attempts)
+        assert by_log.snapshot.names == replayed.snapshot.names
+        for name in ("requested", "nonzero", "pod_count", "allocatable"):
+            assert np.array_equal(getattr(by_log.snapshot, name), getattr(replayed.snapshot, name))
+        assert [there(by_log.snapshot, node) for node in range(len(by_log.snapshot))] == [
+            there(replayed.snapshot, node) for node in range(len(replayed.snapshot))
+        ]
+
+
+def there(snapshot: Snapshot, node: int) -> list[tuple[str, float, float]]:
+    """The pods of a node in their order, and since when they run."""
+    return [(one.key, one.started, snapshot.scheduled_at(one)) for one in snapshot.pods.on(node)]
+
+
+def test_the_log_follows_what_is_measured() -> None:
+    prepared = with_use(queue(3), [10.0, 60.0, 30.0])
+    config = configuration()
+    outcome = run(prepared, config)
+    row = int(np.nanargmax(outcome.tries.time))
+    assert knows(outcome, row)
+    by_log = decide(prepared, config, outcome.pods[row], outcome=outcome).snapshot.watermarks
+    replayed = decide(prepared, config, outcome.pods[row], attempts=int(outcome.attempts[row])).snapshot.watermarks
+    assert by_log is not None
+    assert replayed is not None
+    assert np.array_equal(by_log.column("cpu", "5m"), replayed.column("cpu", "5m"))
+    assert np.array_equal(by_log.updated, replayed.updated)
+
+
+def test_where_more_happens_than_moves_tell_the_run_is_replayed() -> None:
+    for changes, pods, policy in (
+        ([NodeChanges(5.0, "only", labels={"a": "b"})], [pod("late")], {}),
+        ([PodChanges(5.0, pod("first", labels={"a": "b"}))], [pod("first", requests={"cpu": "9"}), pod("late")], {}),
+    ):
+        arrive = [PodArrives(10.0 * place, raw) for place, raw in enumerate(pods, start=2 - len(pods))]
+        prepared = Prepared([node("only")], sorted([*arrive, *changes], key=lambda event: event.time), 100.0)
+        outcome = run(prepared, configuration(**policy))
+        assert not knows(outcome, outcome.index["default/late"])
+        decided = decide(prepared, configuration(**policy), "default/late", outcome=outcome)
+        assert decided.placement.node == "only"
+
+
+def with_use(prepared: Prepared, curve: list[float]) -> Prepared:
+    """The nodes' pods all use what ``curve`` says, in percent of what they ask for."""
+    nodes = {raw["metadata"]["name"]: 4.0 for raw in prepared.objects if raw["kind"] == "Node"}
+    pods = [event.pod for event in prepared.events if isinstance(event, PodArrives) and isinstance(event.pod, dict)]
+    followers = {f"default/Pod/{raw['metadata']['name']}": Follower(0, 1.0) for raw in pods}
+    return replace(prepared, use=lambda: RecordedUse(nodes, np.array([curve * 10]), 300.0, followers))
 
 
 @settings(max_examples=5, deadline=None)

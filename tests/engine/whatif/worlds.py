@@ -61,6 +61,25 @@ def crowd(seed: int, pods: int = 40, nodes: int = 8) -> Prepared:
     return Prepared([*begun, *already, *waiting, *CLASSES, BUDGET], events, 2000.0, Settings(sample=100.0), seed=seed)
 
 
+def queue(seed: int, pods: int = 60, nodes: int = 120) -> Prepared:
+    """Pods that come and go on nodes that stay as they are, so many that the scheduler looks at a part of them.
+
+    Few nodes have GPUs, and more pods want one than there are.
+    """
+    made = random.Random(seed)
+    begun = [_node(f"n{number}", 0) for number in range(nodes)]
+    for number in range(4):
+        begun[number]["status"]["allocatable"][GPU] = "2"
+    events: list[Event] = []
+    for number in range(pods):
+        requests = {"cpu": made.choice(["250m", "1", "2"]), **({GPU: "1"} if made.random() < 0.4 else {})}
+        raw = pod(f"p{number:03d}", labels={"app": f"app-{made.randrange(3)}"}, requests=requests)
+        life = made.choice([None, None, 500.0, 2000.0])
+        events.append(PodArrives(round(made.uniform(0, 3000), 1), raw, life))
+    cycle = made.choice([0.0, 0.001, 0.25])
+    return Prepared(begun, events, 8000.0, Settings(sample=100.0, cycle=cycle), seed=seed)
+
+
 def _node(name: str, number: int) -> Json:
     gpus = {GPU: "4"} if number % 2 else {}
     return node(name, labels={ZONE: f"zone-{number % 3}"}, allocatable=gpus)

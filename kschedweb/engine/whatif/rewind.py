@@ -1,0 +1,118 @@
+"""The cluster as a try of a run saw it, put together from the run's moves: no other try is made again for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.controllers.admission import admit
+from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.simulation import Observer, PodArrives
+from kschedweb.engine.simulation.pods import started
+from kschedweb.engine.whatif.outcome import Kind, Outcome
+from kschedweb.engine.whatif.prepared import Prepared
+from kschedweb.engine.whatif.run import Registry, begin
+
+
+def knows(outcome: Outcome, row: int) -> bool:
+    """Whether the moves tell all that the last try of the pod in ``row`` saw.
+
+    They do until the first pod that was nominated, changed or evicted, has volumes or resource claims, or lost its
+    node, and the first node that changed; not at all where pods may wait at Permit.
+    """
+    return row < len(outcome.tries.start) and int(outcome.tries.start[row]) >= 0
+
+
+class Rewind:
+    """Goes from try to try of the run of ``prepared`` under ``configuration`` that came to ``outcome``.
+
+    ``scheduler`` sees the cluster as it was. Tries must be ones that ``knows`` knows, and come in their order.
+    """
+
+    def __init__(
+        self, prepared: Prepared, configuration: Configuration, outcome: Outcome, *, registry: Registry | None = None
+    ) -> None:
+        simulation = begin(prepared, configuration, Observer(), registry=registry)
+        self.scheduler: Scheduler = simulation.loop.scheduler
+        self._world, self._use = simulation.world, simulation.pods.use
+        self._outcome = outcome
+        self._pods: dict[int, Pod] = dict(enumerate(self._world.all_pods()))
+        self._moved = len(self._pods)  # those that are there from the beginning are the first moves
+        self._measured = 0
+        coming: list[tuple[float, Json | Pod]] = [(0.0, raw) for raw in prepared.objects if raw.get("kind") == "Pod"]
+        coming += [(event.time, event.pod) for event in prepared.events if isinstance(event, PodArrives)]
+        self._came = {(_key(pod), time): pod for time, pod in coming}
+
+    def in_order(self, rows: Iterable[int]) -> list[int]:
+        """``rows`` in the order of their tries."""
+        tries = self._outcome.tries
+        return sorted(rows, key=lambda row: (int(tries.seen[row]), float(tries.time[row])))
+
+    def to(self, row: int) -> Pod:
+        """Let the scheduler see what the last try of the pod in ``row`` saw; returns the pod, which is on no node."""
+        tries = self._outcome.tries
+        time, seen = float(tries.time[row]), int(tries.seen[row])
+        if seen < self._moved:
+            raise ValueError("tries must come in their order")
+        self._advance(time, seen)
+        snapshot = self._world.snapshot
+        snapshot.now = time
+        self.scheduler.use(snapshot)
+        self.scheduler.start = int(tries.start[row])
+        return self._pod(row)
+
+    def _advance(self, time: float, seen: int) -> None:
+        """Let happen what had happened by ``time``, of which ``seen`` were moves."""
+        use = self._outcome.use
+        while True:
+            place = self._measured
+            measures = place < len(use.seen) and use.seen[place] <= seen and use.time[place] <= time
+            if measures and use.seen[place] <= self._moved and self._use is not None:
+                self._world.measured(self._use.measured(float(use.time[place])))
+                self._measured += 1
+            elif self._moved < seen:
+                self._move(self._moved)
+                self._moved += 1
+            else:
+                return
+
+    def _move(self, place: int) -> None:
+        moves = self._outcome.moves
+        row, time = int(moves.pod[place]), float(moves.time[place])
+        if moves.kind[place] == Kind.BOUND:
+            pod = self._pods[row] = self._bound(self._pod(row), self._outcome.nodes[moves.node[place]], time)
+            if self._use is not None:
+                self._use.came(pod, time)
+            return
+        pod = self._pods.pop(row)
+        self._world.remove(pod)
+        if self._use is not None:
+            self._use.left(pod, time)
+
+    def _bound(self, pod: Pod, node: str, time: float) -> Pod:
+        """Put the pod on its node as the run did; it may have come with it."""
+        if pod.node_name:
+            self._world.add(pod)
+            return pod
+        snapshot = self._world.snapshot
+        snapshot.now = time
+        snapshot.place_pod(started(pod, time), node)
+        bound = snapshot.pod(pod.key)
+        self._world.assumed(bound)
+        return bound
+
+    def _pod(self, row: int) -> Pod:
+        """The pod as it came, or as it is on its node."""
+        if row not in self._pods:
+            came = self._came[self._outcome.pods[row], float(self._outcome.arrived[row])]
+            self._pods[row] = came if isinstance(came, Pod) else Pod.read(admit(came, self._world.cluster))
+        return self._pods[row]
+
+
+def _key(pod: Json | Pod) -> str:
+    if isinstance(pod, Pod):
+        return pod.key
+    metadata = pod["metadata"]
+    return f"{metadata.get('namespace') or 'default'}/{metadata['name']}"
