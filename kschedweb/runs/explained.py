@@ -60,7 +60,7 @@ def _decision(run: Run, pod: str, drawn: Picture) -> Any:
         return None
     attempts = int(outcome.attempts[outcome.index[pod]])
     try:
-        case, tried = selectors.decided(run, pod, attempts, attempts)
+        case, tried = selectors.decided(run, pod, attempts)
     except ApplicationError:
         return None
     shown = Decision(case)
