@@ -59,6 +59,7 @@ INSTALLED_APPS = [
     "kschedweb.playground",
     "kschedweb.scenarios",
     "kschedweb.runs",
+    "kschedweb.sweeps",
     "kschedweb.capacity",
     "kschedweb.gate",
     "kschedweb.experiments",

@@ -128,7 +128,7 @@ def jobs_reconcile(*, alone_since: datetime | None = None) -> dict[str, int]:
         unsent |= Q(created_at__lt=alone_since)
     dead = Job.objects.filter(silent, state=State.RUNNING)
     cancelled = dead.filter(cancel_requested=True).update(state=State.CANCELLED, ended_at=now)
-    requeued = list(dead.filter(restartable=True, attempt__lt=MAX_ATTEMPTS))
+    requeued = [job for job in dead.filter(restartable=True) if job.attempt < _attempts(job)]
     requeued = [job for job in requeued if _running(job).filter(silent).update(state=State.QUEUED, sent_at=None)]
     failed = dead.exclude(pk__in=[job.pk for job in requeued]).update(
         state=State.FAILED, ended_at=now, error=WORKER_STOPPED
@@ -137,6 +137,11 @@ def jobs_reconcile(*, alone_since: datetime | None = None) -> dict[str, int]:
     for job in [*requeued, *lost]:
         job_send(job)
     return {"failed": failed, "cancelled": cancelled, "requeued": len(requeued), "sent": len(lost)}
+
+
+def _attempts(job: Job) -> int:
+    """How often a restartable job may be begun."""
+    return int(getattr(app.tasks.get(job.kind), "attempts", MAX_ATTEMPTS))
 
 
 def jobs_purge(*, older_than: timedelta) -> int:

@@ -29,6 +29,8 @@ KEEP_JOBS = timedelta(days=90)
 
 # What a job's function looks like: (progress, **params) -> the job's result.
 JobFunction = Callable[..., dict[str, Any]]
+# The result of a function that only gave the work out: whoever does the last part of it ends the job.
+HANDED_OUT: dict[str, Any] = {}
 
 
 class Cancelled(Exception):
@@ -57,31 +59,31 @@ class Progress:
 
 
 @contextlib.contextmanager
-def _heartbeat(job: Job) -> Iterator[None]:
-    """Beat from a thread, so that one long call in the job's function is not taken for a dead worker."""
+def heartbeat(beat: Callable[[], object], every: float, name: str) -> Iterator[None]:
+    """Call ``beat`` every so many seconds from a thread, so that one long call is not taken for a dead worker."""
     ended = threading.Event()
 
-    def beat() -> None:
-        while not ended.wait(BEAT):
+    def run() -> None:
+        while not ended.wait(every):
             try:
-                services.job_beat(job)
+                beat()
             except Exception:
-                logger.warning("heartbeat_failed", job=str(job.pk), exc_info=True)
+                logger.warning("heartbeat_failed", of=name, exc_info=True)
             finally:
                 connection.close()
 
-    thread = threading.Thread(target=beat, name=f"heartbeat-{job.pk}", daemon=True)
+    thread = threading.Thread(target=run, name=f"heartbeat-{name}", daemon=True)
     thread.start()
     try:
         yield
     finally:
         ended.set()
-        thread.join(BEAT)
+        thread.join(every)
 
 
 def _run(function: JobFunction, job: Job) -> None:
     try:
-        with _heartbeat(job):
+        with heartbeat(lambda: services.job_beat(job), BEAT, str(job.pk)):
             result = function(Progress(job), **job.params)
     except Cancelled:
         services.job_stopped(job)
@@ -93,15 +95,18 @@ def _run(function: JobFunction, job: Job) -> None:
         logger.exception("job_failed", job=str(job.pk), kind=job.kind)
         services.job_fail(job, f"The job failed for a reason it did not foresee. The log names it under {job.pk}.")
     else:
-        services.job_succeed(job, result or {})
+        if result is not HANDED_OUT:
+            services.job_succeed(job, result or {})
 
 
-def job_task(*, name: str, restartable: bool = False, **options: Any) -> Callable[[JobFunction], Any]:
+def job_task(
+    *, name: str, restartable: bool = False, attempts: int = services.MAX_ATTEMPTS, **options: Any
+) -> Callable[[JobFunction], Any]:
     """Make a Celery task called ``name`` of ``def refresh(progress, **params) -> dict``.
 
     Start it by ``jobs.services.job_start(refresh, …)``. A restartable one may run twice without harm: it is run
-    once more when its worker died. ``options`` go to Celery. An ``ApplicationError`` is shown to the person as
-    it is; any other error is logged, and the person reads where.
+    again when its worker died, until there were ``attempts``. ``options`` go to Celery. An ``ApplicationError`` is
+    shown to the person as it is; any other error is logged, and the person reads where.
     """
 
     def decorate(function: JobFunction) -> Any:
@@ -114,7 +119,7 @@ def job_task(*, name: str, restartable: bool = False, **options: Any) -> Callabl
             _run(function, job)
 
         task = app.task(name=name, ignore_result=True, **options)(run)
-        task.restartable = restartable
+        task.restartable, task.attempts = restartable, attempts
         return task
 
     return decorate

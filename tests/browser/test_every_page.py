@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support import addresses, seed_approvals, seed_live, seed_runs
+from tests.support import addresses, seed_approvals, seed_live, seed_runs, seed_sweeps
 from tests.support.scenarios import explained, seeded
 from tests.support.seed import experimented
 from tests.support.seed_gates import gates
@@ -50,6 +50,7 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
     )
     live, decision = seed_live.everything(10, admin)
     rushed = seed_runs.everything(1, admin)
+    swept = seed_sweeps.everything(1, admin)
     approval, webhook = seed_approvals.everything(4, LiveScheduler.objects.get(pk=live), admin)
     return addresses.Places(
         cluster="demo",
@@ -64,6 +65,7 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
         run=rushed[0],
         comparison=rushed[1],
         gate=gates(2, admin, str(snapshot.pk)),
+        sweep=swept,
         live=live,
         live_decision=decision,
         approval=approval,

@@ -61,6 +61,7 @@ def test_no_page_is_forgotten() -> None:
             "run",
             "comparison",
             "gate",
+            "sweep",
             "snapshot",
             "token",
             "live",

@@ -12,6 +12,7 @@ NOT_PAGES = frozenset(
     {
         "annotations-write",
         "comparison-cancel", "comparison-delete", "comparison-rename", "run-delete",
+        "sweep-cancel", "sweep-delete", "sweep-resume", "sweep-save",
         "cluster-delete", "cluster-demo", "cluster-refresh", "decision-cell", "decision-nodes", "job-cancel", "logout",
         "person-active", "person-password", "person-role", "pod-message", "policy-delete", "policy-download",
         "scenario-copy", "scenario-delete", "scenario-effect", "scenario-export", "scenario-file", "scenario-preview",
@@ -28,6 +29,7 @@ NOT_RESOURCES = frozenset(
     {
         "capacity-drain", "capacity-fit", "capacity-nodes", "gate",
         "comparison-start", "experiment-start", "run-start",
+        "sweep-cancel", "sweep-resume", "sweep-save", "sweep-start",
         "scenario-copy", "scenario-export", "scenario-import", "scenario-restore", "scenario-validate",
         "annotations-write",
         "cluster-credentials", "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema",
@@ -56,6 +58,7 @@ class Places:
     run: str = ""
     comparison: str = ""
     gate: str = ""
+    sweep: str = ""
     run_pod: str = "default/web-00"
     run_node: str = "node-0"
     node: str = "node-00000"
@@ -107,6 +110,9 @@ def pages(at: Places) -> dict[str, str]:
         "comparisons": "/comparisons/",
         "comparison-new": "/comparisons/new/",
         "gate": f"/gate/?policy={p}@{r}&on=cluster:{c}",
+        "sweeps": "/sweeps/",
+        "sweep-new": "/sweeps/new/",
+        "sweep-new:rows": f"/sweeps/new/?policy={p}",
         "experiments": "/experiments/",
         "experiment-new": "/experiments/new/",
         "approvals": "/approvals/",
@@ -140,6 +146,7 @@ def pages(at: Places) -> dict[str, str]:
         found |= {"run-decision": f"/runs/{at.run}/pods/{at.run_pod}/"}
     found |= {"comparison": f"/comparisons/{at.comparison}/"} if at.comparison else {}
     found |= {"gate-verdict": f"/gate/{at.gate}/"} if at.gate else {}
+    found |= {"sweep": f"/sweeps/{at.sweep}/"} if at.sweep else {}
     found |= {"approval": f"/approvals/{at.approval}/"} if at.approval else {}
     found |= {"webhook": f"/approvals/webhooks/{at.webhook}/"} if at.webhook else {}
     if at.live:
@@ -190,6 +197,7 @@ def resources(at: Places) -> dict[str, str]:
         "scenarios": "/api/v1/scenarios/",
         "runs": "/api/v1/runs/",
         "comparisons": "/api/v1/comparisons/",
+        "sweeps": "/api/v1/sweeps/",
         "experiments": "/api/v1/experiments/",
         "approvals": "/api/v1/approvals/",
         "webhooks": "/api/v1/webhooks/",
@@ -250,6 +258,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.run, of_run),
         (at.comparison, of_comparison),
         (at.gate, {"gate-verdict": f"{api}/gate/{at.gate}/"}),
+        (at.sweep, {"sweep": f"{api}/sweeps/{at.sweep}/", "sweep-trials": f"{api}/sweeps/{at.sweep}/trials/"}),
         (at.webhook, {"webhook": f"{webhook}/", "webhook-deliveries": f"{webhook}/deliveries/"}),
         (at.experiment, {"experiment": f"{api}/experiments/{at.experiment}/"}),
         (at.live, of_live),

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from tests.support import seed_approvals, seed_live, seed_runs
+from tests.support import seed_approvals, seed_live, seed_runs, seed_sweeps
 from tests.support.addresses import Places
 
 if TYPE_CHECKING:
@@ -151,6 +151,7 @@ def everything(rows: int, admin: User) -> Places:
         Job.objects.create(kind="seeded", title=f"Job {number}", state=State.SUCCEEDED, created_by=author)
         token, _ = accounts.token_create(user=admin, name=f"token {number}", scope="view", days=1)
     rushed = seed_runs.everything(rows, admin)
+    swept = seed_sweeps.everything(rows, admin)
     compared = [experimented(admin) for _ in range(rows)]
     asked = [seed_scenarios(admin, snapshot, revisions=2, name=f"Scenario {number}") for number in range(rows)]
     judged = seed_gates(rows, admin, snapshot)
@@ -173,6 +174,7 @@ def everything(rows: int, admin: User) -> Places:
         run=rushed[0],
         comparison=rushed[1],
         gate=judged,
+        sweep=swept,
         snapshot=snapshot,
         token=str(token.pk),
         live=live,

@@ -1,0 +1,267 @@
+"""The pages of sweeps."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters.views import add_errors, rights
+from kschedweb.dashboard.exports import FORMATS, export
+from kschedweb.errors import ApplicationError, NotFound
+from kschedweb.playground.selectors import revision_named
+from kschedweb.policies.selectors import configuration
+from kschedweb.runs.clock import span
+from kschedweb.runs.views import asked_revision
+from kschedweb.sweeps import charts, offers, results, selectors, services
+from kschedweb.sweeps.forms import BaseForm, SweepForm, choices, rows, show_problems
+from kschedweb.sweeps.results import Results, Row
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpResponse
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.engine.config import Configuration
+    from kschedweb.sweeps.models import Sweep
+
+PAGE_SIZE, TRIALS_SHOWN = 50, 25
+
+
+@require_safe
+@requires(Action.VIEW)
+def sweeps(request: PageRequest) -> HttpResponse:
+    page = Paginator(selectors.sweep_list(request.user), PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "sweeps/list.html", {"page": page} | rights(request))
+
+
+@requires(Action.EDIT)
+def new(request: PageRequest) -> HttpResponse:
+    """First the scenario and the policy (?scenario=&policy=), then what of it varies and what for."""
+    posted = request.POST if request.method == "POST" else None
+    revision = asked_revision(request) if posted is None else None
+    policy = request.GET.get("policy", "") if posted is None else request.POST.get("policy", "")
+    initial = {"scenario": str(revision.pk) if revision else "", "policy": policy}
+    if policy and "@" not in policy:
+        found = _configuration(policy)
+        initial["policy"] = found[0] if found else policy
+    form = SweepForm(request.user, posted, revision=revision, initial=initial)
+    status = 200
+    base = _configuration(initial["policy"]) if policy else None
+    weighed = offers.weights(base[1]) if base else []
+    listed = rows([*weighed, *(offers.arguments(base[1]) if base else [])], posted)
+    chosen = choices(selectors.objectives(_revision(form, revision)), posted)
+    if posted is not None:
+        status = 400
+        if form.is_valid():
+            try:
+                return redirect("sweep", _start(request, form, listed, chosen).pk)
+            except ApplicationError as error:
+                for message in show_problems(listed, error.errors):
+                    if not any(message == item["message"] and item["path"] in form.fields for item in error.errors):
+                        form.add_error(None, message)
+                add_errors(form, error)
+                status = error.status
+    count = len(weighed)
+    context = {
+        "form": form,
+        "base": base[0] if base else "",
+        "chooser": BaseForm(request.user, None, revision=revision, initial=initial),
+        "weights": listed[:count],
+        "arguments": listed[count:-2],
+        "others": listed[-2:],
+        "open": any(row.used or row.errors for row in listed[count:]),
+        "choices": chosen,
+    }
+    return render(request, "sweeps/new.html", context, status=status)
+
+
+def _configuration(policy: str) -> tuple[str, Configuration] | None:
+    """The policy that is called so, with its revision; ``None`` where there is none."""
+    try:
+        revision = revision_named(policy)
+    except (Http404, NotFound):
+        return None
+    return f"{revision.policy.name}@{revision.number}", configuration(revision)
+
+
+def _revision(form: SweepForm, asked: Any) -> Any:
+    if asked is not None:
+        return asked
+    return form.revisions.get(str(form.data.get("scenario", ""))) if form.is_bound else None
+
+
+def _start(request: PageRequest, form: SweepForm, listed: Any, chosen: Any) -> Sweep:
+    asked = form.cleaned_data
+    return services.sweep_start(
+        user=request.user,
+        revision=form.revision,
+        policy=asked["policy"],
+        space=[row.dimension() for row in listed if row.used],
+        objectives=[{"measure": one.objective.name, "direction": one.direction} for one in chosen if one.chosen],
+        method=asked["method"],
+        trials=asked["trials"] or 0,
+        seeds=asked["seeds"],
+        seed=asked["seed"] or 0,
+        title=asked["title"],
+    )
+
+
+@require_safe
+@requires(Action.VIEW)
+def sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
+    """What a sweep has found; while it goes on, how far it is."""
+    found = selectors.sweep_get(request.user, sweep_id)
+    ended = selectors.finished(found)
+    context: dict[str, Any] = {"sweep": found, "ended": ended, "own": _own(request, found), "left": _left(found)}
+    if request.htmx and request.htmx.target == "progress":
+        answer = render(request, "sweeps/progress.html", context)
+        if ended:
+            answer["HX-Refresh"] = "true"  # The whole page again: it has its figures now.
+        return answer
+    known = Results(found, list(selectors.trial_list(found)))
+    if (form := request.GET.get("format")) in FORMATS:
+        return export(form, f"sweep-{found.pk}", results.head(known), results.table(known))
+    context |= _figures(known, request.GET.get("axes", ""))
+    page = Paginator(known.rows, TRIALS_SHOWN).get_page(request.GET.get("page"))
+    context |= {
+        "results": known,
+        "page": page,
+        "entries": [_entry(known, row) for row in page.object_list],
+        "save_trial": _trial(request, known),
+        "failed": [one for one in known.trials if one.state == "failed"],
+        "workers": sorted({one.worker for one in known.trials if one.worker and one.ended_at}),
+        "save_as": found.policy.policy.name if found.policy else "",
+        "save_name": f"{found.label.partition('@')[0][:50]}-tuned",
+    }
+    return render(request, "sweeps/sweep.html", context | rights(request))
+
+
+def _entry(known: Results, row: Row) -> dict[str, Any]:
+    """A trial as a line of the table."""
+    values = list(zip(known.text(row), known.against(row), strict=True))
+    return {"row": row, "values": values, "settings": known.settings(row)}
+
+
+def _trial(request: PageRequest, known: Results) -> int:
+    """The trial to save: that of ?trial=, else the best."""
+    asked = request.GET.get("trial", "")
+    if asked.isascii() and asked.isdecimal() and len(asked) < 6:
+        return int(asked)
+    return known.best.number if known.best else 0
+
+
+def _figures(known: Results, axes: str) -> dict[str, Any]:
+    if not known.rows:
+        return {}
+    count = len(known.measures)
+    pairs = [(f"{first}-{second}", first, second) for first, second in combinations(range(count), 2)]
+    name, first, second = next((one for one in pairs if one[0] == axes), pairs[0] if pairs else ("", 0, 0))
+    titles = [
+        (key, f"{known.measures[a].label} and {known.measures[b].label[:1].lower()}{known.measures[b].label[1:]}")
+        for key, a, b in pairs
+    ]
+    return {
+        "pareto": charts.pareto(known, first, second) if pairs else charts.history(known),
+        "axes": name,
+        "pairs": titles if len(pairs) > 1 else [],
+        "sensitivity": charts.sensitivity(known),
+        "curves": [(one, charts.curve(known, one)) for one in known.curves],
+    }
+
+
+def _left(found: Sweep) -> str:
+    """How long it will take still, by what it took so far; "" where that is not known."""
+    job = found.job
+    if job is None or job.state != "running" or job.started_at is None:
+        return ""
+    done = found.trials.filter(ended_at__gte=job.started_at).count()
+    open_count = found.planned - found.done - found.failed  # type: ignore[attr-defined]
+    if done < 3 or open_count <= 0:
+        return ""
+    return span((timezone.now() - job.started_at).total_seconds() / done * open_count)
+
+
+def _own(request: PageRequest, found: Sweep) -> bool:
+    return request.user.role == "admin" or (found.created_by_id == request.user.pk and request.user.role == "editor")
+
+
+def _mine(request: PageRequest, sweep_id: UUID) -> Sweep:
+    found = selectors.sweep_get(request.user, sweep_id)
+    if not _own(request, found):
+        raise PermissionDenied("Only who started a sweep, or an admin, may change it.")
+    return found
+
+
+@require_POST
+@requires(Action.EDIT)
+def cancel(request: PageRequest, sweep_id: UUID) -> HttpResponse:
+    found = _mine(request, sweep_id)
+    try:
+        services.sweep_cancel(user=request.user, sweep=found)
+        messages.info(request, "The sweep stops; what is done is kept.")
+    except ApplicationError as error:
+        messages.info(request, error.detail)
+    return redirect("sweep", sweep_id)
+
+
+@require_POST
+@requires(Action.EDIT)
+def resume(request: PageRequest, sweep_id: UUID) -> HttpResponse:
+    found = _mine(request, sweep_id)
+    try:
+        services.sweep_resume(user=request.user, sweep=found)
+    except ApplicationError as error:
+        messages.info(request, error.detail)
+    return redirect("sweep", sweep_id)
+
+
+@require_POST
+@requires(Action.EDIT)
+def delete(request: PageRequest, sweep_id: UUID) -> HttpResponse:
+    found = _mine(request, sweep_id)
+    try:
+        services.sweep_delete(user=request.user, sweep=found)
+    except ApplicationError as error:
+        messages.error(request, error.detail)
+        return redirect("sweep", sweep_id)
+    messages.success(request, "The sweep and its trials are deleted.")
+    return redirect("sweeps")
+
+
+@require_POST
+@requires(Action.EDIT)
+def save(request: PageRequest, sweep_id: UUID) -> HttpResponse:
+    """Keep a trial as a policy."""
+    found = selectors.sweep_get(request.user, sweep_id)
+    number = request.POST.get("trial", "")
+    if not (number.isascii() and number.isdecimal() and len(number) < 6):
+        messages.error(request, "Choose a trial by its number.")
+        return redirect("sweep", sweep_id)
+    address = request.build_absolute_uri(reverse("sweep", args=[found.pk]))
+    try:
+        made = services.sweep_policy_save(
+            user=request.user,
+            sweep=found,
+            number=int(number),
+            name=request.POST.get("name", "").strip(),
+            address=address if len(address) < 200 else "",
+        )
+    except ApplicationError as error:
+        said = "; ".join(item["message"] for item in error.errors)
+        messages.error(request, f"{error.detail} {said}" if said and said != error.detail else error.detail)
+        return redirect("sweep", sweep_id)
+    messages.success(request, f"Trial {number} is revision {made.number} of {made.policy.name} now.")
+    return redirect("policy", made.policy.name)

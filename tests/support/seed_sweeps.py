@@ -1,0 +1,64 @@
+"""Sweeps that are small, done as workers do them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.support import seed_runs
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.scenarios.models import ScenarioRevision
+    from kschedweb.sweeps.models import Sweep
+
+FIT = "profiles[0].plugins.score.enabled[NodeResourcesFit].weight"
+BALANCED = "profiles[0].plugins.score.enabled[NodeResourcesBalancedAllocation].weight"
+STRATEGY = "profiles[0].pluginConfig[NodeResourcesFit].args.scoringStrategy.type"
+SPACE = [{"path": FIT, "from": 0, "to": 3}, {"path": STRATEGY, "values": ["LeastAllocated", "MostAllocated"]}]
+OBJECTIVES = [{"measure": "nodes_empty"}, {"measure": "skew_cpu"}]
+
+
+def started(user: User, revision: ScenarioRevision | None = None, **changes: Any) -> Sweep:
+    """A sweep that waits for workers."""
+    from kschedweb.sweeps import services
+
+    asked: dict[str, Any] = {"policy": "default", "space": SPACE, "objectives": OBJECTIVES, "method": "grid"}
+    return services.sweep_start(user=user, revision=revision or seed_runs.scenario(user, pods=10), **asked | changes)
+
+
+def work_off(most: int = 1000) -> int:
+    """Do the jobs of sweeps that are queued and all that comes of them, at most ``most`` messages; how many."""
+    from kschedweb.jobs.models import Job, State
+    from kschedweb.sweeps import tasks
+    from kschedweb.sweeps.models import Sweep
+
+    done = 0
+    while done < most:
+        job = Job.objects.filter(state=State.QUEUED, kind="sweeps.run").order_by("created_at").first()
+        if job is not None:
+            tasks.run(str(job.pk))
+        else:
+            sweep = Sweep.objects.filter(job__state=State.RUNNING).first()
+            if sweep is None:
+                return done
+            tasks.turn.run(str(sweep.pk), sweep.turn)
+        done += 1
+    return done
+
+
+def sweep(user: User, revision: ScenarioRevision | None = None, **changes: Any) -> Sweep:
+    """A sweep that is done."""
+    from kschedweb.sweeps.models import Sweep
+
+    made = started(user, revision, **changes)
+    work_off()
+    return Sweep.objects.get(pk=made.pk)
+
+
+def everything(rows: int, user: User) -> str:
+    """About ``rows`` sweeps, of which one is done; its id."""
+    revision = seed_runs.scenario(user, pods=10)
+    done = sweep(user, revision)
+    for _ in range(rows - 1):
+        started(user, revision)
+    return str(done.pk)
