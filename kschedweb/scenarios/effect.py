@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.simulation import events
+from kschedweb.engine.whatif.parts import Document, Generate, Trace
 
 if TYPE_CHECKING:
     from kschedweb.engine.whatif.prepared import Prepared
@@ -22,6 +23,7 @@ _WORDS: dict[type[events.Event], tuple[str, str]] = {
     events.NodeFallsSilent: ("node falls silent", "nodes fall silent"),
 }
 MOST_NOTES = 20
+MOST_ARRIVING = 20_000  # of each arrival that are looked at while somebody edits: about a second's work
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,30 @@ class Effect:
     more_notes: int = 0
 
 
-def effect(before: Sequence[dict[str, Any]], prepared: Prepared) -> Effect:
-    """``before`` are the objects of the base, ``prepared`` what the changes made of them."""
+def shortened(document: Document) -> Document:
+    """``document`` with no more than about MOST_ARRIVING pods from each of its arrivals, for a quick look."""
+
+    def short(part: Trace | Generate) -> Trace | Generate:
+        if isinstance(part, Trace):
+            return replace(part, limit=min(part.limit or MOST_ARRIVING, MOST_ARRIVING))
+        return replace(part, until=min(part.until, _last(part)))
+
+    return replace(document, arrivals=tuple(map(short, document.arrivals)))
+
+
+def _last(part: Generate) -> float:
+    """When it has made so many, at its highest rate."""
+    return part.at + MOST_ARRIVING * 3600.0 / part.per_hour
+
+
+def effect(before: Sequence[dict[str, Any]], prepared: Prepared, document: Document | None = None) -> Effect:
+    """``before`` are the objects of the base, ``prepared`` what the changes made of them.
+
+    ``document`` is given where ``prepared`` was made of it :func:`shortened`.
+    """
+    cut = document is not None and any(
+        isinstance(one, Generate) and one.until > _last(one) for one in document.arrivals
+    )
     old, new = _names(before, "Node"), _names(prepared.objects, "Node")
     bound_before = {key for key, one in _pods(before).items() if _node(one)}
     bound = {key for key, one in _pods(prepared.objects).items() if _node(one)}
@@ -48,18 +72,19 @@ def effect(before: Sequence[dict[str, Any]], prepared: Prepared) -> Effect:
         _said(_changed(before, prepared.objects), "node changed", "nodes changed"),
         _said(len(bound_before - bound), "pod taken off its node", "pods taken off their nodes"),
         _said(waiting, "pod to place from the beginning", "pods to place from the beginning"),
-        *_later(prepared.events),
+        *_later(prepared.events, cut),
     ]
     said, notes = [one for one in found if one], prepared.notes
     return Effect(len(new), len(bound), waiting, said, notes[:MOST_NOTES], max(len(notes) - MOST_NOTES, 0))
 
 
-def _later(listed: Sequence[events.Event]) -> list[str]:
+def _later(listed: Sequence[events.Event], cut: bool) -> list[str]:
     arriving = [one.time for one in listed if isinstance(one, events.PodArrives) and one.time > 0]
     found = []
     if arriving:
+        least = "at least " if cut or len(arriving) >= MOST_ARRIVING else ""
         within = f"between {_clock(min(arriving))} and {_clock(max(arriving))}"
-        found.append(_said(len(arriving), "pod arrives", "pods arrive") + f" {within}")
+        found.append(f"{least}{_said(len(arriving), 'pod arrives', 'pods arrive')} {within}")
     counts = Counter(type(one) for one in listed)
     for kind, (one, several) in _WORDS.items():
         times = [event.time for event in listed if isinstance(event, kind)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
@@ -13,11 +13,12 @@ from django.http import Http404
 
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.selectors import snapshot_objects
-from kschedweb.engine.whatif.document import DocumentError
+from kschedweb.engine.whatif.document import Document, DocumentError
 from kschedweb.engine.whatif.prepared import Prepared, prepare
 from kschedweb.errors import FieldProblem, Unprocessable
 from kschedweb.playground.services import Shelf
 from kschedweb.scenarios import transfer, uploads
+from kschedweb.scenarios.effect import shortened
 from kschedweb.scenarios.models import FileKind, Scenario, ScenarioFile, ScenarioRevision
 from kschedweb.scenarios.picture import Picture
 from kschedweb.scenarios.picture import picture as drawn
@@ -199,15 +200,25 @@ def prepared(revision: ScenarioRevision, seed: int) -> Prepared:
     )
 
 
-def make_ready(text: str, start: Base, scenario: Scenario, seed: int) -> Prepared:
-    """What the engine runs for ``text``, which need not be saved, on ``start`` with the files of ``scenario``."""
+def preview(text: str, start: Base, scenario: Scenario) -> Prepared:
+    """As :func:`make_ready`, with no more arrivals than can be looked at while somebody waits."""
+    return make_ready(text, start, scenario, seed=1, change=shortened)
+
+
+def make_ready(
+    text: str, start: Base, scenario: Scenario, seed: int, change: Callable[[Document], Document] = lambda it: it
+) -> Prepared:
+    """What the engine runs for ``text``, which need not be saved, on ``start`` with the files of ``scenario``.
+
+    ``change`` gives another document in place of the one that was read.
+    """
     checked = check(text, files=Files(scenario))
     if checked.document is None or checked.problems:
         raise _unprocessable("The scenario is not valid.", checked.problems)
     figures = current(start.snapshot.cluster, start.taken_at) if start.snapshot is not None else None
     try:
         return prepare(
-            checked.document, start.objects, Files(scenario), seed=seed, now=start.taken_at, utilisation=figures
+            change(checked.document), start.objects, Files(scenario), seed=seed, now=start.taken_at, utilisation=figures
         )
     except DocumentError as error:
         assert checked.written is not None

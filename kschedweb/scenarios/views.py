@@ -333,10 +333,10 @@ def _effect(found: Scenario, shown: Editor) -> dict[str, Any]:
         return {}
     try:
         start = selectors.start_of(found, shown.checked)
-        prepared = selectors.make_ready(shown.document, start, found, seed=1)
+        prepared = selectors.preview(shown.document, start, found)
     except Unprocessable as error:
         return {"refused": error}
-    return {"effect": effect(start.objects, prepared), "start": start}
+    return {"effect": effect(start.objects, prepared, shown.checked.document), "start": start}
 
 
 def _about(request: PageRequest, found: Scenario) -> dict[str, Any]:

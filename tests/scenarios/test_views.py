@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from kschedweb.scenarios import selectors, services
+from kschedweb.scenarios import selectors, services, uploads
 from kschedweb.scenarios.models import Scenario
 from tests.support.formfields import fields
 from tests.support.scenarios import EMPTY, NODES, on_cluster
@@ -152,6 +152,25 @@ def test_what_becomes_of_the_cluster_is_told(client_as: Callable[[str], Client],
     wrong = text.replace("node-00000", "node-9")
     page = client.post(address(made, "edit/effect/"), {"document": wrong}).content.decode()
     assert "changes[0].addNodes" in page
+
+
+def test_of_very_many_pods_only_the_first_are_looked_at(client_as: Callable[[str], Client], editor: User) -> None:
+    head = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
+    head += "scheduled_time\n"
+    lines = "".join(f"p-{number},100,100,0,0,,LS,Running,{number},,\n" for number in range(1, 60_000))
+    made = services.scenario_create(text=EMPTY, author=editor)
+    upload = uploads.read("pods.csv", (head + lines).encode(), limit=2**23)
+    services.file_add(scenario=made, upload=upload, author=editor)
+    replayed = EMPTY + "arrivals:\n  - trace: {file: pods.csv, format: openb}\n"
+    generated = EMPTY + "arrivals:\n  - generate: {perHour: 100000, until: 24h, tide: {}, shapes: [{cpu: 1}]}\n"
+    client = client_as("editor")
+    page = client.post(address(made, "edit/effect/"), {"document": replayed}).content.decode()
+    assert "at least 20,000 pods arrive between 1 s and 5:33 h" in page
+    page = client.post(address(made, "edit/effect/"), {"document": generated}).content.decode()
+    assert "at least " in page
+    few = EMPTY + "arrivals:\n  - trace: {file: pods.csv, format: openb, limit: 100}\n"
+    page = client.post(address(made, "edit/effect/"), {"document": few}).content.decode()
+    assert "<li>100 pods arrive between 1 s and 100 s</li>" in page
 
 
 def test_a_viewer_reads_what_is_shared_and_changes_nothing(
