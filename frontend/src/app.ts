@@ -2,6 +2,7 @@
 import { startChoosers } from "./frame/choosers";
 import { startDialogs } from "./frame/palette";
 import { startLive } from "./frame/live";
+import { startPicks } from "./frame/pick";
 import { startSliders } from "./frame/sliders";
 import { startStreams } from "./frame/stream";
 import { startTheme } from "./frame/theme";
@@ -10,5 +11,6 @@ startTheme();
 startChoosers();
 startDialogs();
 startLive();
+startPicks();
 startSliders();
 startStreams();

@@ -26,11 +26,12 @@ function themed(layout: Record<string, unknown>, narrow: boolean): Record<string
   };
 }
 
-function draw(element: HTMLElement): void {
+function draw(element: HTMLElement, widest?: number): void {
   const source = document.getElementById(element.dataset["figure"] ?? "");
   if (!source?.textContent) return;
   const figure = JSON.parse(source.textContent) as Figure;
   const narrow = element.clientWidth < 500;
+  if (widest) figure.layout["width"] = Math.min(element.clientWidth, widest);
   if (narrow) for (const trace of figure.data) trace["showscale"] = false;
   void Plotly.react(element, figure.data, themed(figure.layout, narrow), { displayModeBar: false, responsive: true });
   if (!element.dataset["bound"]) {
@@ -50,12 +51,33 @@ function draw(element: HTMLElement): void {
   }
 }
 
-function drawAll(root: ParentNode = document): void {
-  for (const element of root.querySelectorAll<HTMLElement>("[data-figure]")) draw(element);
+function drawAll(root: ParentNode = document, widest?: number): void {
+  for (const element of root.querySelectorAll<HTMLElement>("[data-figure]")) draw(element, widest);
+}
+
+/** Paper is light and narrower than most screens. */
+function startPrinting(): void {
+  const root = document.documentElement;
+  let chosen: string | undefined;
+  addEventListener("beforeprint", () => {
+    chosen = root.dataset["theme"];
+    root.dataset["theme"] = "light";
+    drawAll(document, 680);
+  });
+  addEventListener("afterprint", () => {
+    if (chosen) root.dataset["theme"] = chosen;
+    else delete root.dataset["theme"];
+    drawAll();
+  });
 }
 
 drawAll();
 document.addEventListener("themechange", () => drawAll());
+startPrinting();
+if (document.documentElement.classList.contains("report")) {
+  // Pages of the site hear of it from theme.ts.
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll());
+}
 document.body.addEventListener("htmx:afterSettle", (event) => drawAll(event.target as HTMLElement));
 startNodeMaps();
 startPlayers();

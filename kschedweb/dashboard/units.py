@@ -31,6 +31,18 @@ def amount(value: int | None, resource: str) -> str:
     return f"{int(value or 0):,}"
 
 
+def left(seconds: float | None) -> str:
+    """ "about 12 s left", "about 4 min left", "about 2 h left"; "" where nobody knows."""
+    if seconds is None:
+        return ""
+    if seconds < 60:
+        whole = max(1, round(seconds)) if seconds < 20 else 5 * round(seconds / 5)
+        return f"about {whole} s left"
+    if seconds < 5400:
+        return f"about {round(seconds / 60)} min left"
+    return f"about {round(seconds / 3600)} h left"
+
+
 def ago(seconds: float) -> str:
     """ "just now", "4 min ago", "3 h ago", "2 days ago"."""
     seconds = max(0, int(seconds))

@@ -39,6 +39,7 @@ class JobSerializer(serializers.ModelSerializer[Job]):
             "step",
             "done",
             "total",
+            "seconds_left",
             "result",
             "error",
             "cancel_requested",

@@ -64,6 +64,7 @@ def job_claim(job_id: str) -> Job | None:
         step="",
         done=0,
         total=0,
+        seconds_left=None,
         error="",
     )
     return Job.objects.get(pk=job_id) if claimed else None
@@ -78,9 +79,10 @@ def job_beat(job: Job) -> bool:
     return bool(_running(job).update(heartbeat_at=timezone.now()))
 
 
-def job_progress(job: Job, *, step: str, done: int, total: int) -> bool:
-    """Save how far it is; False when the run must stop."""
-    saved = _running(job).update(step=step[:200], done=done, total=total, heartbeat_at=timezone.now())
+def job_progress(job: Job, *, step: str, done: int, total: int, left: float | None = None) -> bool:
+    """Save how far it is, and how many seconds the step still takes; False when the run must stop."""
+    now = timezone.now()
+    saved = _running(job).update(step=step[:200], done=done, total=total, seconds_left=left, heartbeat_at=now)
     return bool(saved) and not Job.objects.filter(pk=job.pk, cancel_requested=True).exists()
 
 

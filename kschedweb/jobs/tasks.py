@@ -17,6 +17,7 @@ from django.db import close_old_connections, connection
 from kschedweb.celery import app
 from kschedweb.errors import ApplicationError
 from kschedweb.jobs import idempotency, services
+from kschedweb.jobs.estimate import Estimate
 
 if TYPE_CHECKING:
     from kschedweb.jobs.models import Job
@@ -44,17 +45,22 @@ class Progress:
         self.job = job
         self._saved_at = 0.0
         self._saved_step = ""
+        self._at_end = False
+        self._estimate = Estimate()
 
     def step(self, text: str, done: int = 0, total: int = 0) -> None:
         """Say what is being done and how far it is. Call it often: saving is throttled.
 
         Raises ``Cancelled`` when somebody cancelled the job or another attempt took over.
         """
-        now = time.monotonic()
-        if text == self._saved_step and done < total and now - self._saved_at < SAVE_EVERY:
+        now, at_end = time.monotonic(), 0 < total <= done
+        if text != self._saved_step:
+            self._estimate = Estimate()
+        elif at_end == self._at_end and now - self._saved_at < SAVE_EVERY:
             return
-        self._saved_at, self._saved_step = now, text
-        if not services.job_progress(self.job, step=text, done=done, total=total):
+        self._saved_at, self._saved_step, self._at_end = now, text, at_end
+        left = self._estimate.left(now, done, total)
+        if not services.job_progress(self.job, step=text, done=done, total=total, left=left):
             raise Cancelled
 
 

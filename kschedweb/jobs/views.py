@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
@@ -60,4 +61,7 @@ def cancel(request: PageRequest, job_id: UUID) -> HttpResponse:
         services.job_cancel(job=row, user=request.user)
     except Conflict as error:
         messages.info(request, error.detail)
+    asked_on = request.META.get("HTTP_REFERER", "")  # a page of what the job does, perhaps
+    if url_has_allowed_host_and_scheme(asked_on, {request.get_host()}, require_https=request.is_secure()):
+        return redirect(asked_on)
     return redirect("job", job_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.urls import path
+from django.urls import reverse as page_address
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
@@ -19,6 +20,8 @@ from kschedweb.errors import ApplicationError
 from kschedweb.runs import moved, podtable, selectors, services
 from kschedweb.runs.models import Comparison, Run
 from kschedweb.runs.podtable import MoveList, PodList
+from kschedweb.runs.report import comparison_report, run_report
+from kschedweb.runs.report_file import FORMATS, report_response
 from kschedweb.runs.samples import SampleList
 from kschedweb.runs.serializers import (
     ComparisonDetailSerializer,
@@ -28,6 +31,7 @@ from kschedweb.runs.serializers import (
     RunDetailSerializer,
     RunMoveSerializer,
     RunPodSerializer,
+    RunReportSerializer,
     RunSampleSerializer,
     RunSerializer,
     RunStartSerializer,
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from django.db.models import QuerySet
+    from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import ApiRequest
 
@@ -150,6 +155,36 @@ class RunSamples(_OfRun):
         return SampleList(selectors.outcome(selectors.run_get(self.request.user, self.kwargs["id"])))  # type: ignore[arg-type]
 
 
+AS = OpenApiParameter("as", str, enum=list(FORMATS), description="What file; `json` without it.")
+REPORT = {
+    (200, "application/json"): RunReportSerializer,
+    (200, "text/html"): OpenApiTypes.STR,
+    (200, "text/csv"): OpenApiTypes.STR,
+}
+
+
+class RunReport(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(parameters=[AS], responses=REPORT)
+    def get(self, request: ApiRequest, id: UUID) -> HttpResponseBase:
+        """A run as one file: what was simulated and what not, its measures and figures. 409 until it is done."""
+        address = request.build_absolute_uri(page_address("run", args=[id]))
+        found = run_report(selectors.run_get(request.user, id), address)
+        return report_response(found, request.query_params.get("as", "json"))
+
+
+class ComparisonReport(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(parameters=[AS], responses=REPORT)
+    def get(self, request: ApiRequest, id: UUID) -> HttpResponseBase:
+        """A comparison as one file: what was simulated and what not, what differs, figures. 409 until all ended."""
+        address = request.build_absolute_uri(page_address("comparison", args=[id]))
+        found = comparison_report(selectors.comparison_get(request.user, id), address)
+        return report_response(found, request.query_params.get("as", "json"))
+
+
 class ComparisonList(generics.ListAPIView[Comparison]):
     """The comparisons, newest first."""
 
@@ -224,9 +259,11 @@ urlpatterns = [
     path("runs/<uuid:id>/", RunDetail.as_view(), name="run"),
     path("runs/<uuid:id>/pods/", RunPods.as_view(), name="run-pods"),
     path("runs/<uuid:id>/moves/", RunMoves.as_view(), name="run-moves"),
+    path("runs/<uuid:id>/report/", RunReport.as_view(), name="run-report"),
     path("runs/<uuid:id>/samples/", RunSamples.as_view(), name="run-samples"),
     path("comparisons/", ComparisonList.as_view(), name="comparisons"),
     path("comparisons/start/", ComparisonStart.as_view(), name="comparison-start"),
     path("comparisons/<uuid:id>/", ComparisonDetail.as_view(), name="comparison"),
+    path("comparisons/<uuid:id>/report/", ComparisonReport.as_view(), name="comparison-report"),
     path("comparisons/<uuid:id>/moved/", ComparisonMoved.as_view(), name="comparison-moved"),
 ]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kschedweb.engine.whatif.comparison import significance
-from kschedweb.runs import moved, selectors
+from kschedweb.jobs.models import State
+from kschedweb.runs import chance, moved, selectors
 from kschedweb.runs.measures import Measure, amount, difference, kept
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Change:
     percent: float | None  # of the reference, None where that is 0
     better: bool | None  # None where nothing changes, or no direction is better
     share: float  # 0 to 1: length of the bar
-    chance: str  # what significance says, "" where one seed cannot say anything
+    chance: str  # what the seeds say of it, "" where one seed cannot say anything
 
     @property
     def width(self) -> str:
@@ -112,14 +112,8 @@ def _shown(measure: Measure, base: dict[int, float], other: dict[int, float], ch
     better = None
     if change and measure.direction in ("lower", "higher"):
         better = (change < 0) == (measure.direction == "lower")
-    chance = ""
-    if len(pairs) > 1:
-        chance = _chance(significance([first for first, _ in pairs], [second for _, second in pairs]), len(pairs))
-    return Change(amount(measure, _mean(other)), difference(measure, change), percent, better, share, chance)
-
-
-def _chance(found: Any, seeds: int) -> str:
-    return f"p = {found:.2g}, {seeds} seeds" if found is not None else ""
+    value, said = amount(measure, _mean(other)), difference(measure, change)
+    return Change(value, said, percent, better, share, chance.verdict(pairs))
 
 
 def _mean(values: dict[int, float]) -> float | None:
@@ -179,6 +173,20 @@ def _most(listed: Sequence[Side], found: Sequence[Line]) -> str:
     return f"{name} goes from {line.reference} to {change.value}" + (
         f" under {listed[place + 1].label}" if len(listed) > 2 else ""
     )
+
+
+def seconds_left(comparison: Comparison) -> float | None:
+    """About how long the runs still take, from those that are done and those that go on; ``None``: nobody knows."""
+    listed = list(comparison.runs.all())
+    going = [run.job for run in listed if not run.ended_at and run.job and run.job.state == State.RUNNING]
+    waiting = sum(not run.ended_at and run.job is not None and run.job.state == State.QUEUED for run in listed)
+    known = [job.seconds_left for job in going if job.seconds_left is not None]
+    if len(known) < len(going) or not going:
+        return None
+    took = [run.seconds for run in listed if run.seconds is not None]
+    if waiting and not took:
+        return None
+    return max(known) + (waiting / len(going) * float(np.mean(took)) if waiting else 0.0)
 
 
 def ready(comparison: Comparison) -> bool:

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
@@ -15,10 +16,15 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters.views import add_errors, rights
 from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.errors import ApplicationError
-from kschedweb.runs import comparing, comparison_charts, maps, measures, moved, selectors, services
+from kschedweb.runs import chance, comparing, comparison_charts, maps, measures, moved, selectors, services
+from kschedweb.runs.family_charts import Shown, family_charts
 from kschedweb.runs.forms import ComparisonForm, LookForm
 from kschedweb.runs.links import carried
+from kschedweb.runs.report import comparison_report
+from kschedweb.runs.report_file import report_response
 from kschedweb.runs.views import asked_revision, player
+from kschedweb.scenarios.models import owns
+from kschedweb.scenarios.services import scenario_share
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -57,6 +63,8 @@ def new(request: PageRequest) -> HttpResponse:
                     policies=form.chosen,
                     seeds=form.cleaned_data["seeds"],
                 )
+                if len(form.cleaned_data["seeds"]) > 1 and not chance.drawn(form.revision.document):
+                    messages.info(request, chance.advice([], 1))
                 return redirect("comparison", made.pk)
             except ApplicationError as error:
                 add_errors(form, error)
@@ -72,7 +80,14 @@ def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
     sides = comparing.sides(found)
     differences = list(selectors.difference_list(found))
     ended = comparing.ready(found) and all(map(selectors.compared, differences))
-    context: dict[str, Any] = {"comparison": found, "sides": sides, "ended": ended, "own": _own(request, found)}
+    context: dict[str, Any] = {
+        "comparison": found,
+        "sides": sides,
+        "ended": ended,
+        "own": _own(request, found),
+        "seconds_left": comparing.seconds_left(found),
+        "may_share": _may_share(request, found),
+    }
     if request.htmx and request.htmx.target == "progress":
         answer = render(request, "runs/progress.html", context)
         if ended:
@@ -84,13 +99,14 @@ def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
     if (form := request.GET.get("format")) in FORMATS:
         return _export(form, request.GET.get("of", "measures"), found, sides, lines, listed)
     context |= {
-        "lines": lines,
         "others": sides[1:],
+        "chosen": chosen,
+        **_moved(request, listed),
+        "lines": lines,
         "sentence": comparing.sentence(sides, lines, listed.first_count, listed.pods),
         "form": _sentence(request, found, sides),
-        "chosen": chosen,
+        "seeds_said": chance.advice(chance.drawn(found.revision.document), sides[0].total if sides else 0),
         "failed": [run for run in found.runs.all() if run.ended_at is None and selectors.finished(run)],
-        **_moved(request, listed),
         **(_figures(request, sides, lines, chosen) if lines else {}),
     }
     return render(request, "runs/comparison.html", context)
@@ -98,6 +114,12 @@ def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
 
 def _own(request: PageRequest, found: Comparison) -> bool:
     return request.user.role == "admin" or (found.created_by_id == request.user.pk and request.user.role == "editor")
+
+
+def _may_share(request: PageRequest, found: Comparison) -> bool:
+    scenario = found.revision.scenario
+    hidden = not scenario.shared and not scenario.built_in
+    return hidden and request.user.role in ("admin", "editor") and owns(request.user, scenario)
 
 
 def _chosen(request: HttpRequest, sides: list[Side]) -> Side | None:
@@ -134,11 +156,19 @@ def _moved(request: HttpRequest, listed: moved.MovedList) -> dict[str, Any]:
 def _figures(
     request: HttpRequest, sides: list[Side], lines: list[comparing.Line], chosen: Side | None
 ) -> dict[str, Any]:
-    pairs = [(side.label, side.first) for side in sides if side.first]
-    outcomes = [(label, selectors.outcome(run)) for label, run in pairs]
+    """Every family with its chart of one seed and a strip a measure; the maps, where both runs of a seed are done."""
+    listed = [
+        Shown(side.label, selectors.outcome(side.first), {one.name: one for one in measures.kept(side.first)})
+        for side in sides
+        if side.first
+    ]
+    outcomes = [one.outcome for one in listed]
+    look = LookForm(request.GET, maps.common(outcomes), max(outcome.end for outcome in outcomes))
+    named = {line.measure.name: (line, comparison_charts.strip(line, sides)) for line in lines}
     shown: dict[str, Any] = {
-        "strips": [comparison_charts.strip(line, sides) for line in lines],
-        "pending": comparison_charts.pending(outcomes),
+        "families": [
+            (one, [named[measure.name] for measure in one.measures]) for one in family_charts(listed, look.key)
+        ],
     }
     reference = sides[0].first
     seed = reference.seed if reference else 0
@@ -176,6 +206,15 @@ def _export(
     return export(form, f"comparison-{found.pk}", measures.COMPARED_HEAD, rows)
 
 
+@require_safe
+@requires(Action.VIEW)
+def report(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
+    """The comparison as one file (?format=html, json or csv)."""
+    found = selectors.comparison_get(request.user, comparison_id)
+    address = request.build_absolute_uri(reverse("comparison", args=[comparison_id]))
+    return report_response(comparison_report(found, address), request.GET.get("format", "html"))
+
+
 @require_POST
 @requires(Action.EDIT)
 def rename(request: PageRequest, comparison_id: UUID) -> HttpResponse:
@@ -184,6 +223,16 @@ def rename(request: PageRequest, comparison_id: UUID) -> HttpResponse:
         services.comparison_rename(user=request.user, comparison=found, title=request.POST.get("title", ""))
     except ApplicationError as error:
         messages.error(request, error.detail)
+    return redirect("comparison", comparison_id)
+
+
+@require_POST
+@requires(Action.EDIT)
+def share(request: PageRequest, comparison_id: UUID) -> HttpResponse:
+    """Let everyone who is signed in read the scenario, and so all that came of it."""
+    found = selectors.comparison_get(request.user, comparison_id)
+    scenario_share(scenario=found.revision.scenario, shared=True, author=request.user)
+    messages.success(request, "Everyone who is signed in can open this comparison under this address.")
     return redirect("comparison", comparison_id)
 
 

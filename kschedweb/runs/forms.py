@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 class _OnScenario(forms.Form):
     """The newest revision of a scenario that the person may read, or the very revision that the address names."""
 
-    scenario = forms.ChoiceField(label="Scenario")
+    scenario = forms.ChoiceField(
+        label="Scenario",
+        help_text="Unless it says otherwise, pods of its cluster are taken off and placed anew (place: all), so that "
+        "the policy decides about each of them.",
+    )
 
     def __init__(self, user: User, *args: Any, revision: ScenarioRevision | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -42,7 +46,8 @@ class RunForm(_OnScenario):
         min_value=0,
         max_value=LARGEST_SEED,
         initial=1,
-        help_text="Where the scenario generates pods, another seed gives others.",
+        help_text="Where the scenario generates pods or deals out recorded use, another seed gives others; elsewhere "
+        "every seed gives the same run.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -56,14 +61,15 @@ class ComparisonForm(_OnScenario):
     reference = forms.ChoiceField(label="Reference", help_text="The policy that the others are held against.")
     policies = forms.MultipleChoiceField(
         label="Policies",
-        help_text=f"From 1 to {MOST_POLICIES - 1} more; several are chosen with Ctrl or ⌘.",
-        widget=forms.SelectMultiple(attrs={"size": 4}),
+        help_text=f"From 1 to {MOST_POLICIES - 1} that are held against the reference.",
+        widget=forms.CheckboxSelectMultiple,
     )
     seeds = forms.CharField(
         label="Seeds",
         initial="1",
         max_length=120,
-        help_text=f"Up to {MOST_SEEDS} whole numbers with spaces between; each gives its own runs.",
+        help_text=f"Up to {MOST_SEEDS} whole numbers with spaces between. Only a scenario that generates pods, or "
+        "deals out recorded use, has something to draw at random; of every other one the first seed says all.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

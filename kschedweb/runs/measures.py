@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -34,6 +35,11 @@ class Measure:
     @property
     def text(self) -> str:
         return amount(self, self.value)
+
+    @property
+    def key(self) -> str:
+        """Its name as part of an element's id: ``skew_nvidia.com/gpu`` has more than may stand there."""
+        return re.sub(r"[^a-zA-Z0-9_-]", "-", self.name)
 
     @property
     def better(self) -> str:

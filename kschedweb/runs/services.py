@@ -25,7 +25,7 @@ from kschedweb.errors import ApplicationError, Conflict, NotFound, Unprocessable
 from kschedweb.jobs.models import ENDED
 from kschedweb.jobs.services import job_cancel, job_start
 from kschedweb.playground.selectors import revision_named
-from kschedweb.runs import selectors
+from kschedweb.runs import chance, selectors
 from kschedweb.runs.models import Comparison, Difference, Run
 from kschedweb.scenarios import selectors as scenarios
 
@@ -102,11 +102,16 @@ def run_start(
 def comparison_start(
     *, user: User | None, revision: ScenarioRevision, policies: Sequence[str], seeds: Sequence[int], title: str = ""
 ) -> Comparison:
-    """Start a run for each policy ("name" or "name@revision"; the first is the reference) with each seed."""
+    """Start a run for each policy ("name" or "name@revision"; the first is the reference) with each seed.
+
+    Of a scenario in which nothing is drawn at random only the first seed is run: the others would say the same.
+    """
     entries = [_entry(named, "policies") for named in dict.fromkeys(policies)]
     if not FEWEST_POLICIES <= len({entry.label for entry in entries}) <= MOST_POLICIES:
         raise _refused("policies", f"Choose from {FEWEST_POLICIES} to {MOST_POLICIES} different policies.")
     listed = _seeds(seeds)
+    if not chance.drawn(revision.document):
+        listed = listed[:1]
     title = title.strip() or f"{revision.scenario.name}: {' and '.join(entry.label for entry in entries)}"
     comparison = Comparison.objects.create(title=title[:200], revision=revision, created_by=user)
     for seed in listed:
@@ -161,7 +166,12 @@ def _play(run: Run, step: Step) -> None:
     prepared = scenarios.prepared(run.revision, run.seed)
 
     def progress(now: float, decided: int, known: int) -> None:
-        step("Pods tried:", min(decided, known), known)
+        if decided < known:
+            step("Pods decided:", decided, known)
+        elif prepared.until is None:
+            step("All pods decided, playing on until nothing is left to happen", 0, 0)
+        else:
+            step("All pods decided, minutes played:", int(now / 60), int(prepared.until / 60))
 
     try:
         found = simulate(prepared, selectors.configuration(run), progress=progress)

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
@@ -20,10 +21,13 @@ from kschedweb.jobs.selectors import may_cancel
 from kschedweb.playground import arithmetic, figures
 from kschedweb.playground.decision import Decision
 from kschedweb.playground.matrix import page_size
-from kschedweb.runs import charts, frames, maps, measures, nodes, podtable, samples, selectors, services
+from kschedweb.runs import chance, charts, frames, maps, measures, nodes, podtable, samples, selectors, services
+from kschedweb.runs.family_charts import Shown, family_charts
 from kschedweb.runs.forms import LookForm, RunForm
 from kschedweb.runs.links import carried
 from kschedweb.runs.podtable import MoveList, PodList
+from kschedweb.runs.report import run_report
+from kschedweb.runs.report_file import report_response
 from kschedweb.runs.samples import SampleList
 
 if TYPE_CHECKING:
@@ -100,8 +104,18 @@ def run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
     pods = _pods(request, outcome, look.time)
     if (form := request.GET.get("format")) in FORMATS:
         return _export(form, request.GET.get("of", "pods"), found, outcome, pods)
+    if request.htmx and request.htmx.target == "pods":
+        part = {"at": look.time, "end": outcome.end} | _listed(request, outcome, pods)
+        return render(request, "runs/pods.html", context | part)
     context |= _timeline(request, found, outcome, look) | _listed(request, outcome, pods)
-    context |= {"sentence": measures.sentence(found, outcome), "measures": measures.kept(found)}
+    kept = measures.kept(found)
+    shown = Shown(found.label, outcome, {one.name: one for one in kept})
+    context |= {
+        "sentence": measures.sentence(found, outcome),
+        "measures": kept,
+        "families": family_charts([shown], look.key),
+        "drawn": chance.drawn(found.revision.document),
+    }
     return render(request, "runs/run.html", context)
 
 
@@ -116,7 +130,7 @@ def _pods(request: HttpRequest, outcome: Outcome, time: float) -> PodList:
 
 def _timeline(request: HttpRequest, found: Run, outcome: Outcome, look: LookForm) -> dict[str, Any]:
     """Where the player stands, and the figures that follow it."""
-    shown: dict[str, Any] = player([outcome], look, request) | {"pending": charts.pending(outcome)}
+    shown: dict[str, Any] = player([outcome], look, request)
     if outcome.nodes:
         show = nodes.shows(outcome)[look.key]
         amount = show if show.unit else PODS  # a state is no amount
@@ -167,6 +181,16 @@ def _export(form: str, of: str, found: Run, outcome: Outcome, pods: PodList) -> 
     if of == "measures":
         return export(form, f"run-{found.pk}-measures", measures.HEAD, measures.rows(found))
     return export(form, f"run-{found.pk}-pods", podtable.HEAD, (row.cells() for row in pods))
+
+
+@require_safe
+@requires(Action.VIEW)
+def report(request: PageRequest, run_id: UUID) -> HttpResponseBase:
+    """The run as one file (?format=html, json or csv)."""
+    found = run_report(
+        selectors.run_get(request.user, run_id), request.build_absolute_uri(reverse("run", args=[run_id]))
+    )
+    return report_response(found, request.GET.get("format", "html"))
 
 
 @require_POST

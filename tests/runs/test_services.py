@@ -54,7 +54,7 @@ def test_progress_counts_pods_and_a_cancelled_run_keeps_nothing(editor: User) ->
     with pytest.raises(Cancelled):
         services.run_do(run=made, step=stop)
     text, done, total = steps[-1]
-    assert text == "Pods tried:"
+    assert text == "Pods decided:"
     assert 0 < done < total == 401
     assert Run.objects.get().ended_at is None
 
@@ -125,9 +125,23 @@ def test_a_policy_that_is_not_saved_can_be_run_and_a_wrong_one_is_refused(editor
         services.run_start(user=editor, revision=revision, document="kind: Pod", label="proposed")
 
 
+def test_where_nothing_is_drawn_at_random_the_first_seed_is_run_alone(editor: User) -> None:
+    for drawn, expected in ((False, [3]), (True, [3, 1, 2])):
+        made = services.comparison_start(
+            user=editor,
+            revision=seed_runs.scenario(editor, drawn=drawn),
+            policies=["default", seed_runs.packed(editor)],
+            seeds=[3, 1, 2],
+        )
+        assert sorted({run.seed for run in made.runs.all()}) == sorted(expected)
+
+
 def test_cancelling_a_comparison_cancels_what_has_not_ended(editor: User) -> None:
     comparison = services.comparison_start(
-        user=editor, revision=seed_runs.scenario(editor), policies=["default", seed_runs.packed(editor)], seeds=[1, 2]
+        user=editor,
+        revision=seed_runs.scenario(editor, drawn=True),
+        policies=["default", seed_runs.packed(editor)],
+        seeds=[1, 2],
     )
     first = comparison.runs.get(position=0, seed=1).job
     assert first is not None

@@ -22,7 +22,7 @@ def text(answer: Any) -> str:
 
 
 def test_an_editor_compares_policies_and_the_page_says_how_far_it_is(client_as: Clients, editor: User) -> None:
-    revision = seed_runs.scenario(editor)
+    revision = seed_runs.scenario(editor, drawn=True)
     client = client_as("editor")
     asked = {"scenario": str(revision.pk), "reference": "default@1", "policies": [f"{seed_runs.packed(editor)}@1"]}
     answer = client.post("/comparisons/new/", {**asked, "seeds": "1 2"})
@@ -37,7 +37,8 @@ def test_an_editor_compares_policies_and_the_page_says_how_far_it_is(client_as: 
     assert "packed@1 moves " in done
     assert "Which pods moved, and why, is being worked out" not in done
     assert "NodeResourcesFit" in done
-    assert "strip-1-figure" in done
+    assert "strip-unscheduled-figure" in done
+    assert "2 seeds it cannot fall below 0.5" in done
 
 
 @pytest.mark.parametrize(

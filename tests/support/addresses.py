@@ -11,7 +11,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 NOT_PAGES = frozenset(
     {
         "annotations-write",
-        "comparison-cancel", "comparison-delete", "comparison-rename", "run-delete",
+        "comparison-cancel", "comparison-delete", "comparison-rename", "comparison-report", "comparison-share",
+        "run-delete", "run-report",
         "sweep-cancel", "sweep-delete", "sweep-resume", "sweep-save",
         "cluster-delete", "cluster-demo", "cluster-refresh", "decision-cell", "decision-nodes", "job-cancel", "logout",
         "person-active", "person-password", "person-role", "pod-message", "policy-delete", "policy-download",
@@ -239,10 +240,12 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         "run-map": f"{run}/map/",
         "run-map-frames": f"{run}/map/frames/?show=state",
         "run-map-pods": f"{run}/map/pods/?node={at.run_node}",
+        "run-report": f"{run}/report/",
     }
     of_comparison = {
         "comparison": f"{api}/comparisons/{at.comparison}/",
         "comparison-moved": f"{api}/comparisons/{at.comparison}/moved/",
+        "comparison-report": f"{api}/comparisons/{at.comparison}/report/",
     }
     of_live = {
         "live-scheduler": f"{live}/",

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
+    from kschedweb.engine.whatif.outcome import Outcome
     from kschedweb.runs.models import Comparison, Run
     from kschedweb.scenarios.models import ScenarioRevision
 
 Json = dict[str, Any]
+SMALL = {"cpu": "250m", "memory": "512Mi", "life": "2m"}
 PACKED = """\
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -25,8 +27,11 @@ profiles:
 """
 
 
-def document(nodes: int = 6, pods: int = 20) -> Json:
-    """Nodes of 4 CPU in three zones; pods of 1 CPU, more than fit, and at the end one that preempts another."""
+def document(nodes: int = 6, pods: int = 20, drawn: bool = False) -> Json:
+    """Nodes of 4 CPU in three zones; pods of 1 CPU, and at the end an important one that preempts others.
+
+    With ``drawn`` small pods come at times that the seed decides.
+    """
     from tests.support.seed import node, pod
 
     made = [node(f"node-{number}", cpu="4", memory="16Gi") for number in range(nodes)]
@@ -43,11 +48,25 @@ def document(nodes: int = 6, pods: int = 20) -> Json:
         "base": {"empty": True},
         "objects": [*made, high, *waiting],
         "changes": [{"at": "5m", "addWorkload": {"manifest": important}}],
+        "arrivals": [{"generate": {"perHour": 120, "until": "8m", "shapes": [SMALL]}}] if drawn else [],
         "run": {"until": "10m", "sample": "10s"},
     }
 
 
-def scenario(user: User | None, name: str = "rush", shared: bool = True, **size: int) -> ScenarioRevision:
+def outcome(policy: str = "", seed: int = 1, changes: list[Json] | None = None, **size: Any) -> Outcome:
+    """What comes of the document, perhaps with other ``changes``, under ``policy`` ("": the default); no database."""
+    from kschedweb.engine.config import default_document, load
+    from kschedweb.engine.whatif.document import read
+    from kschedweb.engine.whatif.prepared import prepare
+    from kschedweb.engine.whatif.run import run
+
+    configuration = load(policy or default_document()).configuration
+    assert configuration is not None
+    asked = document(**size) | ({} if changes is None else {"changes": changes})
+    return run(prepare(read(asked), [], {}, seed=seed, now=0.0), configuration)
+
+
+def scenario(user: User | None, name: str = "rush", shared: bool = True, **size: Any) -> ScenarioRevision:
     """The first revision of a scenario that is stored."""
     from kschedweb.scenarios.models import Scenario, ScenarioRevision
 
@@ -90,13 +109,12 @@ def run(user: User, revision: ScenarioRevision | None = None) -> Run:
 
 
 def comparison(user: User, seeds: list[int] | None = None, revision: ScenarioRevision | None = None) -> Comparison:
-    """Two policies, done."""
+    """Two policies, done; of a scenario in which something is drawn where there are several seeds."""
     from kschedweb.runs import services
 
     policies = ["default", packed(user)]
-    made = services.comparison_start(
-        user=user, revision=revision or scenario(user), policies=policies, seeds=seeds or [1]
-    )
+    revision = revision or scenario(user, drawn=len(seeds or [1]) > 1)
+    made = services.comparison_start(user=user, revision=revision, policies=policies, seeds=seeds or [1])
     work_off()
     return made
 

@@ -23,6 +23,7 @@ register = template.Library()
 register.filter("cpu", units.cpu)
 register.filter("amount", units.amount)
 register.filter("memory", units.memory)
+register.filter("left", units.left)
 
 
 @register.simple_tag

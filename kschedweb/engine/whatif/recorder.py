@@ -27,11 +27,12 @@ SLOTS = "pods"  # which nodes have and pods do not ask for
 
 
 class Recorder(Observer):
-    """``budgets`` are the cluster's by name; ``progress`` is told of virtual seconds, pods tried, and pods known."""
+    """``budgets`` are the cluster's by name; ``progress`` is told of virtual seconds, pods decided, pods known."""
 
     def __init__(self, budgets: Sequence[tuple[str, Budget]], known: int, progress: Progress | None = None) -> None:
         self._budgets, self._progress = budgets, progress
-        self._known, self._tried, self._steps = known, 0, 0
+        self._known, self._steps = known, 0
+        self._decided: set[str] = set()
         self._rows: dict[Life, int] = {}
         self._left: dict[int, float] = {}
         self._nodes: dict[str, int] = {}
@@ -49,7 +50,7 @@ class Recorder(Observer):
     def passed(self, now: float) -> None:
         self._steps += 1
         if self._progress is not None and self._steps % STEPS == 0:
-            self._progress(now, self._tried, self._known)
+            self._progress(now, len(self._decided), self._known)
 
     def begin(self, *, waits: bool) -> None:
         """All that is there from the beginning was told of. Where pods may wait at Permit, moves do not tell it all."""
@@ -70,7 +71,7 @@ class Recorder(Observer):
         self._tries[self._rows[life]] = now, len(self._moves), start if self._complete else UNTOLD
 
     def decided(self, pod: Pod, placement: Placement, now: float) -> None:
-        self._tried += 1
+        self._decided.add(pod.key)
 
     def bound(self, life: Life, now: float) -> None:
         if self._begun and (life.pod.volumes or life.pod.resource_claims):

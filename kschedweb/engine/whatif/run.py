@@ -32,8 +32,8 @@ def run(
 ) -> Outcome:
     """What comes of the scenario under ``configuration``.
 
-    ``progress(virtual seconds, tries so far, pods known)`` is called now and then, and may raise to end the run.
-    Raises SimulationError where an event cannot happen.
+    ``progress(virtual seconds, pods decided at least once, pods known)`` is called now and then, and may raise to end
+    the run. Raises SimulationError where an event cannot happen.
     """
     recorder = Recorder(_budgets(prepared.objects), _arrivals(prepared), progress)
     simulation = begin(prepared, configuration, recorder, registry=registry)

@@ -1,0 +1,32 @@
+"""How long a step still takes, from the speed at which it has gone so far."""
+
+from __future__ import annotations
+
+import math
+
+SETTLES = 5.0  # seconds after which an older speed counts for little more than a third
+EARLY = 1.0  # seconds in which a speed says nothing yet
+
+
+class Estimate:
+    """Of one step. The speed is smoothed, so that what is left neither jumps nor keeps to a speed that is gone."""
+
+    def __init__(self) -> None:
+        self._begun: float | None = None
+        self._seen, self._done = 0.0, 0
+        self._speed: float | None = None
+
+    def left(self, now: float, done: int, total: int) -> float | None:
+        """Seconds to ``total`` where ``done`` is reached at ``now`` (seconds of any clock); ``None``: nobody knows."""
+        if self._begun is None or done < self._done:
+            self._begun, self._seen, self._done, self._speed = now, now, done, None
+            return None
+        passed = now - self._seen
+        if passed > 0.0:
+            speed = (done - self._done) / passed
+            kept = 0.0 if self._speed is None else math.exp(-passed / SETTLES)
+            self._speed = kept * (self._speed or 0.0) + (1.0 - kept) * speed
+            self._seen, self._done = now, done
+        if not self._speed or total <= 0 or now - self._begun < EARLY:
+            return None
+        return max(total - done, 0) / self._speed

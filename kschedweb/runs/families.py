@@ -1,0 +1,90 @@
+"""Measures that belong together: what they mean, and how to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Family:
+    """Measures whose names begin with one of ``stems``; ``help`` says what they mean, in a few sentences."""
+
+    name: str
+    label: str
+    stems: tuple[str, ...]
+    help: str
+
+    def holds(self, measure: str) -> bool:
+        return measure.startswith(self.stems)
+
+
+FAMILIES = (
+    Family(
+        "pending",
+        "Pods that wait",
+        ("unscheduled", "pending_"),
+        "A pod waits from its arrival until it has a node: in the active queue, where it is tried next; backing off "
+        "after an error; unschedulable, until something happens that may help; or gated, until its scheduling gates "
+        "are gone. Unscheduled are those that wait still when the run ends. Fewer are better.",
+    ),
+    Family(
+        "wait",
+        "Time to schedule",
+        ("wait_",),
+        "The time from a pod's arrival to its binding, in the time of the simulation: each try takes the scenario's "
+        "cycle (1 ms unless it says otherwise), so pods that come together wait for one another. Half of all pods are "
+        "faster than the median, 99 of 100 faster than the 99th percentile. Pods without a node do not count here: "
+        "they are unscheduled. Shorter is better.",
+    ),
+    Family(
+        "leaving",
+        "Preemptions, evictions and budgets",
+        ("preemptions", "evictions", "disruptions", "budgets_"),
+        "A preempted pod makes room for one of higher priority; an evicted one loses its node to a drain, to a taint "
+        "that it does not tolerate, or with the node. A PodDisruptionBudget says how many pods of an application may "
+        "be down at once: a disruption beyond it takes one more. Fewer are better.",
+    ),
+    Family(
+        "nodes",
+        "Empty nodes",
+        ("nodes_",),
+        "Nodes on which no pod runs, not even one of a DaemonSet. They could be switched off, or take a pod of any "
+        "size. More are better, if what is saved is worth it: packing tightly makes the other nodes uneven.",
+    ),
+    Family(
+        "fragmentation",
+        "Fragmentation",
+        ("fragmentation_",),
+        "The share of what is free that a pod drawn at random from the workload cannot use, since the node has too "
+        "little of something else, or may not run it (Weng et al., USENIX ATC 2023). At 0 % everything that is free "
+        "is of use to every pod; at 100 % nothing is. It also counts pods that do not ask for the resource at all, so "
+        "it stays high for GPUs where most pods want none. Lower is better.",
+    ),
+    Family(
+        "requests",
+        "Skew and spread of requests",
+        ("skew_", "spread_", "requested_"),
+        "How evenly requests lie on the nodes, each node by the share of it that is requested. Skew is the fullest "
+        "node less the emptiest, spread the standard deviation over all nodes, both in percentage points: 0 means that "
+        "all nodes are equally full. Lower is better for evenness; a policy that packs makes both larger on purpose.",
+    ),
+    Family(
+        "use",
+        "Skew and spread of use",
+        ("use_",),
+        "As for requests, with what nodes really use: the scenario's watermarks or recorded use. The hottest node is "
+        "the highest use of any node at any time: near 100 % its pods slow each other down. Lower is better.",
+    ),
+)
+
+
+def family_of(measure: str) -> Family | None:
+    """The family of a measure; ``None`` for one that this page does not know."""
+    return next((family for family in FAMILIES if family.holds(measure)), None)
+
+
+def present(measures: Iterable[str]) -> list[Family]:
+    """The families of which a measure is there, in their order."""
+    names = list(measures)
+    return [family for family in FAMILIES if any(family.holds(name) for name in names)]
