@@ -120,7 +120,7 @@ def _value(value: float | None, unit: str) -> str:
 def _pods(check: Json) -> Iterator[str]:
     listed = check["pods"][:MOST_LISTED]
     whole = len(check["pods"]) + check["more"]
-    yield from ("", f"<details><summary>{_escaped(check['label'])}: {whole:,}</summary>", "")
+    yield from ("", f"<details><summary>{_inside_html(check['label'])}: {whole:,}</summary>", "")
     yield "| Pod | Baseline | Policy | Why |"
     yield "|---|---|---|---|"
     for pod in listed:
@@ -148,6 +148,14 @@ def _listed(title: str, listed: list[str]) -> Iterator[str]:
 
 def _plain(value: object) -> str:
     """Text that Markdown shows as it stands, on one line, and that mentions nobody."""
+    return SPECIAL.sub(r"\\\1", _short(value)).replace("\\@", "@\u200b")
+
+
+def _inside_html(value: object) -> str:
+    """The same between two tags, where Markdown is not read."""
+    return escape(_short(value)).replace("@", "@\u200b")
+
+
+def _short(value: object) -> str:
     text = " ".join(FORBIDDEN.sub("\ufffd", str(value)).split())
-    short = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-    return SPECIAL.sub(r"\\\1", short).replace("\\@", "@\u200b")
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

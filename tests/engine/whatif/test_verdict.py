@@ -189,11 +189,12 @@ def test_that_no_pod_had_to_be_scheduled_is_said() -> None:
 
 def test_what_is_left_out_and_what_is_said_in_vain_is_told() -> None:
     bad = {"kind": "Pod", "metadata": {"name": "bad", "namespace": "default"}, "spec": {"containers": "none"}}
-    vain = {**renamed("default-scheduler"), "percentageOfNodesToScore": 50}
-    vain["profiles"][0]["plugins"] = {"score": {"disabled": [{"name": "NoSuchPlugin"}]}}
+    vain = {**renamed("default-scheduler"), "percentageOfNodesToScore": 100}
     found = judged([*cluster(), bad], policy=vain)
     assert any("Pod default/bad" in note for note in found.notes)
-    assert found.to_dict()["notes"] == list(found.notes)
+    assert len(found.warnings) == 1
+    assert found.warnings[0].startswith("percentageOfNodesToScore: at 100 the search never stops early")
+    assert (found.to_dict()["notes"], found.to_dict()["warnings"]) == (list(found.notes), list(found.warnings))
 
 
 def test_a_policy_that_kube_scheduler_refuses_is_refused_with_its_line() -> None:
