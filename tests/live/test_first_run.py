@@ -12,7 +12,7 @@ import pytest
 from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.config import load
 from tests.support import openb
-from tests.support.browser import watch
+from tests.support.browser import window
 from tests.support.forms import choose_strategy, save_policy
 from tests.support.site import PASSWORD, Site, made_run
 
@@ -121,18 +121,10 @@ def test_decisions_equal_the_scheduler_s_before_and_after_the_strategy_is_switch
 ) -> None:
     compare(site, imported, recorded, oracle, CONFIG)
 
-    problems: list[str] = []
-    context = browser.new_context(base_url=site.url)
-    context.add_cookies(
-        [{"name": name, "value": str(value), "url": site.url} for name, value in site.session.cookies.items()]
-    )
-    page = context.new_page()
-    watch(page, site.url, problems)
-    page.goto(f"/policies/default/?cluster={imported}")
-    choose_strategy(page, "MostAllocated")
-    save_policy(page)
-    context.close()
-    assert not problems, problems
+    with window(browser, site) as page:
+        page.goto(f"/policies/default/?cluster={imported}")
+        choose_strategy(page, "MostAllocated")
+        save_policy(page)
 
     newest = site.ask("GET", "policies/default/revisions/")["results"][0]
     assert newest["number"] == 2

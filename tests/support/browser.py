@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ from tests.support.needs import missing
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
     from pytest_django.live_server_helper import LiveServer
+
+    from tests.support.site import Site
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
@@ -75,6 +78,20 @@ def watch(page: Page, origin: str, problems: list[str]) -> None:
     page.on("pageerror", lambda error: problems.append(f"{page.url}: uncaught: {error}"))
     page.on("response", answered)
     page.on("request", asked)
+
+
+@contextlib.contextmanager
+def window(browser: Browser, site: Site) -> Iterator[Page]:
+    """A page of a site that runs as its own processes, for the person who is logged in there."""
+    problems: list[str] = []
+    context = browser.new_context(base_url=site.url)
+    cookies = site.session.cookies.items()
+    context.add_cookies([{"name": name, "value": str(value), "url": site.url} for name, value in cookies])
+    page = context.new_page()
+    watch(page, site.url, problems)
+    yield page
+    context.close()
+    assert not problems, "\n".join(problems)
 
 
 @pytest.fixture

@@ -1,0 +1,218 @@
+"""A document whose numbered steps are followed in a browser to the letter, so that neither drifts from the other.
+
+A step is made of clauses such as ``press **Run**`` or ``type `packing` into **Name**``. Bold is the name of something
+on the page, code is what a person types or chooses, and quotes are words that the page shows. Whatever is marked so
+belongs to a clause that is understood: a step that cannot be followed is an error, not a remark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+_NAME, _TYPED = r"\*\*([^*]+)\*\*", r"`([^`]+)`"
+_KNOWN = r"(the printed address|the printed username|the printed password|the temporary password|the copied link)"
+_CLAUSES = {
+    verb: re.compile(rf"\b{text}", re.IGNORECASE)
+    for verb, text in {
+        "under": f"under {_NAME}",
+        "type": f"type {_TYPED} into {_NAME}",
+        "type_known": f"type {_KNOWN} into {_NAME}",
+        "choose": f"choose {_TYPED}(?: for {_NAME})?",
+        "press": f"press {_NAME}",
+        "press_first": f"press the (first link) in the column {_NAME}",
+        "unfold": f"unfold {_NAME}",
+        "see": "you see “([^”]+)”",
+        "visit": f"open {_KNOWN}",
+        "window": "open (a private window)",
+        "shell": f"run {_TYPED}",
+    }.items()
+}
+_STEP = re.compile(r"^\d+\. (.+)$", re.MULTILINE)
+_TITLES = "h1, h2, h3, h4, legend, summary"
+_PLACES = "main, nav, section, fieldset, li, details, tr, form"
+PATIENCE = 60_000  # milliseconds that a person watches something work before saying that nothing comes of it
+
+
+class TourError(AssertionError):
+    """A step that cannot be followed; the text says which, and why."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One thing to do: ``what`` to type, choose, press or see, ``where`` (a field), ``under`` which title ("": any)."""
+
+    verb: str
+    what: str
+    where: str = ""
+    under: str = ""
+    step: str = ""
+
+    def __str__(self) -> str:
+        under = f", under {self.under}" if self.under else ""
+        return f"{self.verb} {self.what!r} {self.where}{under}, in: {self.step}"
+
+
+def clauses(text: str) -> list[Clause]:
+    """What the numbered steps of a document ask for, in order. Raises TourError."""
+    prose = _STEP.sub("", text)
+    if "**" in prose:
+        raise TourError(f"bold is for names in numbered steps: {prose[prose.index('**') :][:60]!r}")
+    return [clause for step in _STEP.findall(text) for clause in _of_step(step)]
+
+
+def _of_step(step: str) -> Iterator[Clause]:
+    found = sorted(
+        ((match, verb) for verb, pattern in _CLAUSES.items() for match in pattern.finditer(step)),
+        key=lambda one: one[0].start(),
+    )
+    left = step
+    for match, _ in found:
+        left = left.replace(match[0], "", 1)
+    if not found or re.search(r"\*\*|[`“”]", left):
+        raise TourError(f"this cannot be followed: {step!r}, in it {left!r}")
+    under = ""
+    for match, verb in found:
+        what, where = match[1], (match[2] or "") if match.re.groups > 1 else ""
+        if verb == "under":
+            under = what
+        else:
+            yield Clause(verb, what, where, under, step)
+
+
+class Visitor:
+    """A person in front of ``page``; ``known`` is what a step means by "the printed password" and the like."""
+
+    def __init__(
+        self,
+        page: Page,
+        known: Mapping[str, str] | None = None,
+        new_page: Callable[[], Page] | None = None,
+        *,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.page, self.known, self.patience, self._new_page = page, dict(known or {}), patience, new_page
+
+    def do(self, *told: str) -> None:
+        """Follow steps that are written here."""
+        for clause in (clause for step in told for clause in _of_step(step)):
+            self.follow(clause)
+
+    def follow(self, clause: Clause) -> None:
+        """Do what ``clause`` says; raises TourError where the page has no such thing."""
+        try:
+            getattr(self, f"_{clause.verb}")(clause)
+        except Exception as problem:
+            shown = self.page.locator("body").inner_text()
+            raise TourError(f"{clause}\n{problem}\n\n{self.page.url} shows:\n{shown[:3000]}") from problem
+
+    # What can be done.
+
+    def _visit(self, clause: Clause) -> None:
+        self.page.goto(self.known[clause.what.lower()])
+
+    def _window(self, clause: Clause) -> None:
+        assert self._new_page is not None
+        self.page = self._new_page()
+
+    def _shell(self, clause: Clause) -> None:
+        """Done before the visitor came."""
+
+    def _type(self, clause: Clause) -> None:
+        field = self._field(clause)
+        field.fill(clause.what)
+        field.blur()
+        self._rest()
+
+    def _type_known(self, clause: Clause) -> None:
+        self._field(clause).fill(self.known[clause.what.lower()])
+
+    def _choose(self, clause: Clause) -> None:
+        option = self.page.locator("option").filter(has_text=re.compile(rf"^\s*{re.escape(clause.what)}"))
+        if clause.where:
+            field = self._field(clause)
+        else:
+            field = self._one(self._place(clause).locator("select").filter(has=option), clause.what)
+        # As typing into a list does: the first option that begins so.
+        field.select_option(label=field.locator(option).first.inner_text().strip())
+        self._rest()
+
+    def _press(self, clause: Clause) -> None:
+        self._click(self._control(clause))
+
+    def _press_first(self, clause: Clause) -> None:
+        head = self.page.locator("thead th").filter(has_text=_whole(clause.where))
+        table = self._one(self._place(clause).locator("table").filter(has=head), clause.where)
+        column = self._one(table.locator(head), clause.where).evaluate("head => head.cellIndex")
+        self._click(table.locator("tbody tr").first.locator("th, td").nth(column).get_by_role("link").first)
+
+    def _click(self, control: Locator) -> None:
+        copies = control.get_attribute("data-copy") is not None
+        if control.evaluate("one => one.matches('a[href]') || (one.type === 'submit' && !!one.form)"):
+            with self.page.expect_navigation():
+                control.click()
+        else:
+            control.click()
+        self._rest()
+        if copies:
+            self.page.locator(".copied").wait_for()
+            self.known["the copied link"] = self.page.evaluate("navigator.clipboard.readText()")
+        if (password := self.page.locator("#temporary-password")).count():
+            self.known["the temporary password"] = password.inner_text()
+
+    def _unfold(self, clause: Clause) -> None:
+        summary = self._one(self._place(clause).locator("summary").filter(has_text=_whole(clause.what)), clause.what)
+        if not summary.evaluate("one => one.parentElement.open"):
+            summary.click()
+
+    def _see(self, clause: Clause) -> None:
+        self._place(clause).get_by_text(clause.what).filter(visible=True).first.wait_for(timeout=self.patience)
+
+    # Where it is.
+
+    def _place(self, clause: Clause) -> Locator:
+        """The innermost part of the page that has the title which the step names."""
+        if not clause.under:
+            return self.page.locator("body")
+        title = self._one(self.page.locator(_TITLES).filter(has_text=_whole(clause.under)), clause.under)
+        return self.page.locator(_PLACES).filter(has=title).last
+
+    def _field(self, clause: Clause) -> Locator:
+        label = re.compile(rf"^\s*{re.escape(clause.where)}(\s*\(required\))?\s*$")
+        return self._one(self._place(clause).get_by_label(label), clause.where)
+
+    def _control(self, clause: Clause) -> Locator:
+        place = self._place(clause)
+        # A count may stand behind a name, or words that are only read aloud.
+        name = re.compile(rf"^{re.escape(clause.what)}(\s+[\d,]+|\s*, .+)?$")
+        found = place.get_by_role("button", name=name).or_(place.get_by_role("link", name=name)).filter(visible=True)
+        found.first.wait_for()
+        targets = set(found.evaluate_all("all => all.map(one => one.href || one.outerHTML)"))
+        if len(targets) > 1:
+            raise TourError(f"{len(targets)} different things are called {clause.what}: say under which title")
+        return found.first
+
+    def _one(self, found: Locator, name: str) -> Locator:
+        shown = found.filter(visible=True)
+        shown.first.wait_for()
+        if shown.count() > 1:
+            raise TourError(f"{shown.count()} things are called {name}: say under which title")
+        return shown
+
+    def _rest(self) -> None:
+        """Wait until the page has taken in what was done, as a person does without noticing."""
+        self.page.wait_for_load_state()
+        expect(self.page.locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(
+            0, timeout=self.patience
+        )
+
+
+def _whole(text: str) -> re.Pattern[str]:
+    return re.compile(rf"^\s*{re.escape(text)}\s*$")
