@@ -87,7 +87,8 @@ class UploadForm(forms.Form):
 
     file = forms.FileField(
         label="File",
-        help_text="Nodes or pods as CSV, or records of kube-scheduler-simulator; text in UTF-8, also gzipped.",
+        help_text="Nodes or pods as CSV, records of kube-scheduler-simulator, or the use of machines, a line each; "
+        "text in UTF-8, also gzipped.",
     )
     name = forms.CharField(
         max_length=NAME_LIMIT, required=False, label="Name", help_text="By which the document names it; blank: its own."

@@ -74,6 +74,7 @@ class FileKind(models.TextChoices):
     PODS = "openb-pods", "Pods (openb)"
     RECORDS = "records", "Records of kube-scheduler-simulator"
     CSV = "csv", "CSV"
+    RECORDING = "recording", "Recorded use of machines"
     SNAPSHOT = "snapshot", "The cluster it starts from"
 
 
@@ -87,7 +88,8 @@ class ScenarioFile(models.Model):
     size = models.PositiveBigIntegerField()  # bytes before compression
     sha256 = models.CharField(max_length=64)  # of the text
     lines = models.PositiveIntegerField()
-    problems = models.JSONField(default=list)  # [{"line": 7, "message": "…"}]
+    problems = models.JSONField(default=list)  # [{"line": 7, "message": "…"}], line 0 for the whole file
+    about = models.JSONField(default=dict)  # columns, rows (the first), usable, lookedAt, objects, span (seconds)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 

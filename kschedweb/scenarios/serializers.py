@@ -46,16 +46,38 @@ class ScenarioRevisionDetailSerializer(ScenarioRevisionSerializer):
         read_only_fields = fields
 
 
+class ScenarioFileProblemSerializer(serializers.Serializer[Any]):
+    line = serializers.IntegerField(help_text="0 for the whole file.")
+    message = serializers.CharField()
+
+
+class ScenarioFileAboutSerializer(serializers.Serializer[Any]):
+    """What the first lines of a file tell; empty for a cluster that was imported."""
+
+    columns = serializers.ListField(child=serializers.CharField(), required=False)
+    rows = serializers.ListField(
+        child=serializers.ListField(child=serializers.CharField()), required=False, help_text="The first ones."
+    )
+    usable = serializers.IntegerField(required=False, help_text="Of the lines that were looked at one by one.")
+    lookedAt = serializers.IntegerField(required=False, help_text="Lines that were looked at one by one.")
+    objects = serializers.IntegerField(required=False, help_text="About how many pods, nodes, records or machines.")
+    span = serializers.ListField(
+        child=serializers.FloatField(), required=False, allow_null=True, help_text="First and last time, seconds."
+    )
+
+
 class ScenarioFileSerializer(serializers.ModelSerializer[ScenarioFile]):
     """A file that revisions of a scenario read, by its name; it never changes."""
 
     kind = serializers.CharField(read_only=True, help_text=f"One of {', '.join(FileKind.values)}.")
     size = serializers.IntegerField(read_only=True, help_text="Bytes of text.")
+    problems = ScenarioFileProblemSerializer(many=True, read_only=True, help_text="Lines that are left out, and why.")
+    about = ScenarioFileAboutSerializer(read_only=True)
     created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
 
     class Meta:
         model = ScenarioFile
-        fields = ("name", "kind", "size", "lines", "sha256", "created_by", "created_at")
+        fields = ("name", "kind", "size", "lines", "sha256", "problems", "about", "created_by", "created_at")
         read_only_fields = fields
 
 

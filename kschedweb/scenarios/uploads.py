@@ -11,6 +11,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.clusters.documents import MAGIC
+from kschedweb.engine.whatif.traces.inspection import Inspection, inspect
+from kschedweb.engine.whatif.traces.text import TraceError
 from kschedweb.errors import ApplicationError, TooLarge
 from kschedweb.scenarios.models import NAME_LIMIT, FileKind, Scenario, ScenarioFile
 
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 
 _GZIP = b"\x1f\x8b"
 _NAME = re.compile(rf"[\w.][\w.+@ -]{{0,{NAME_LIMIT - 1}}}")
-_NODE_COLUMNS = frozenset({"sn", "cpu_milli", "memory_mib"})
-_POD_COLUMNS = frozenset({"name", "cpu_milli", "memory_mib"})
 
 
 @dataclass(frozen=True)
@@ -34,46 +34,50 @@ class Upload:
     sha256: str
     lines: int
     problems: list[dict[str, Any]] = field(default_factory=list)
+    about: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, row: ScenarioFile) -> Upload:
         """A file that is kept already, to be kept again for another scenario."""
-        return cls(row.name, row.kind, bytes(row.content), row.size, row.sha256, row.lines, row.problems)
+        return cls(row.name, row.kind, bytes(row.content), row.size, row.sha256, row.lines, row.problems, row.about)
 
     def row(self, scenario: Scenario, author: User | None) -> ScenarioFile:
         return ScenarioFile(scenario=scenario, created_by=author, **vars(self))
 
 
 def read(name: str, content: bytes, *, limit: int, kind: str = "") -> Upload:
-    """``content`` of a file ``name``; "" for ``kind``: told by its first line.
+    """``content`` of a file ``name``, looked through by the engine; "" for ``kind``: told by its first line.
 
-    Raises ``TooLarge`` where it is, packed or unpacked, more than ``limit`` bytes, and ``ApplicationError`` where it is
-    no text or has a name that cannot be kept.
+    Raises ``TooLarge`` where it is, packed or unpacked, more than ``limit`` bytes, and ``ApplicationError``, with the
+    line where there is one, where it is of no use or has a name that cannot be kept.
     """
     name = _name(name)
     text = unpacked(name, content, limit)
     for magic, what in MAGIC.items():
         if text.startswith(magic):
             raise refused("file", f"{name} is a {what} file: give the text inside, or gzip it.")
-    try:
-        text.decode()
-    except UnicodeDecodeError as error:
-        line = text.count(b"\n", 0, error.start) + 1
-        raise refused("file", f"{name}, line {line}: this is not text in UTF-8.") from None
-    if b"\x00" in text:
-        line = text.count(b"\n", 0, text.index(b"\x00")) + 1
-        raise refused("file", f"{name}, line {line}: this is not text, it holds a NUL byte.")
-    if not text.strip():
-        raise refused("file", f"{name} is empty.")
-    lines = text.count(b"\n") + (not text.endswith(b"\n"))
-    return Upload(
-        name,
-        kind or _kind(text),
-        gzip.compress(text, 6, mtime=0),
-        len(text),
-        hashlib.sha256(text).hexdigest(),
-        lines,
-    )
+    told: dict[str, Any] = {"kind": kind, "lines": text.count(b"\n") + (not text.endswith(b"\n"))}
+    if kind != FileKind.SNAPSHOT:
+        try:
+            told = _told(inspect(kind, text))
+        except TraceError as error:
+            raise refused("file", f"{name}: {error}.") from None
+    sha256 = hashlib.sha256(text).hexdigest()
+    return Upload(name=name, content=gzip.compress(text, 6, mtime=0), size=len(text), sha256=sha256, **told)
+
+
+def _told(found: Inspection) -> dict[str, Any]:
+    """What is kept of the engine's look at a file."""
+    about = {
+        "columns": found.columns,
+        "rows": found.rows,
+        "usable": found.usable,
+        "lookedAt": found.looked_at,
+        "objects": found.cost.objects,
+        "span": found.span,
+    }
+    problems = [{"line": line, "message": message} for line, message in found.problems]
+    return {"kind": found.kind, "lines": found.lines, "problems": problems, "about": about}
 
 
 def unpacked(name: str, content: bytes, limit: int) -> bytes:
@@ -106,13 +110,3 @@ def _name(name: str) -> str:
         said = f"A file's name has letters, digits, dots, hyphens and spaces, and at most {NAME_LIMIT} characters."
         raise refused("name", said)
     return name
-
-
-def _kind(text: bytes) -> str:
-    first = text.lstrip()[:4096].split(b"\n", 1)[0].decode(errors="replace").strip()
-    if first.startswith("{"):
-        return FileKind.RECORDS
-    columns = {cell.strip().strip('"').lower() for cell in first.split(",")}
-    if columns >= _NODE_COLUMNS:
-        return FileKind.NODES
-    return FileKind.PODS if columns >= _POD_COLUMNS else FileKind.CSV

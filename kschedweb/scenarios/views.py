@@ -182,7 +182,11 @@ def _file_added(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     except ApplicationError as error:
         _tell(form, error)
         return _files_page(request, found, form, status=error.status)
-    messages.success(request, f"{row.name} is kept: {row.lines:,} lines, {row.get_kind_display()}.")
+    said = f"{row.name} is kept: {row.lines:,} lines, {row.get_kind_display()}."
+    if row.problems:
+        messages.warning(request, f"{said} What cannot be used of it, or is read differently, stands beside it.")
+    else:
+        messages.success(request, said)
     return redirect("scenario-files", found.pk)
 
 

@@ -181,7 +181,7 @@ def test_a_file_that_a_revision_reads_cannot_be_deleted(empty: Scenario, editor:
     services.scenario_save(scenario=empty, text=EMPTY, author=editor, expected=2)
     with pytest.raises(Conflict, match="Revision 2 reads"):
         services.file_delete(scenario=empty, name="nodes.csv", author=editor)
-    services.file_add(scenario=empty, upload=uploads.read("other.csv", b"a,b\n", limit=MIB), author=editor)
+    services.file_add(scenario=empty, upload=uploads.read("other.csv", b"a,b\n1,2\n", limit=MIB), author=editor)
     services.file_delete(scenario=empty, name="other.csv", author=editor)
     assert [file.name for file in empty.files.all()] == ["nodes.csv"]
 

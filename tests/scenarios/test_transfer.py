@@ -17,6 +17,15 @@ from tests.support.scenarios import EMPTY, MIB, NODES, on_cluster
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
+PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+PODS += "a,1000,2048,0,0,,LS,Running,10,200,50\n"
+RECORD = json.dumps(
+    {
+        "time": "2024-05-01T12:00:00Z",
+        "event": "Add",
+        "resource": {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}},
+    }
+)
 HEAD = b'{"kind": "ScenarioExport", "apiVersion": "kschedweb/v1", "scenario": "a"'
 
 
@@ -24,8 +33,9 @@ HEAD = b'{"kind": "ScenarioExport", "apiVersion": "kschedweb/v1", "scenario": "a
     ("text", "kind"),
     [
         (NODES, FileKind.NODES),
-        ("name,cpu_milli,memory_mib,num_gpu\n", FileKind.PODS),
-        ('{"time": 1, "event": "Add", "resource": {}}\n', FileKind.RECORDS),
+        (PODS, FileKind.PODS),
+        (RECORD, FileKind.RECORDS),
+        ("machine-1,10,20.5\nmachine-2,30,40\n", FileKind.RECORDING),
         ("when,cores\n1,2\n", FileKind.CSV),
     ],
 )
@@ -38,17 +48,30 @@ def test_what_a_file_is_its_first_line_tells(text: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.csv", b"", "is empty"),
-        ("a.csv", b"a,b\n\xff\xfe", "line 2: this is not text in UTF-8"),
-        ("a.csv", b"a\x00b", "NUL byte"),
+        ("a.csv", b"", "a.csv: the file is empty"),
+        ("a.csv", b"a,b\n\xff\xfe", "a.csv: line 2: is not UTF-8 text"),
+        ("a.csv", b"a\x00b", "a.csv: line 1: holds a NUL"),
         ("a.csv", gzip.compress(b"a,b\n" * 1000)[:40], "ends too early"),
         ("a.csv", b"PK\x03\x04abc", "zip file"),
         ("../a\nb.csv", b"a", "A file's name has"),
+        ("a.csv", b"a,b\n", "a.csv: there is no line that can be used"),
+        ("a.csv", b"a,b\n" * 5_000_001, "a.csv: the file has more than 5,000,000 lines"),
+        ("a.csv", PODS.encode() + b"p,-1,1,0,0,,,,0,,\n" * 2000, "a.csv: line 1003: 1,001 lines cannot be used"),
     ],
 )
 def test_a_file_that_is_no_text_is_refused(name: str, content: bytes, said: str) -> None:
     with pytest.raises(ApplicationError, match=said):
-        uploads.read(name, content, limit=MIB)
+        uploads.read(name, content, limit=64 * MIB)
+
+
+def test_what_cannot_be_used_of_a_file_is_kept_with_its_lines() -> None:
+    lines = "b,-5,64,0,0,,BE,Pending,20,90,\nc,,1,0,0,,,,5,,\n"
+    read = uploads.read("pods.csv", (PODS + lines).encode(), limit=MIB)
+    assert (read.lines, read.about["usable"], read.about["columns"][0], read.about["span"]) == (4, 1, "name", (10, 10))
+    assert [(one["line"], one["message"]) for one in read.problems] == [
+        (3, "is left out: cpu_milli is -5, which is negative"),
+        (4, "is left out: cpu_milli is empty"),
+    ]
 
 
 def test_a_file_that_unpacks_to_more_than_it_seems_is_refused_unread() -> None:

@@ -192,11 +192,21 @@ def test_files_are_uploaded_shown_fetched_and_deleted(client_as: Callable[[str],
     assert client.post(address(empty, "files/"), upload).status_code == 302
     assert "nodes.csv" in client.get(address(empty, "files/")).content.decode()
     assert client.get(address(empty, "files/nodes.csv/")).content.decode() == NODES
-    bad = client.post(address(empty, "files/"), {"file": SimpleUploadedFile("a.csv", b"\xff\xff")})
+    bad = client.post(address(empty, "files/"), {"name": "mine", "file": SimpleUploadedFile("a.csv", b"a\n\xff\xff")})
     assert bad.status_code == 400
-    assert "not text in UTF-8" in str(bad.context["form"].errors["file"])
+    assert "mine: line 2: is not UTF-8 text" in str(bad.context["form"].errors["file"])
+    assert 'value="mine"' in bad.content.decode()
     assert client.post(address(empty, "files/nodes.csv/")).status_code == 302
     assert not empty.files.exists()
+
+
+def test_lines_that_cannot_be_used_stand_beside_the_file(client_as: Callable[[str], Client], empty: Scenario) -> None:
+    client = client_as("editor")
+    upload = {"file": SimpleUploadedFile("nodes.csv", (NODES + "node-2,-1,1,0,\n").encode())}
+    page = client.post(address(empty, "files/"), upload, follow=True).content.decode()
+    assert "Line 3: is left out: cpu_milli is -1, which is negative" in page
+    assert "First lines of nodes.csv" in page
+    assert "<td>openb-node-0000</td>" in page
 
 
 def test_an_export_is_imported_under_a_free_name(client_as: Callable[[str], Client], empty: Scenario) -> None:
