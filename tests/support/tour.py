@@ -26,6 +26,7 @@ _CLAUSES = {
         "type": f"type {_TYPED} into {_NAME}",
         "type_known": f"type {_KNOWN} into {_NAME}",
         "choose": f"choose {_TYPED}(?: for {_NAME})?",
+        "tick": f"tick {_NAME}",
         "press": f"press {_NAME}",
         "press_first": f"press the (first link) in the column {_NAME}",
         "unfold": f"unfold {_NAME}",
@@ -142,6 +143,10 @@ class Visitor:
             field = self._one(self._place(clause).locator("select").filter(has=option), clause.what)
         # As typing into a list does: the first option that begins so.
         field.select_option(label=field.locator(option).first.inner_text().strip())
+        self._rest()
+
+    def _tick(self, clause: Clause) -> None:
+        self._one(self._place(clause).get_by_label(clause.what, exact=True), clause.what).check()
         self._rest()
 
     def _press(self, clause: Clause) -> None:
