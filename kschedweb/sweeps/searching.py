@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kschedweb.engine.whatif.space import Dimension, Point, Space
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 TPE, NSGA2 = "tpe", "nsga2"
 BEGINNING = 10  # trials before TPE learns from them
 POPULATION = 20
-RETRIES = 20  # for a point that is not there yet
+WALK = 500  # steps from a point that was tried already to one that was not
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,9 @@ class Asked:
 def ask(
     space: Space, directions: Sequence[str], known: Sequence[Known], *, method: str, seed: int, count: int
 ) -> list[Asked]:
-    """Up to ``count`` points that are not among ``known``; fewer where the search finds nothing new.
+    """Up to ``count`` points that are not among ``known``; fewer where there is hardly anything new.
 
+    A sampler names good points again and again; where it does, a point beside is taken that was not tried yet.
     ``directions`` are lower or higher, one an objective. ``seed`` and ``known`` decide what is asked for.
     """
     import optuna  # takes half a second, and only workers need it
@@ -58,17 +61,37 @@ def ask(
                 study.add_trial(_told(space, one, distributions))
     seen = {_key(one.point) for one in known}
     found: list[Asked] = []
-    for _ in range(count + RETRIES):
-        if len(found) == count:
-            break
+    generator = np.random.default_rng(seed + len(known))
+    for _ in range(count):
         trial = study.ask(distributions)
-        point = tuple(_plain(one, trial.params[one.path]) for one in space.dimensions)
-        if _key(point) in seen:
-            study.tell(trial, state=optuna.trial.TrialState.FAIL)
-            continue
+        asked = tuple(_plain(one, trial.params[one.path]) for one in space.dimensions)
+        point = _beside(space, asked, seen, generator)
+        if point is None:
+            break
         seen.add(_key(point))
-        found.append(Asked(point, dict(study.trials[trial.number].system_attrs)))
+        found.append(Asked(point, dict(study.get_trials(deepcopy=False)[trial.number].system_attrs)))
     return found
+
+
+def _beside(space: Space, point: Point, seen: set[Any], generator: np.random.Generator) -> Point | None:
+    """``point``, or the first on a random walk from it that was not tried; ``None`` where the walk finds none."""
+    for _ in range(WALK):
+        if _key(point) not in seen:
+            return point
+        place = int(generator.integers(len(point)))
+        point = (*point[:place], _neighbour(space.dimensions[place], point[place], generator), *point[place + 1 :])
+    return None
+
+
+def _neighbour(one: Dimension, value: Any, generator: np.random.Generator) -> Any:
+    """The value before or after, at an end the only one; of choices and of fractions without steps any."""
+    if one.choices:
+        return one.choices[int(generator.integers(len(one.choices)))]
+    if not one.whole and one.step is None:
+        return one.rounded(float(generator.uniform(one.low, one.high)))
+    step = one.step or 1
+    beside = [value + way * step for way in (-1, 1) if one.low <= value + way * step <= one.high]
+    return one.rounded(float(beside[int(generator.integers(len(beside)))])) if beside else value
 
 
 def _sampler(method: str, seed: int) -> BaseSampler:

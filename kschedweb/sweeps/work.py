@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-CLAIM = timedelta(seconds=30)  # a claim that is not renewed for so long has lapsed
-BEAT = 5.0  # seconds between renewals
+CLAIM = timedelta(seconds=20)  # a claim that is not renewed for so long has lapsed
+BEAT = 4.0  # seconds between renewals
 TURN = 10.0  # seconds of trials before other work of the queue gets its turn
 MAX_ATTEMPTS = 3  # a trial that ends as many workers is given up
 AHEAD = 8  # points that a search is asked for at once
@@ -200,7 +200,7 @@ def _ask(sweep: Sweep) -> bool:
             Trial(sweep=sweep, number=first + place, origin=Origin.SEARCH, point=list(one.point), notes=one.notes)
             for place, one in enumerate(asked)
         )
-        if len(asked) < room:  # Every point that it can find has been tried.
+        if len(asked) < room:  # As good as every point has been tried.
             locked.planned = first + len(asked)
             locked.save(update_fields=["planned"])
     return bool(asked)

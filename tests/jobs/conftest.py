@@ -72,12 +72,12 @@ def database_url() -> str:
     return f"postgres://{it['USER']}:{it['PASSWORD']}@{it['HOST']}:{it['PORT']}/{it['NAME']}"
 
 
-WorkerProcess = Callable[[], AbstractContextManager["subprocess.Popen[bytes]"]]
+WorkerProcess = Callable[..., AbstractContextManager["subprocess.Popen[bytes]"]]
 
 
 @pytest.fixture
 def worker_process(transactional_db: None, broker: str, tmp_path: Path) -> WorkerProcess:
-    """``with worker_process() as process``: a real prefork worker with Redis, in a process group of its own."""
+    """``with worker_process("one") as process``: a real prefork worker with Redis, in a process group of its own."""
     env = {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "kschedweb.settings",
@@ -89,11 +89,16 @@ def worker_process(transactional_db: None, broker: str, tmp_path: Path) -> Worke
     command += ["--include", "tests.jobs.sample_tasks"]
 
     @contextmanager
-    def start() -> Iterator[subprocess.Popen[bytes]]:
-        log = tmp_path / "worker.log"
+    def start(name: str = "worker") -> Iterator[subprocess.Popen[bytes]]:
+        log = tmp_path / f"{name}.log"
         with log.open("ab") as output:
             process = subprocess.Popen(
-                command, cwd=ROOT, env=env, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                [*command, "-n", f"{name}@%h"],
+                cwd=ROOT,
+                env=env,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
         try:
             yield process

@@ -1,0 +1,61 @@
+"""A sweep on real workers, with real PostgreSQL and Redis, of which one is killed half way."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kschedweb.accounts.models import User
+from kschedweb.jobs.models import Job, State
+from kschedweb.sweeps.models import Sweep, Trial, TrialState
+from tests.jobs.conftest import WorkerProcess
+from tests.support import seed_demo, seed_sweeps
+from tests.support.processes import wait_until
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql, pytest.mark.redis]
+
+TRIALS = 200
+SPACE = [
+    *seed_sweeps.SPACE,
+    {"path": seed_sweeps.BALANCED, "from": 0, "to": 5},
+    {"path": "profiles[0].plugins.score.enabled[PodTopologySpread].weight", "from": 0, "to": 5},
+]
+
+
+def test_a_sweep_of_200_runs_with_a_worker_killed_half_way_finishes_complete(
+    editor: User, worker_process: WorkerProcess, send: Callable[[Job], None]
+) -> None:
+    revision = seed_demo.scenario(editor, "pending")
+    objectives = [{"measure": "skew_cpu_end"}, {"measure": "moved"}]
+    sweep = seed_sweeps.started(editor, revision, space=SPACE, objectives=objectives, method="tpe", trials=TRIALS)
+    job = sweep.job
+    assert job is not None
+
+    def done(**more: Any) -> int:
+        return Trial.objects.filter(sweep=sweep, state=TrialState.DONE, **more).count()
+
+    def busy() -> bool:
+        return Trial.objects.filter(state=TrialState.RUNNING, worker__startswith="first").exists()
+
+    with worker_process("first") as first, worker_process("second"):
+        send(job)
+        wait_until(lambda: done() >= TRIALS // 2, 120, "half of the trials done")
+        wait_until(busy, 20, "the first worker is at it", 0.001)
+        os.killpg(first.pid, signal.SIGKILL)
+        first.wait(10)
+        by_first = done(worker__startswith="first")
+        wait_until(lambda: Job.objects.filter(pk=job.pk, state=State.SUCCEEDED).exists(), 120, "the sweep ended", 0.3)
+    trials = list(Trial.objects.filter(sweep=sweep))
+    assert [one.state for one in trials] == [TrialState.DONE] * TRIALS
+    assert len({tuple(one.point) for one in trials}) == TRIALS == Sweep.objects.get(pk=sweep.pk).planned
+    by_worker = Counter(one.worker.partition("@")[0] for one in trials)
+    assert by_worker["first"] == by_first > TRIALS // 10
+    assert by_worker["second"] == TRIALS - by_first
+    # The killed worker cost its own part only: the trial that it was doing was begun a second time.
+    assert Counter(one.attempt for one in trials) == {1: TRIALS - 1, 2: 1}
+    assert Job.objects.get(pk=job.pk).attempt == 1
