@@ -109,13 +109,11 @@ export class Side {
     return found;
   }
 
-  /** The largest value of all times: what the colours of pods and of overfull nodes reach to. */
+  /** The largest value of all times. */
   most(show: Show): number {
     const numbers = this.known.get(show.key);
-    let most = show.unit === "pods" ? 1 : 100;
-    if (numbers && show.unit === "pods") {
-      for (const value of numbers.data) if (value !== numbers.absent && value > most) most = value;
-    }
+    let most = 1;
+    for (const value of numbers?.data ?? []) if (value !== numbers!.absent && value > most) most = value;
     return most;
   }
 
@@ -228,6 +226,8 @@ function scale(colours: string[], bands: boolean, most: number, dimmed: string):
   if (bands) return [dimmed, ...colours].flatMap((one, place) => [[place / pieces, one], [(place + 1) / pieces, one]]);
   const first = 0.5 / (most + 1);
   const begin = 1 / (most + 1);
-  const steps = colours.map((one, place): [number, string] => [begin + ((1 - begin) * place) / (colours.length - 1), one]);
+  // The last place has to be 1 to the last bit, or Plotly takes a scale of its own.
+  const end = colours.length - 1;
+  const steps = colours.map((one, place): [number, string] => [place === end ? 1 : begin + ((1 - begin) * place) / end, one]);
   return [[0, dimmed], [first, dimmed], [first, colours[0]!], ...steps];
 }

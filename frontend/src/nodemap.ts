@@ -199,7 +199,9 @@ class NodeMap {
   private draw(anew: boolean, settled = true): void {
     const { grid, show } = this;
     if (!grid) return;
-    const most = Math.max(...this.sides.map((side) => side.most(show)));
+    // Percent end at 100: what is more than full looks full, and the legend says so.
+    const largest = Math.max(...this.sides.map((side) => side.most(show)));
+    const most = show.unit === "pods" ? largest : 100;
     const places = this.group ? this.visible.flatMap((group) => group.nodes) : undefined;
     for (const [at, side] of this.sides.entries()) {
       const found = side.at(show.key, this.time);
@@ -213,7 +215,7 @@ class NodeMap {
       if (settled) this.tables[at]!.fill({ show, states: side.states, found, groups: this.groups, group: this.group, by: this.by, names: this.names });
       this.pods[at]!.show(show.unit === "%" ? show.key.replace(/^use-/, "") : "cpu", this.time, this.title(side), anew);
     }
-    if (anew) this.legend(show, most);
+    if (anew) this.legend(show, most, largest > most);
     this.mark();
   }
 
@@ -221,7 +223,7 @@ class NodeMap {
     return this.sides.length > 1 ? `${side.root.dataset["label"]}: ` : "";
   }
 
-  private legend(show: Show, most: number): void {
+  private legend(show: Show, most: number, more: boolean): void {
     const legend = this.root.querySelector<HTMLElement>("[data-legend]");
     if (!legend) return;
     const swatch = (colour: string) => {
@@ -230,8 +232,9 @@ class NodeMap {
       return made;
     };
     const states = this.sides[0]!.states;
+    const end = show.unit === "%" ? `${most} %${more ? " and more" : ""}` : `${grouped(most)} pods`;
     const entries = show.unit
-      ? [element("span", "", show.unit === "%" ? "0 %" : "0"), element("span", "ramp"), element("span", "", show.unit === "%" ? `${most} %` : `${grouped(most)} pods`)]
+      ? [element("span", "", show.unit === "%" ? "0 %" : "0"), element("span", "ramp"), element("span", "", end)]
       : states.map((words, code) => {
           const made = element("span", "entry");
           made.append(swatch(STATES[code] ?? "#888"), words);

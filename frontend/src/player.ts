@@ -176,7 +176,7 @@ class Player {
     const part = document.querySelector<HTMLElement>("[data-follows]");
     if (part) {
       const address = location.href.replace(/#.*/, "");
-      void window.htmx?.ajax("GET", address, { target: part, swap: "outerHTML", select: `#${part.id}` });
+      void window.htmx?.ajax("GET", address, { target: part, swap: "outerHTML" });
     }
   }
 }

@@ -25,6 +25,8 @@ QUEUES = {
     "unschedulable": "unschedulable",
     "gated": "gated",
 }
+# Of Okabe and Ito, so that a queue looks the same in every run.
+COLOURS = {"active": "#0072b2", "backing_off": "#e69f00", "unschedulable": "#d55e00", "gated": "#cc79a7"}
 EVENTS = {
     Kind.PREEMPTED: ("preempted", "x"),
     Kind.EVICTED: ("evicted", "triangle-down"),
@@ -45,18 +47,20 @@ def pending(outcome: Outcome) -> Chart:
     scale, samples = Scale.of(outcome.end), outcome.samples
     kept = thinned(len(samples.time), MOST_POINTS)
     at = np.round(samples.time[kept] / scale.seconds, 4).tolist()
+    # The line of a queue that is always empty would lie upon that of the queue beneath it.
+    filled = [queue for queue in QUEUES if getattr(samples, queue).any()] or ["active"]
     data: list[dict[str, Any]] = [
         {
             "type": "scatter",
             "mode": "lines" if len(at) > 1 else "markers",
-            "name": words,
+            "name": QUEUES[queue],
             "x": at,
             "y": getattr(samples, queue)[kept].tolist(),
             "stackgroup": "pods",
-            "line": {"shape": "hv"},
+            "line": {"shape": "hv", "width": 1, "color": COLOURS[queue]},
             "hovertemplate": "%{y} pods",
         }
-        for queue, words in QUEUES.items()
+        for queue in filled
     ]
     events = [_events(outcome, kind, scale) for kind in EVENTS]
     data += [trace for trace in events if trace]
@@ -72,7 +76,7 @@ def pending(outcome: Outcome) -> Chart:
     }
     if any(events):
         layout["yaxis"]["domain"] = [0.36, 1]
-        layout["yaxis2"] = {**vertical, "domain": [0, 0.26], "title": {"text": "pods that had to go"}}
+        layout["yaxis2"] = {**vertical, "domain": [0, 0.26], "title": {"text": "had to go"}}
         layout["xaxis"]["anchor"] = "y2"
         layout["height"] = 420
     head = ["Time", *(words.capitalize() for words in QUEUES.values()), "Bound"]
@@ -105,14 +109,18 @@ def _events(outcome: Outcome, kind: Kind, scale: Scale) -> dict[str, Any] | None
     }
 
 
+def _pods(count: int) -> str:
+    return "1 pod waits" if count == 1 else f"{count:,} pods wait"
+
+
 def _pending_summary(outcome: Outcome) -> str:
     waiting = outcome.samples.pending
     if not len(waiting):
         return "Nothing was sampled."
     most = int(waiting.argmax())
     said = (
-        f"At most {int(waiting[most]):,} pods wait, after {span(float(outcome.samples.time[most]))}; "
-        f"{len(outcome.pending):,} still wait at the end, after {span(outcome.end)}"
+        f"At most {_pods(int(waiting[most]))}, after {span(float(outcome.samples.time[most]))}; "
+        f"{_pods(len(outcome.pending))} at the end, after {span(outcome.end)}"
     )
     gone = [(int((outcome.moves.kind == kind).sum()), words) for kind, (words, _) in EVENTS.items()]
     parts = [f"{count:,} pods are {words}" for count, words in gone if count]

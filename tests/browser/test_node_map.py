@@ -1,0 +1,199 @@
+"""The node map and the player, in Chromium: groups, nodes, pods; search, keyboard, and time without requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from kschedweb.clusters.services import demo_load
+from tests.support import seed_runs
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from kschedweb.accounts.models import User
+
+PageAs = Callable[..., "Page"]
+PIXELS = """node => {
+    const image = node.querySelector(".hm image");
+    return image ? image.getAttribute("xlink:href") || image.getAttribute("href") : "";
+}"""
+SEEK = "(field, at) => { field.value = at; field.dispatchEvent(new Event('input')); }"
+FOCUSED_CELL = "() => document.querySelector('[data-frame=cursor]').style.transform"
+
+
+def ready(page: Page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector("[data-nodemap][data-drawn]")
+
+
+def asked(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def cells(page: Page, place: int = 0) -> str:
+    """What stands in the map, as a picture."""
+    return str(page.locator("[data-plot]").nth(place).evaluate(PIXELS))
+
+
+@pytest.fixture
+def demo(transactional_db: None) -> None:
+    demo_load()
+
+
+def test_the_page_says_at_every_time_what_the_server_says(
+    page_as: PageAs, client_as: Callable[[str], Any], editor: User
+) -> None:
+    run = seed_runs.run(editor)
+    client, page = client_as("viewer"), page_as("viewer")
+    ready(page, f"/runs/{run.pk}/")
+    for show in ("memory", "pods", "state", "cpu"):
+        before = page.locator("[data-summary]").inner_text()
+        page.get_by_label("Colour by").select_option(show)
+        page.wait_for_function("before => document.querySelector('[data-summary]').textContent !== before", arg=before)
+        for at in ("0.0", "0.0053", "335.0", "600.0"):
+            page.locator("[data-seek]").evaluate(SEEK, at)
+            answer = client.get(f"/runs/{run.pk}/", {"show": show, "at": at})
+            assert page.locator("[data-summary]").inner_text() == answer.context["map"].tables[0]["summary"]
+            assert cells(page)
+
+
+def test_playing_asks_the_server_for_nothing_and_the_address_keeps_the_time(page_as: PageAs, editor: User) -> None:
+    run = seed_runs.run(editor)
+    page = page_as("viewer")
+    ready(page, f"/runs/{run.pk}/?at=0&speed=5")
+    begin, sentence = cells(page), page.locator("[data-summary]").inner_text()
+    requests: list[str] = []
+    # The sign on the button comes from the icons' file, which the browser may look at again.
+    page.on("request", lambda request: requests.extend([request.url] if "/static/icons" not in request.url else []))
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function("() => Number(document.querySelector('[data-seek]').value) > 20")
+    assert requests == [], requests
+    page.get_by_role("button", name="Pause").click()
+    assert cells(page) != begin
+    assert page.locator("[data-summary]").inner_text() != sentence
+    page.wait_for_function("() => document.querySelector('#pods-title').textContent.includes('after')")
+    stood = float(asked(page)["at"])
+    assert 20 < stood < 600
+    assert asked(page)["speed"] == "5"
+    ready(page, page.url)
+    assert float(page.locator("[data-seek]").input_value()) == pytest.approx(stood, abs=1e-3)
+
+    # Steps go from change to change, by key as by button; the ends are where they should be.
+    seek = page.get_by_role("slider", name="Time in the simulation")
+    seek.focus()
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    last = float(seek.input_value())
+    outcome_changes = json.loads(page.locator("#player-changes").inner_text())
+    assert last == pytest.approx(outcome_changes[-1], abs=1e-6)
+    page.keyboard.press("ArrowLeft")
+    assert float(seek.input_value()) == pytest.approx(outcome_changes[-2], abs=1e-6)
+    page.get_by_role("link", name="Step on").click()
+    assert float(asked(page)["at"]) == pytest.approx(last, abs=1e-5)
+    page.keyboard.press("Home")
+    seek.focus()
+    page.keyboard.press(">")
+    page.keyboard.press("<")
+    page.keyboard.press("<")
+    assert asked(page)["speed"] == "20"
+
+
+def test_from_all_nodes_to_a_group_a_node_and_its_pods_by_keys_alone(page_as: PageAs, axe: Any, editor: User) -> None:
+    run = seed_runs.run(editor)
+    page = page_as("viewer")
+    ready(page, f"/runs/{run.pk}/?at=400")
+    page.get_by_role("group", name="Node map").focus()
+    readout = page.locator("[data-readout]")
+    assert readout.inner_text().startswith("node-0, zone zone-0: 100 % CPU requested")
+    first = page.evaluate(FOCUSED_CELL)
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(FOCUSED_CELL) != first
+    assert readout.inner_text().startswith("node-3, zone zone-0")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press(" ")
+    assert asked(page)["group"] == "zone-1"
+    assert page.locator("[data-summary]").inner_text().startswith("zone-1: After 6 min 40 s 2 nodes have CPU")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-node-panel] .nodemap-pods .main-svg")
+    panel = page.locator("[data-node-panel]")
+    assert "After 6 min 40 s it runs 3 pods, which request 75 % of its CPU." in panel.inner_text()
+    assert asked(page)["focus"] == "node-1"
+    axe(page)
+    page.keyboard.press("Escape")
+    assert panel.is_hidden()
+    assert not {"group", "focus"} & set(asked(page))
+
+    # A pod of the panel leads to its decision.
+    ready(page, f"/runs/{run.pk}/?at=400&focus=node-1")
+    page.locator("[data-node-panel] tbody a").first.click()
+    page.wait_for_url("**/pods/default/web-**")
+
+
+def test_tables_groups_and_search_follow_each_other(page_as: PageAs, demo: None) -> None:
+    page = page_as("viewer")
+    ready(page, "/nodes/?cluster=demo")
+    labels = page.get_by_label("Group by").locator("option").all_inner_texts()
+    assert {"zone", "instance type"} <= set(labels)
+    page.locator("summary", has_text="Zone as a table").click()
+    rows = page.locator("table[data-table=groups] tbody tr")
+    assert rows.count() == 3
+    sizes = [int(row.locator("td").first.inner_text()) for row in rows.all()]
+    whole = int(page.locator("#map-title").inner_text().split()[2])
+    assert sum(sizes) == whole
+    rows.first.get_by_role("link").click()
+    assert f"{sizes[0]} nodes" in page.locator("[data-summary]").inner_text()
+    page.get_by_role("button", name="All nodes").click()
+    assert f"{whole} nodes" in page.locator("[data-summary]").inner_text()
+
+    before = cells(page)
+    find = page.get_by_label("Find nodes")
+    name = page.locator("main table.cards-below tbody th a").first.inner_text()
+    find.fill(name)
+    assert page.locator("[data-found]").inner_text() == f"1 of {whole} nodes"
+    assert cells(page) != before
+    find.press("Enter")
+    page.wait_for_selector("[data-node-panel] h3")
+    assert page.locator("[data-node-panel] h3").inner_text() == name
+    pods = page.locator("[data-node-panel] tbody tr").count()
+    page.goto(f"/pods/?cluster=demo&node={name}")
+    assert f"{pods} pod" in page.locator("h1").inner_text()
+
+
+def test_two_runs_are_looked_at_alike_under_one_player(page_as: PageAs, editor: User) -> None:
+    comparison = seed_runs.comparison(editor)
+    page = page_as("viewer")
+    ready(page, f"/comparisons/{comparison.pk}/?at=0.0108&show=pods")
+    captions = page.locator("[data-summary]")
+    assert captions.count() == 2
+    assert captions.first.inner_text() != captions.last.inner_text()
+    page.get_by_role("group", name="Node map").last.focus()
+    frames = page.locator("[data-frame=cursor]")
+    assert frames.first.evaluate("one => one.style.transform") == frames.last.evaluate("one => one.style.transform")
+    said = page.locator("[data-readout]").inner_text()
+    assert "default@1: " in said
+    assert "packed@1: " in said
+    page.get_by_label("Colour by").select_option("cpu")
+    page.wait_for_function("() => document.querySelector('[data-summary]').textContent.includes('have CPU')")
+    assert captions.last.inner_text().startswith("After 11 ms 6 nodes have CPU")
+
+
+def test_the_map_takes_the_theme_and_the_width_that_it_is_given(page_as: PageAs, editor: User) -> None:
+    run = seed_runs.run(editor)
+    page = page_as("viewer", width=390)
+    ready(page, f"/runs/{run.pk}/?at=400")
+    text = "() => getComputedStyle(document.querySelector('.nodemap-plot .annotation-text')).fill"
+    light = page.evaluate(text)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"before => ({text})() !== before", arg=light)
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    narrow = page.locator(".nodemap-plot .main-svg").first.bounding_box()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.wait_for_function(
+        "before => document.querySelector('.nodemap-plot .main-svg').getBoundingClientRect().width > before",
+        arg=narrow["width"] if narrow else 0,
+    )
