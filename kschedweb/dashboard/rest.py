@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 IDEMPOTENCY_HEADER = "Idempotency-Key"
+BOUNDARY = re.compile(r'boundary="?([^";]+)"?')
 
 
 class ProblemRenderer(JSONRenderer):
@@ -151,12 +153,20 @@ def _plain(response: Response) -> Any:
     return json.loads(JSONRenderer().render(response.data)) if response.data is not None else None
 
 
+def _digest(request: Request) -> str:
+    """What is asked. The line that parts a form is another each time it is sent, and says nothing."""
+    kind, body = request.content_type or "", request.body
+    if kind.startswith("multipart/") and (found := BOUNDARY.search(kind)):
+        kind, body = BOUNDARY.sub("", kind), body.replace(found[1].encode(), b"")
+    return hashlib.sha256(f"{request.path}\n{kind}\n".encode() + body).hexdigest()
+
+
 def _claim(request: Request, key: str) -> Any:
     from kschedweb.jobs import idempotency
 
     if len(key) > 128 or not key.isprintable() or not key.isascii():
         raise ApplicationError(f"{IDEMPOTENCY_HEADER} must be at most 128 printable ASCII characters.")
-    digest = hashlib.sha256(f"{request.path}\n{request.content_type}\n".encode() + request.body).hexdigest()
+    digest = _digest(request)
     row, mine = idempotency.key_claim(user=cast("User", request.user), key=key, digest=digest)
     if mine:
         return row

@@ -61,16 +61,19 @@ class _Verdicts(APIView):
 
     renderer_classes = RENDERERS
 
-    def verdict(self, request: ApiRequest, gate: Gate) -> Response:
+    def verdict(self, gate: Gate) -> Response:
         found = selectors.verdict(gate)
-        location = {"Location": reverse("api:gate-verdict", args=[gate.pk], request=request)}
         if found is not None:
-            return Response(found, headers=location)
+            return Response(found)
         waits = {"id": gate.pk, "state": gate.state, "job": gate.job_id}
-        return Response(GateWaitsSerializer(waits).data, status=ACCEPTED, headers={**location, "Retry-After": AGAIN})
+        return Response(GateWaitsSerializer(waits).data, status=ACCEPTED)
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        """Also of an answer that is given again: it leads to the verdict."""
+        if response.status_code < 400 and isinstance(response.data, dict):
+            response["Location"] = reverse("api:gate-verdict", args=[response.data["id"]], request=request)
         if response.status_code == ACCEPTED:
+            response["Retry-After"] = AGAIN
             request.accepted_renderer = JSONRenderer()
             request.accepted_media_type = JSONRenderer.media_type
         return super().finalize_response(request, response, *args, **kwargs)
@@ -88,11 +91,11 @@ class GateView(IdempotencyMixin, _Verdicts):
     def post(self, request: ApiRequest) -> Response:
         """Hold a policy against a baseline on a cluster, and judge by thresholds.
 
-        `Accept` chooses between JSON, JUnit (`application/xml`) and Markdown (`text/markdown`). Clusters of up to
-        1,000 nodes of which up to 2,000 pods are to be scheduled are judged at once, within 20 s; all else answers 202.
+        `Accept` chooses between JSON, JUnit (`application/xml`) and Markdown (`text/markdown`). Where the number of
+        nodes times that of pods is at most 1,000,000, the answer comes at once, within 20 s; all else answers 202.
         """
         question = _question(request)
-        return self.verdict(request, services.gate_ask(user=request.user, question=question))
+        return self.verdict(services.gate_ask(user=request.user, question=question))
 
 
 class GateVerdict(_Verdicts):
@@ -101,7 +104,7 @@ class GateVerdict(_Verdicts):
     @extend_schema(operation_id="gate_verdict", responses=ANSWERS)
     def get(self, request: ApiRequest, id: UUID) -> Response:
         """One verdict, in the form that `Accept` chooses; 202 while it is worked out."""
-        return self.verdict(request, selectors.gate_get(request.user, id))
+        return self.verdict(selectors.gate_get(request.user, id))
 
 
 def _question(request: ApiRequest) -> services.Question:

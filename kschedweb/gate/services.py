@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from kschedweb.engine.whatif.thresholds import Thresholds
     from kschedweb.scenarios.models import ScenarioRevision
 
-# What is answered at once: clusters of so many nodes, with so many pods to be scheduled, within so many seconds.
-AT_ONCE_NODES, AT_ONCE_PODS, AT_ONCE_SECONDS = 1_000, 2_000, 20.0
+# What is answered at once: so many pods to be scheduled times nodes, within so many seconds.
+AT_ONCE, AT_ONCE_SECONDS = 1_000_000, 20.0
 MOST_WAITING = 10  # gates of one person that are not judged yet
 KEPT = timedelta(days=90)
 SECRETS = frozenset({"keyData", "token"})
@@ -114,7 +114,7 @@ def _no_secret(value: Any, path: str) -> None:
 
 def _at_once(prepared: Prepared, asked: engine.Asked) -> engine.Verdict:
     nodes, pods = engine.size(prepared)
-    if nodes > AT_ONCE_NODES or pods > AT_ONCE_PODS or not _turn.acquire(blocking=False):
+    if nodes * pods > AT_ONCE or not _turn.acquire(blocking=False):
         raise _NotNow
     until = monotonic() + AT_ONCE_SECONDS
 

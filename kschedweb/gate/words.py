@@ -67,7 +67,7 @@ class Pasted:
         for name, limits in self.thresholds.get("measures", {}).items():
             told = ",".join(f"{key}={_plain(value)}" for key, value in limits.items())
             options.append(f"--measure {shlex.quote(f'{name}:{told}')}")
-        options.append("--format junit --output verdict.xml")
+        options.append("--output verdict.xml --output verdict.md")
         return _lines("python -m kschedweb.engine gate", options)
 
     @property

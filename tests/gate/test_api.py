@@ -135,8 +135,8 @@ def test_a_key_gives_the_first_answer_again_in_any_form(api_as: Callable[..., An
 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six pods are too many to be judged at once."""
-    monkeypatch.setattr(services, "AT_ONCE_PODS", 5)
+    """Six pods and four nodes are too many to be judged at once."""
+    monkeypatch.setattr(services, "AT_ONCE", 23)
 
 
 def test_what_is_large_is_a_job_to_follow(api_as: Callable[..., Any], large: None) -> None:
@@ -168,7 +168,7 @@ def test_at_once_and_as_a_job_come_to_the_same(
 ) -> None:
     api, body = api_as("editor"), asked(policy={"name": saved}, snapshot={"cluster": "small"}, place="pending")
     at_once = api.post(ADDRESS, body).json()
-    monkeypatch.setattr(services, "AT_ONCE_NODES", 3)
+    monkeypatch.setattr(services, "AT_ONCE", -1)
     later = api.post(ADDRESS, body)
     assert later.status_code == 202
     tasks.judge(str(Job.objects.get().pk))
@@ -323,3 +323,22 @@ def test_a_verdict_on_a_scenario_that_is_not_shared_is_seen_by_its_owner(
     other = api_as("approver")
     assert other.get(address).status_code == 404
     assert other.post(ADDRESS, body).status_code == 403
+
+
+def test_a_form_that_is_sent_again_is_the_same_whatever_parts_it(api_as: Callable[..., Any]) -> None:
+    """Programs make up another boundary each time."""
+    request = json.dumps({"snapshot": {"objects": cluster()}})
+
+    def post(boundary: str, policy: str) -> Any:
+        parts = {"request": request, 'policy"; filename="policy.yaml': policy}
+        lines = [
+            f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{parts[name]}\r\n' for name in parts
+        ]
+        body = "".join(lines) + f"--{boundary}--\r\n"
+        kind, key = f"multipart/form-data; boundary={boundary}", {"Idempotency-Key": "commit"}
+        return api_as("editor").generic("POST", ADDRESS, body, content_type=kind, headers=key)
+
+    assert post("first", PACKED).status_code == 200
+    again = post("second", PACKED)
+    assert (again.status_code, again["Idempotency-Replayed"]) == (200, "true")
+    assert post("first", PACKED + "\n").status_code == 422

@@ -181,7 +181,7 @@ def test_viewers_try_nothing(client_as: Callable[..., Any], small: Snapshot, sav
 def test_a_verdict_that_takes_longer_shows_how_far_it_is(
     client_as: Callable[..., Any], small: Snapshot, saved: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services, "AT_ONCE_PODS", 5)
+    monkeypatch.setattr(services, "AT_ONCE", 23)
     client = client_as("editor")
     address = client.post("/gate/", {**ASKED, "do": "try"})["Location"]
     assert "Waiting for a worker" in client.get(address).content.decode()

@@ -22,6 +22,7 @@ DESCRIPTION = """\
 Places the pods of a cluster under a policy and under a baseline, compares, and judges by thresholds. The exit status
 is 0 where all of them are kept, 1 where one is not, and 2 where the input cannot be used; then one line on stderr says
 where and why. docs/gate.md shows it in a pull request check."""
+ENDINGS = {".json": "json", ".xml": "junit", ".md": "markdown"}
 # Options that stand for a threshold, and what each is called in a file.
 SHORT = {
     "max_newly_unschedulable": "maxNewlyUnschedulable",
@@ -49,8 +50,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--max-skew-increase", metavar="POINTS", help="percentage points, of CPU and of memory requests at the end")
     limit = "limits of a measure: NAME:max=40, NAME:min=3, NAME:maxChange=10%%, several with commas; may be repeated"
     add("--measure", action="append", default=[], metavar="NAME:LIMIT", help=limit)
-    add("--format", choices=rendering.FORMATS, default="json", help="json without it")
-    add("--output", metavar="FILE", help="where the verdict goes; without it to stdout")
+    add("--format", choices=rendering.FORMATS, help="json without it, or what the output's ending says")
+    output = "where the verdict goes, to stdout without it: .json, .xml (JUnit) or .md (Markdown); may be repeated"
+    add("--output", action="append", default=[], metavar="FILE", help=output)
 
 
 def answer(options: argparse.Namespace) -> int:
@@ -61,16 +63,18 @@ def answer(options: argparse.Namespace) -> int:
         thresholds=_thresholds(options),
         about=" on ".join(Path(file).name for file in (options.scenario, options.snapshot) if file),
     )
+    outputs = [(Path(file), _form(file, options.format)) for file in options.output]
     try:
         found = gate.verdict(_prepared(options), asked)
     except DocumentError as error:
         raise _named(error, options) from None
     except RecursionError:
         raise DocumentError([Problem("", "an object is nested too deep")]) from None
-    text = rendering.render(found.to_dict(), options.format)
-    if options.output:
-        _write(Path(options.output), text)
-    else:
+    plain = found.to_dict()
+    for file, form in outputs:
+        _write(file, rendering.render(plain, form))
+    if not outputs:
+        text = rendering.render(plain, options.format or "json")
         sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
         sys.stdout.flush()
     return 0 if found.passed else 1
@@ -81,6 +85,13 @@ def said(error: DocumentError) -> str:
     told = [str(one) for one in error.problems[:3]]
     more = len(error.problems) - len(told)
     return "; ".join(told) + (f"; and {more} more" if more > 0 else "")
+
+
+def _form(file: str, form: str | None) -> str:
+    found = form or ENDINGS.get(Path(file).suffix.lower())
+    if found is None:
+        raise DocumentError([Problem(f"--output {file}", f"must end in {', '.join(ENDINGS)}, or come with --format")])
+    return found
 
 
 def _policy(file: str, option: str) -> gate.Policy:

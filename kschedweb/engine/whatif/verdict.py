@@ -8,7 +8,7 @@ from typing import Any
 
 from kschedweb import __version__
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.whatif.comparison import Change, Comparison
+from kschedweb.engine.whatif.comparison import NEVER_TRIED, Change, Comparison
 from kschedweb.engine.whatif.document import DocumentError
 from kschedweb.engine.whatif.measures import HIGHER, LOWER, PODS, POINTS, Measure, Measures
 from kschedweb.engine.whatif.outcome import Outcome
@@ -224,11 +224,15 @@ def newly_unschedulable(pair: Pair) -> list[Change]:
     for pod in second.ignored:
         if pod not in waited:
             found[pod] = Change(pod, _node(first, pod), "", said=NO_PROFILE)
-    said = {row: _said(second, row) for pod in found if (row := second.index.get(pod)) is not None}
-    return [
-        change if change.said else replace(change, said=said.get(second.index.get(pod, -1), ""))
-        for pod, change in found.items()
-    ]
+    return [_with_message(change, second) for change in found.values()]
+
+
+def _with_message(change: Change, outcome: Outcome) -> Change:
+    """The change with what was said of the pod last, where its comparison says nothing."""
+    row = outcome.index.get(change.pod)
+    if row is None or change.said not in ("", NEVER_TRIED):
+        return change
+    return replace(change, said=_said(outcome, row) or change.said)
 
 
 def _scheduled(first: Outcome, second: Outcome) -> int:

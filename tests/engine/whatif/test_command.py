@@ -74,6 +74,10 @@ def test_the_verdict_is_written_to_a_file_also_where_it_fails(run: Run) -> None:
     status, out, _ = run(*ON, "--max-moved", "0", "--format", "junit", "--output", "verdict.xml")
     assert (status, out) == (1, "")
     assert ElementTree.parse("verdict.xml").getroot().get("failures") == "1"
+    assert run(*ON, "--output", "verdict.xml", "--output", "verdict.md", "--output", "verdict.json")[:2] == (0, "")
+    assert ElementTree.parse("verdict.xml").getroot().get("failures") == "0"
+    assert Path("verdict.md").read_text() == run(*ON, "--format", "markdown")[1]
+    assert Path("verdict.json").read_text() == run(*ON)[1]
     assert run(*ON, "--format", "markdown")[1].startswith("## ✅")
 
 
@@ -162,7 +166,8 @@ def test_a_seed_gives_the_same_again_and_another_another(run: Run) -> None:
         ((*ON, "--measure", "skew_cpu:max"), "--measure skew_cpu:max: write a name, a colon and limits"),
         ((*ON, "--measure", "skew_cpu:most=1"), "--measure: skew_cpu.most: is not known"),
         ((*ON, "--measure", "speed:max=1"), "thresholds: measures['speed']: is not measured here; measured are unsch"),
-        ((*ON, "--output", "no/such/folder"), "--output no/such/folder: No such file or directory"),
+        ((*ON, "--output", "no/such.md"), "--output no/such.md: No such file or directory"),
+        ((*ON, "--output", "verdict.txt"), "--output verdict.txt: must end in .json, .xml, .md, or come with --format"),
     ],
 )
 def test_bad_input_is_status_2_and_one_line_that_says_where(run: Run, options: tuple[str, ...], said: str) -> None:

@@ -86,6 +86,14 @@ def test_pods_that_no_profile_would_look_at_are_newly_unschedulable() -> None:
     assert judged(cluster(), policy=renamed("a"), baseline=renamed("b")).passed  # and neither would the baseline
 
 
+def test_what_an_extender_would_have_to_be_asked_is_no_node() -> None:
+    extender = {"urlPrefix": "http://192.0.2.1", "filterVerb": "filter"}
+    found = judged(cluster(), policy={**EMPTY, "extenders": [extender]})
+    lost = check(found, "newly_unschedulable")
+    assert lost.value == 6.0
+    assert all("http://192.0.2.1" in one.said for one in lost.pods)
+
+
 def test_pods_that_wait_under_both_are_pending_and_not_newly_unschedulable() -> None:
     objects = cluster(2, 2, pod("huge", requests={"cpu": "100"}))
     found = judged(objects, maxPending=0)
