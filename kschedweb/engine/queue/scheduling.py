@@ -6,6 +6,7 @@ import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cmp_to_key
 from typing import Any
 
 from kschedweb.engine.cluster import ClusterObjects
@@ -20,7 +21,7 @@ from kschedweb.engine.framework.events import (
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.queue.backoff import BackoffQueue
+from kschedweb.engine.queue.backoff import WINDOW, BackoffQueue
 from kschedweb.engine.queue.heap import Heap
 from kschedweb.engine.queue.hints import Hints, Strategy
 from kschedweb.engine.queue.pods import Pool, QueuedPod
@@ -78,6 +79,7 @@ class SchedulingQueue:
         def less(one: QueuedPod, other: QueuedPod) -> bool:
             return bool(sort.less(one.pod, one.queued, other.pod, other.queued))
 
+        self._less = less
         self.active: Heap[QueuedPod] = Heap(less)
         self.backoff = BackoffQueue(self._timing.initial_backoff, self._timing.longest_backoff, less)
         self.unschedulable = Pool()
@@ -279,6 +281,36 @@ class SchedulingQueue:
                 queued.flushed = True
             if old:
                 self._wake(old, UNSCHEDULABLE_TIMEOUT, None, None, now)
+
+    def long_waiting(self, now: float) -> list[QueuedPod]:
+        """The pods that ``flush`` would have tried again now, in that order, where nothing else is due."""
+        if self.ready or len(self.backoff) or self.in_flight or self._period(now) <= self._looked:
+            return []
+        if self.backoff.longest + WINDOW >= self._timing.flush_age:
+            return []
+        old = [queued for queued in self.unschedulable if now - queued.queued > self._timing.flush_age]
+        held = (one for one in old if not one.gating or self._hints.opens_gate(one.gating, UNSCHEDULABLE_TIMEOUT))
+        return sorted(held, key=cmp_to_key(self._compare))
+
+    def _compare(self, one: QueuedPod, other: QueuedPod) -> int:
+        return -1 if self._less(one, other) else int(self._less(other, one))
+
+    def tried_in_vain(self, pods: Iterable[QueuedPod], now: float, seconds: float) -> float:
+        """As if ``flush`` had been called now, and each of ``pods`` tried for ``seconds`` and put back as it was."""
+        self._looked = self._period(now)
+        for queued in self.unschedulable:
+            queued.flushed = queued.flushed or now - queued.queued > self._timing.flush_age
+        listed = list(pods)
+        for queued in listed:
+            self.unschedulable.remove(queued.key)
+        for queued in listed:
+            now += seconds
+            queued.attempts, queued.unschedulable, queued.errors = queued.attempts + 1, queued.unschedulable + 1, 0
+            queued.queued, queued.expires, queued.flushed = now, None, False
+            self.unschedulable.add(queued)
+        self.incoming["active", UNSCHEDULABLE_TIMEOUT.name] += len(listed)
+        self.incoming["unschedulable", FAILED] += len(listed)
+        return now
 
     def next_flush(self, now: float) -> float | None:
         """When, after ``now``, ``flush`` must be called next; ``None`` while time alone changes nothing."""

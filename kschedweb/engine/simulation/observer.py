@@ -44,6 +44,14 @@ class Observer:
         ``start`` is the position of the node where its search for feasible nodes begins.
         """
 
+    @property
+    def works_out(self) -> bool:
+        """Whether it can work out later what a try now would say that is known to come to nothing, if it needs that."""
+        return False
+
+    def skipped(self, life: Life, now: float) -> None:
+        """The try is not made, for it comes to nothing; what it would say is not known."""
+
     def decided(self, pod: Pod, placement: Placement, now: float) -> None:
         """What the scheduler came to; nothing of it has happened yet."""
 

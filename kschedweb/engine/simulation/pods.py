@@ -171,7 +171,7 @@ class Pods:
         elif life.leaves is None:
             old = life.pod
             life.leaves = now + _grace_period(old)
-            life.pod = _terminating(old, now, condition)
+            life.pod = terminating(old, now, condition)
             self.observer.changed(life, now)
             self._changed_on_node(old, life.pod, now)
             self.agenda.add(life.leaves, lambda time: self._end(life, time))
@@ -257,7 +257,8 @@ def _grace_period(pod: Pod) -> int:
     return max(0, integer(mapping(pod.raw, "spec"), "terminationGracePeriodSeconds", GRACE_PERIOD, bits=64))
 
 
-def _terminating(pod: Pod, now: float, reason: str) -> Pod:
+def terminating(pod: Pod, now: float, reason: str = "") -> Pod:
+    """The pod once it is to leave its node, for the ``reason`` that is written down in its conditions."""
     raw: Json = pod.raw
     deleted = datetime.fromtimestamp(now, UTC).isoformat()
     status = mapping(raw, "status")

@@ -20,6 +20,7 @@ from kschedweb.engine.owners import of_daemon_set
 from kschedweb.engine.queue import SchedulingQueue, Timing
 from kschedweb.engine.simulation import events as happen
 from kschedweb.engine.simulation.agenda import Agenda
+from kschedweb.engine.simulation.hopeless import Hopeless
 from kschedweb.engine.simulation.nodes import Nodes
 from kschedweb.engine.simulation.observer import Observer
 from kschedweb.engine.simulation.pods import Life, Pods
@@ -61,7 +62,8 @@ class Simulation:
     Pods among the objects that have a node run for ever; those without arrive at time 0. ``registry`` and
     ``extenders`` are as for Scheduler. ``use`` knows what pods really use, and gives the snapshot its watermarks;
     without it these stay as ``watermarks`` or the nodes' annotations have them. ``observer`` is told of all that
-    happens.
+    happens. Where it is to be ``quick`` tries that are known to come to nothing are not made, and the result does not
+    list what was rejected; all else is the same.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Simulation:
         use: Use | None = None,
         watermarks: Watermarks | None = None,
         observer: Observer | None = None,
+        quick: bool = False,
     ) -> None:
         self.settings = settings or Settings()
         self.now = 0.0
@@ -92,7 +95,9 @@ class Simulation:
         scheduler.nominator = self.queue.nominator
         self._agenda = Agenda()
         self.pods = Pods(self.world, self.queue, self._agenda, self.result, frameworks, self._reachable, use, observer)
-        self.loop = SchedulingLoop(scheduler, self.pods, self.settings.cycle)
+        hopeless = Hopeless(scheduler, self.queue) if quick and registry is None else None
+        self.loop = SchedulingLoop(scheduler, self.pods, self.settings.cycle, hopeless)
+        self._limit = 0.0
         self.nodes = Nodes(self.pods, self.settings.lifecycle if self.settings.controllers else None)
         for pod in self.world.all_pods():
             replaced = self.settings.replaced and pod.controller is not None and not of_daemon_set(pod)
@@ -115,6 +120,7 @@ class Simulation:
 
     def run(self, until: float) -> Result:
         """Let time pass to ``until`` (seconds); may be called again with a later time. Raises SimulationError."""
+        self._limit = until
         while (time := self._next_time()) is not None and time <= until:
             self._step(time)
         return self._ended(until)
@@ -125,6 +131,7 @@ class Simulation:
         Pods may wait still that fit nowhere. Where a node is in trouble, or tries end in errors, ten minutes without a
         change count as the end.
         """
+        self._limit = limit
         state, since = self._state(), self.now
         while (time := self._next_time()) is not None and time <= limit and not self._quiet(since):
             self._step(time)
@@ -136,8 +143,9 @@ class Simulation:
         self.now = time
         self._agenda.do_due(time)
         self.nodes.pass_time(time)
-        self.queue.flush(time)
-        self.loop.work(time)
+        if not self._agenda.due or not self.loop.repeat(time, self._next_other(time)):
+            self.queue.flush(time)
+            self.loop.work(time)
         self.pods.observer.passed(time)
 
     def _state(self) -> tuple[int, ...]:
@@ -163,6 +171,11 @@ class Simulation:
     def _next_time(self) -> float | None:
         candidates = (self._agenda.next_time, self.nodes.next_time(self.now), self.queue.next_flush(self.now))
         return min((time for time in candidates if time is not None), default=None)
+
+    def _next_other(self, now: float) -> float:
+        """When something happens next beside tries of pods that have waited for long; the end at the latest."""
+        times = (self._agenda.next_time, self.nodes.next_time(now), self.queue.next_flush(now), self._limit)
+        return min(time for time in times if time is not None)
 
     def _measure(self, now: float) -> None:
         use, skew = self.world.use()

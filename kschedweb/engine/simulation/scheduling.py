@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kschedweb.engine.binding import Binding, Refusal
 from kschedweb.engine.cycle import Scheduler
 from kschedweb.engine.framework.events import ASSIGNED_POD_DELETE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.placement import Placement
 from kschedweb.engine.queue import QueuedPod
+from kschedweb.engine.simulation.hopeless import Hopeless
 from kschedweb.engine.simulation.pods import PREEMPTION, Life, Pods, started
 from kschedweb.engine.simulation.result import Rejected
 from kschedweb.engine.snapshot import Snapshot
@@ -18,8 +21,8 @@ PREEMPTED = "preempted by {}"
 class SchedulingLoop:
     """Takes pods from the queue while it is idle; a cycle takes ``seconds``, and sees the cluster as it began."""
 
-    def __init__(self, scheduler: Scheduler, pods: Pods, seconds: float) -> None:
-        self.scheduler, self.pods, self.seconds = scheduler, pods, seconds
+    def __init__(self, scheduler: Scheduler, pods: Pods, seconds: float, hopeless: Hopeless | None = None) -> None:
+        self.scheduler, self.pods, self.seconds, self.hopeless = scheduler, pods, seconds, hopeless
         self.busy = False
         self.cycles = 0
         self._waiting: dict[str, tuple[QueuedPod, Binding]] = {}
@@ -35,13 +38,58 @@ class SchedulingLoop:
             self.cycles += 1
             self._look(now)
             self.pods.observer.tries(life, queued.attempts, self.scheduler.start, now)
-            placement = self.scheduler.find(queued.pod, post_filter=True)
-            self.pods.observer.decided(queued.pod, placement, now)
+            placement = self._try(queued, life, now)
             if self.seconds:
                 self.busy = True
                 self._conclude_later(queued, placement, now + self.seconds)
             else:
                 self._conclude(queued, placement, now)
+
+    def _try(self, queued: QueuedPod, life: Life, now: float) -> Placement:
+        """What the scheduler comes to; it is not asked where that is known."""
+        observer, hopeless, pod = self.pods.observer, self.hopeless, queued.pod
+        known = hopeless.answer(pod) if hopeless is not None else None
+        if hopeless is not None and known is not None and (known.to_the_letter or observer.works_out):
+            hopeless.advance(known)
+            if not known.to_the_letter:
+                observer.skipped(life, now)
+                return known.placement
+            observer.decided(pod, replace(known.placement, pod=pod.key), now)
+            return known.placement
+        start = self.scheduler.start
+        placement = self.scheduler.find(pod, post_filter=True)
+        observer.decided(pod, placement, now)
+        if hopeless is not None:
+            hopeless.keep(pod, placement, start)
+        return placement
+
+    def repeat(self, now: float, until: float) -> bool:
+        """Make all tries at once that are due only because pods have waited for long; whether there were any.
+
+        All of them must be known to come to nothing, and to be over before anything else happens, at ``until``.
+        """
+        if self.hopeless is None or self.busy or not self.pods.observer.works_out:
+            return False
+        listed = self.pods.queue.long_waiting(now)
+        if not listed or now + (len(listed) + 1) * self.seconds >= until:
+            return False
+        self._look(now)
+        lives = [self._life(queued) for queued in listed]
+        answers = [self.hopeless.answer(queued.pod) for queued in listed]
+        if not all(answers) or not all(life is not None and not life.pod.terminating for life in lives):
+            return False
+        begun = now
+        for queued, life, known in zip(listed, lives, answers, strict=True):
+            assert life is not None
+            assert known is not None
+            life.attempts = queued.attempts + 1
+            self.pods.observer.tries(life, life.attempts, self.scheduler.start, begun)
+            self.pods.observer.skipped(life, begun)
+            self.hopeless.advance(known)
+            begun += self.seconds
+        self.cycles += len(listed)
+        self.pods.queue.tried_in_vain(listed, now, self.seconds)
+        return True
 
     def _look(self, now: float) -> Snapshot:
         """Let the scheduler see the cluster as it is now."""
@@ -167,8 +215,10 @@ class SchedulingLoop:
         queue, life = self.pods.queue, self.pods.lives[queued.key]
         life.attempts, life.message = queued.attempts, placement.condition
         queued.pod = life.pod
-        by = tuple(sorted(placement.rejected_by))
-        self.pods.result.rejected.append(Rejected(now, queued.key, placement.condition, by, placement.nominated or ""))
+        if self.hopeless is None:
+            by = tuple(sorted(placement.rejected_by))
+            said = Rejected(now, queued.key, placement.condition, by, placement.nominated or "")
+            self.pods.result.rejected.append(said)
         self.pods.observer.failed(life, now)
         queue.put_back(queued, now, placement.rejected_by)
         # An error, too, ends an earlier nomination.

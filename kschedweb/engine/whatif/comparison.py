@@ -15,10 +15,10 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.placement import Placement
 from kschedweb.engine.simulation import Observer
 from kschedweb.engine.whatif.outcome import Outcome
+from kschedweb.engine.whatif.playing import Registry, begin, finish
 from kschedweb.engine.whatif.prepared import Prepared
 from kschedweb.engine.whatif.recorder import STEPS, Progress
 from kschedweb.engine.whatif.rewind import Rewind, knows
-from kschedweb.engine.whatif.run import Registry, begin, finish
 from kschedweb.engine.whatif.significance import interval, significance
 
 if TYPE_CHECKING:

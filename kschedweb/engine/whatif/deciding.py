@@ -17,9 +17,9 @@ from kschedweb.engine.placement import Placement
 from kschedweb.engine.simulation import Observer
 from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.whatif.outcome import Outcome
+from kschedweb.engine.whatif.playing import Registry, begin, finish
 from kschedweb.engine.whatif.prepared import Prepared
 from kschedweb.engine.whatif.rewind import Rewind, knows
-from kschedweb.engine.whatif.run import Registry, begin, finish
 
 if TYPE_CHECKING:
     from kschedweb.engine.simulation.pods import Life

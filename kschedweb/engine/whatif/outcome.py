@@ -15,7 +15,18 @@ from kschedweb.engine.columns import Codes, Floats, Ints
 from kschedweb.engine.whatif import packing
 from kschedweb.engine.whatif.packing import OutcomeError
 
-__all__ = ["Kind", "Moves", "NodeLog", "NodeState", "Outcome", "OutcomeError", "Samples", "Tries", "UseLog"]
+__all__ = [
+    "Deletions",
+    "Kind",
+    "Moves",
+    "NodeLog",
+    "NodeState",
+    "Outcome",
+    "OutcomeError",
+    "Samples",
+    "Tries",
+    "UseLog",
+]
 
 Shares = NDArray[np.float32]
 NOWHERE = -1
@@ -129,9 +140,21 @@ class Tries:
     start: Codes
 
 
-def _untold() -> Tries:
-    """Of a run that was stored before tries were."""
-    return Tries(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
+@dataclass(frozen=True, slots=True, eq=False)
+class Deletions:
+    """Pods that were deleted while they were on their nodes, where they have their grace period. Shape [deletions].
+
+    ``time`` is seconds, ``pod`` a row, ``seen`` how many moves there had been.
+    """
+
+    time: Floats
+    pod: Codes
+    seen: Codes
+
+
+# Of runs that were stored before these were.
+NO_TRIES = Tries(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
+NO_DELETIONS = Deletions(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
 
 
 @dataclass(eq=False)
@@ -173,7 +196,8 @@ class Outcome:
     refused: list[tuple[float, str]] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    tries: Tries = field(default_factory=_untold)
+    tries: Tries = NO_TRIES
+    deletions: Deletions = NO_DELETIONS
 
     def encode(self) -> bytes:
         """The whole outcome as bytes, the same for the same outcome."""
@@ -184,7 +208,7 @@ class Outcome:
         """What ``encode`` made; raises OutcomeError where it did not."""
         read = packing.unpack(data)
         for name, kind in _PARTS.items():
-            if name in read or name != "tries":
+            if name in read or name not in ("tries", "deletions"):
                 read[name] = packing.record(kind, read.get(name), name)
         outcome: Outcome = packing.record(cls, read, "outcome")
         outcome.refused = [(float(time), str(text)) for time, text in outcome.refused]
@@ -277,4 +301,5 @@ _PARTS: dict[str, type[Any]] = {
     "use": UseLog,
     "guards": Guards,
     "tries": Tries,
+    "deletions": Deletions,
 }

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from kschedweb.engine.objects.node import Node
-from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.objects.workloads import Budget
-from kschedweb.engine.placement import Placement
 from kschedweb.engine.simulation import Departure, Observer, Result
 from kschedweb.engine.simulation.pods import Life
 from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.engine.whatif.kinds import Shapes
-from kschedweb.engine.whatif.outcome import Guards, Kind, Moves, NodeLog, NodeState, Outcome, Samples, Tries, UseLog
+from kschedweb.engine.whatif.outcome import (
+    Deletions,
+    Guards,
+    Kind,
+    Moves,
+    NodeLog,
+    NodeState,
+    Outcome,
+    Samples,
+    Tries,
+    UseLog,
+)
 
 Progress = Callable[[float, int, int], None]
 STEPS = 256  # between two reports of progress
@@ -43,6 +52,9 @@ class Recorder(Observer):
         self._node_log: list[tuple[float, int, dict[str, int] | None, NodeState]] = []
         self._measured: list[tuple[float, int, Watermarks]] = []
         self._tries: list[tuple[float, int, int]] = []
+        self._row, self._skips = -1, False  # of the try in hand
+        self._owed: dict[int, tuple[float, int]] = {}  # tries of which is not known what they said: time, moves
+        self._deletions: list[tuple[float, int, int]] = []
         self._begun, self._complete = False, True  # whether moves tell all that tries depend on
         self._guards: list[tuple[float, int, int, bool]] = []
         self._down: list[set[str]] = [set() for _ in budgets]
@@ -65,13 +77,27 @@ class Recorder(Observer):
         self._shapes.add(life.pod)
 
     def changed(self, life: Life, now: float) -> None:
-        self._complete = False
+        if life.leaves is not None and life.why is Departure.LEFT:
+            self._deletions.append((now, self._rows[life], len(self._moves)))
+        else:
+            self._complete = False
 
     def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
-        self._tries[self._rows[life]] = now, len(self._moves), start if self._complete else UNTOLD
+        self._row, self._skips = self._rows[life], False
+        self._tries[self._row] = now, len(self._moves), start if self._complete else UNTOLD
+        self._decided.add(life.pod.key)
 
-    def decided(self, pod: Pod, placement: Placement, now: float) -> None:
-        self._decided.add(pod.key)
+    @property
+    def works_out(self) -> bool:
+        return self._complete
+
+    def skipped(self, life: Life, now: float) -> None:
+        self._skips = True
+        self._owed[self._row] = now, len(self._moves)
+
+    def failed(self, life: Life, now: float) -> None:
+        if not self._skips:
+            self._owed.pop(self._rows[life], None)
 
     def bound(self, life: Life, now: float) -> None:
         if self._begun and (life.pod.volumes or life.pod.resource_claims):
@@ -113,13 +139,24 @@ class Recorder(Observer):
     def _text(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts)) if text else -1
 
+    @property
+    def owed(self) -> Mapping[int, tuple[float, int]]:
+        """The last failed try of pods of which is not known what it said: when, and after how many moves, by row."""
+        return self._owed
+
+    def said(self, messages: Mapping[int, str]) -> None:
+        """What failed tries said, by row."""
+        for row, life in enumerate(self._rows):
+            life.message = messages.get(row, life.message)
+
     # As columns.
 
     def outcome(self, result: Result, seed: int, notes: Sequence[str]) -> Outcome:
         """All that was written down, with what ``result`` says of the whole."""
         lives = list(self._rows)
         resources = self._resources()
-        messages = [self._text(life.message) for life in lives]
+        texts = dict(self._texts)
+        messages = [texts.setdefault(life.message, len(texts)) if life.message else -1 for life in lives]
         node = np.full(len(lives), -1, dtype=np.int32)
         moves = _moves(self._moves)
         came = moves.kind == Kind.BOUND
@@ -129,7 +166,7 @@ class Recorder(Observer):
             pods=[life.pod.key for life in lives],
             nodes=list(self._nodes),
             resources=resources,
-            texts=list(self._texts),
+            texts=list(texts),
             arrived=_reals(life.arrived for life in lives),
             bound=_reals(math.nan if life.bound is None else life.bound for life in lives),
             left=_reals(self._left.get(row, math.nan) for row in range(len(lives))),
@@ -151,7 +188,8 @@ class Recorder(Observer):
             refused=list(result.refused),
             ignored=list(result.ignored),
             notes=list(notes),
-            tries=_tries(self._tries),
+            tries=Tries(*_columns(self._tries)),
+            deletions=Deletions(*_columns(self._deletions)),
         )
 
     def _resources(self) -> list[str]:
@@ -215,9 +253,9 @@ def _moves(listed: list[tuple[float, int, int, int, int]]) -> Moves:
     return Moves(_reals(time), _codes(pod), _codes(node), np.array(kind, dtype=np.uint8), _codes(text))
 
 
-def _tries(listed: list[tuple[float, int, int]]) -> Tries:
-    time, seen, start = zip(*listed, strict=True) if listed else ((), (), ())
-    return Tries(_reals(time), _codes(seen), _codes(start))
+def _columns(listed: list[tuple[float, int, int]]) -> tuple[Any, Any, Any]:
+    time, second, third = zip(*listed, strict=True) if listed else ((), (), ())
+    return _reals(time), _codes(second), _codes(third)
 
 
 def _guards(listed: list[tuple[float, int, int, bool]]) -> Guards:

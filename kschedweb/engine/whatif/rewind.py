@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.controllers.admission import admit
@@ -10,16 +11,16 @@ from kschedweb.engine.cycle import Scheduler
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import Observer, PodArrives
-from kschedweb.engine.simulation.pods import started
-from kschedweb.engine.whatif.outcome import Kind, Outcome
+from kschedweb.engine.simulation.pods import started, terminating
+from kschedweb.engine.whatif.outcome import Deletions, Kind, Outcome, UseLog
+from kschedweb.engine.whatif.playing import Registry, begin
 from kschedweb.engine.whatif.prepared import Prepared
-from kschedweb.engine.whatif.run import Registry, begin
 
 
 def knows(outcome: Outcome, row: int) -> bool:
     """Whether the moves tell all that the last try of the pod in ``row`` saw.
 
-    They do until the first pod that was nominated, changed or evicted, has volumes or resource claims, or lost its
+    They do until the first pod that was nominated, written or evicted, has volumes or resource claims, or lost its
     node, and the first node that changed; not at all where pods may wait at Permit.
     """
     return row < len(outcome.tries.start) and int(outcome.tries.start[row]) >= 0
@@ -34,13 +35,13 @@ class Rewind:
     def __init__(
         self, prepared: Prepared, configuration: Configuration, outcome: Outcome, *, registry: Registry | None = None
     ) -> None:
-        simulation = begin(prepared, configuration, Observer(), registry=registry)
+        simulation = begin(replace(prepared, events=[]), configuration, Observer(), registry=registry)
         self.scheduler: Scheduler = simulation.loop.scheduler
         self._world, self._use = simulation.world, simulation.pods.use
         self._outcome = outcome
         self._pods: dict[int, Pod] = dict(enumerate(self._world.all_pods()))
         self._moved = len(self._pods)  # those that are there from the beginning are the first moves
-        self._measured = 0
+        self._measured = self._deleted = 0
         coming: list[tuple[float, Json | Pod]] = [(0.0, raw) for raw in prepared.objects if raw.get("kind") == "Pod"]
         coming += [(event.time, event.pod) for event in prepared.events if isinstance(event, PodArrives)]
         self._came = {(_key(pod), time): pod for time, pod in coming}
@@ -53,30 +54,40 @@ class Rewind:
     def to(self, row: int) -> Pod:
         """Let the scheduler see what the last try of the pod in ``row`` saw; returns the pod, which is on no node."""
         tries = self._outcome.tries
-        time, seen = float(tries.time[row]), int(tries.seen[row])
+        return self.at(row, float(tries.time[row]), int(tries.seen[row]), int(tries.start[row]))
+
+    def at(self, row: int, time: float, seen: int, start: int = 0) -> Pod:
+        """As ``to``, of any try of the pod in ``row``: that at ``time``, before which there were ``seen`` moves."""
         if seen < self._moved:
             raise ValueError("tries must come in their order")
         self._advance(time, seen)
         snapshot = self._world.snapshot
         snapshot.now = time
         self.scheduler.use(snapshot)
-        self.scheduler.start = int(tries.start[row])
+        self.scheduler.start = start
         return self._pod(row)
 
     def _advance(self, time: float, seen: int) -> None:
         """Let happen what had happened by ``time``, of which ``seen`` were moves."""
-        use = self._outcome.use
         while True:
-            place = self._measured
-            measures = place < len(use.seen) and use.seen[place] <= seen and use.time[place] <= time
-            if measures and use.seen[place] <= self._moved and self._use is not None:
-                self._world.measured(self._use.measured(float(use.time[place])))
+            moved = self._moved
+            while _due(self._outcome.deletions, self._deleted, moved, time):
+                self._delete(self._deleted)
+                self._deleted += 1
+            while self._use is not None and _due(self._outcome.use, self._measured, moved, time):
+                self._world.measured(self._use.measured(float(self._outcome.use.time[self._measured])))
                 self._measured += 1
-            elif self._moved < seen:
-                self._move(self._moved)
-                self._moved += 1
-            else:
+            if moved == seen:
                 return
+            self._move(moved)
+            self._moved += 1
+
+    def _delete(self, place: int) -> None:
+        deletions = self._outcome.deletions
+        row, time = int(deletions.pod[place]), float(deletions.time[place])
+        old = self._pods[row]
+        new = self._pods[row] = terminating(old, time)
+        self._world.replace(old, new)
 
     def _move(self, place: int) -> None:
         moves = self._outcome.moves
@@ -109,6 +120,11 @@ class Rewind:
             came = self._came[self._outcome.pods[row], float(self._outcome.arrived[row])]
             self._pods[row] = came if isinstance(came, Pod) else Pod.read(admit(came, self._world.cluster))
         return self._pods[row]
+
+
+def _due(log: Deletions | UseLog, place: int, moved: int, time: float) -> bool:
+    """Whether the entry of ``log`` at ``place`` is the next thing that happened by ``time``, after so many moves."""
+    return place < len(log.seen) and bool(log.seen[place] <= moved) and bool(log.time[place] <= time)
 
 
 def _key(pod: Json | Pod) -> str:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from kschedweb.engine.cluster import BUDGET
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.objects.access import ObjectError, mapping
 from kschedweb.engine.objects.workloads import Budget
-from kschedweb.engine.simulation import Observer, PodArrives, Result, Simulation
+from kschedweb.engine.simulation import PodArrives
 from kschedweb.engine.whatif.outcome import Outcome
+from kschedweb.engine.whatif.playing import LONGEST, Registry, begin, finish
 from kschedweb.engine.whatif.prepared import Prepared
 from kschedweb.engine.whatif.recorder import Progress, Recorder
-
-LONGEST = 366 * 24 * 3600.0  # seconds that a run lasts which is to end when all is quiet
-MOST_SAMPLES = 4096
-
-Registry = Mapping[str, Factory]
+from kschedweb.engine.whatif.rewind import Rewind
 
 
 def run(
@@ -29,47 +24,43 @@ def run(
     *,
     registry: Registry | None = None,
     progress: Progress | None = None,
+    quick: bool = True,
 ) -> Outcome:
     """What comes of the scenario under ``configuration``.
 
     ``progress(virtual seconds, pods decided at least once, pods known)`` is called now and then, and may raise to end
-    the run. Raises SimulationError where an event cannot happen.
+    the run. Not ``quick``: also tries are made that are known to come to nothing; the outcome is the same. Raises
+    SimulationError where an event cannot happen.
     """
     recorder = Recorder(_budgets(prepared.objects), _arrivals(prepared), progress)
-    simulation = begin(prepared, configuration, recorder, registry=registry)
+    simulation = begin(prepared, configuration, recorder, registry=registry, quick=quick)
     frameworks = simulation.loop.scheduler.frameworks.values()
     recorder.begin(waits=any(framework.plugins("permit") for framework in frameworks))
     result = finish(simulation, prepared)
     notes = list(prepared.notes)
     if prepared.until is None and result.end >= LONGEST:
         notes.append(f"the run was ended after {LONGEST / 86400:g} days without having come to rest")
-    return recorder.outcome(result, prepared.seed, notes)
+    outcome = recorder.outcome(result, prepared.seed, notes)
+    if recorder.owed:
+        recorder.said(_worked_out(prepared, configuration, outcome, recorder.owed))
+        outcome = recorder.outcome(result, prepared.seed, notes)
+    return outcome
 
 
-def begin(
-    prepared: Prepared, configuration: Configuration, observer: Observer, *, registry: Registry | None = None
-) -> Simulation:
-    """The simulation at its beginning."""
-    settings = prepared.settings
-    if settings.most_samples > MOST_SAMPLES:
-        settings = replace(settings, most_samples=MOST_SAMPLES)
-    return Simulation(
-        prepared.objects,
-        configuration,
-        prepared.events,
-        settings,
-        registry=registry,
-        use=None if prepared.use is None else prepared.use(),
-        watermarks=prepared.watermarks,
-        observer=observer,
-    )
-
-
-def finish(simulation: Simulation, prepared: Prepared) -> Result:
-    """Let it run to its end."""
-    if prepared.until is None:
-        return simulation.run_until_quiet(LONGEST)
-    return simulation.run(prepared.until)
+def _worked_out(
+    prepared: Prepared, configuration: Configuration, outcome: Outcome, owed: Mapping[int, tuple[float, int]]
+) -> dict[int, str]:
+    """What tries say that were not made; pods alike are told the same."""
+    rewind = Rewind(prepared, configuration, outcome)
+    known: dict[Hashable, str] = {}
+    messages = {}
+    for row, (time, seen) in sorted(owed.items(), key=lambda item: (item[1][1], item[1][0])):
+        pod = rewind.at(row, time, seen)
+        kind = seen, pod.scheduler_name, pod.alike
+        if kind not in known:
+            known[kind] = rewind.scheduler.find(pod, post_filter=True).condition
+        messages[row] = known[kind]
+    return messages
 
 
 def _arrivals(prepared: Prepared) -> int:

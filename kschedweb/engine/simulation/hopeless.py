@@ -1,0 +1,107 @@
+"""Tries that would come to nothing again: kube-scheduler makes them every five minutes, here they are answered.
+
+A pod that every node rejected for what its object says, or for want of room, is rejected again for as long as nodes
+stay as they are and pods only come to them: no node gets more room. No pod of lower priority may come either, for
+preemption could help then. Pods alike share the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+
+from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.framework.runtime import Framework
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.placement import Placement
+from kschedweb.engine.queue.scheduling import SchedulingQueue
+from kschedweb.engine.snapshot import Snapshot
+
+ROOM = "NodeResourcesFit"
+FIXED = frozenset({"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity"})  # they look at node objects
+BEFORE = FIXED | {"NodePorts", ROOM}  # filters that may come before, or be, the one that wants room
+PRE_FILTERS = BEFORE | {
+    *("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"),
+    *("PodTopologySpread", "InterPodAffinity", "DynamicResources", "NodeDeclaredFeatures"),
+}
+POST_FILTERS = frozenset({"DefaultPreemption", "DynamicResources"})
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``placement`` is what a try comes to; what it says is true only where that is so ``to_the_letter``.
+
+    The beginning of the next search for nodes moves on by ``step``.
+    """
+
+    placement: Placement
+    step: int
+    priority: int
+    version: int  # of the snapshot's pods
+    to_the_letter: bool = True
+
+
+class Hopeless:
+    """Remembers tries of ``scheduler`` that came to nothing; plugins of other packages are never answered for."""
+
+    def __init__(self, scheduler: Scheduler, queue: SchedulingQueue) -> None:
+        self._scheduler, self._nominator = scheduler, queue.nominator
+        self._known: dict[tuple[str, Hashable], Answer] = {}
+        self._simple = _simple(scheduler.frameworks) if not scheduler.configuration.extenders else frozenset()
+        self._snapshot: Snapshot | None = None
+        self._objects = self._version = 0
+
+    def keep(self, pod: Pod, placement: Placement, start: int) -> None:
+        """A try that began its search at ``start`` came to ``placement``."""
+        failed = placement.rejected_by and placement.rejected_by <= FIXED | {ROOM}
+        if failed and not (placement.node or placement.nominated or placement.victims or placement.frees):
+            snapshot = self._follow()
+            if self._answers(pod):
+                step = (self._scheduler.start - start) % len(snapshot)
+                self._known[pod.scheduler_name, pod.alike] = Answer(
+                    placement, step, pod.priority, snapshot.pods.version
+                )
+
+    def answer(self, pod: Pod) -> Answer | None:
+        """What a try of ``pod`` comes to now; ``None`` where it has to be made."""
+        self._follow()
+        known = self._known.get((pod.scheduler_name, pod.alike))
+        if known is None or not self._answers(pod):
+            return None
+        return known if known.version == self._version else replace(known, to_the_letter=False)
+
+    def advance(self, known: Answer) -> None:
+        """The search for nodes moves on as if it had been made."""
+        self._scheduler.start = (self._scheduler.start + known.step) % max(len(self._scheduler.snapshot), 1)
+
+    def _answers(self, pod: Pod) -> bool:
+        """Whether what rejects the pod cannot help it by coming to a node either."""
+        looks = pod.volumes or pod.resource_claims or pod.host_ports or pod.spread_constraints or pod.nominated_node
+        return not (looks or pod.pod_affinity.present or len(self._nominator)) and pod.scheduler_name in self._simple
+
+    def _follow(self) -> Snapshot:
+        """Forget what is not true any more."""
+        snapshot = self._scheduler.snapshot
+        moves = snapshot.pods.moves(self._version) if snapshot is self._snapshot else None
+        if moves is None or self._objects != snapshot.objects.version or any(move.sign < 0 for move in moves):
+            self._known.clear()
+        elif moves:
+            came = snapshot.pods.pods[-len(moves) :]
+            lowest = min(pod.priority for pod in came if pod is not None)
+            for kind in [kind for kind, known in self._known.items() if known.priority > lowest]:
+                del self._known[kind]
+        self._snapshot, self._objects, self._version = snapshot, snapshot.objects.version, snapshot.pods.version
+        return snapshot
+
+
+def _simple(frameworks: Mapping[str, Framework]) -> frozenset[str]:
+    """The profiles whose plugins are known to reject for good what they reject."""
+    found = set()
+    for name, framework in frameworks.items():
+        filters, before, post = (
+            [plugin.name for plugin in framework.plugins(point)] for point in ("filter", "preFilter", "postFilter")
+        )
+        first = filters[: filters.index(ROOM) + 1] if ROOM in filters else filters
+        if BEFORE.issuperset(first) and PRE_FILTERS.issuperset(before) and POST_FILTERS.issuperset(post):
+            found.add(name)
+    return frozenset(found)
