@@ -8,12 +8,14 @@ import { type Show, amount, summary } from "./nodemap-words";
 
 const HIGHEST = 560; // pixels of a map; where it is narrow, more
 const HIGHEST_NARROW = 900;
+const COLLATOR = new Intl.Collator("en", { numeric: true });
 
 class NodeMap {
   private readonly sides: Side[];
   private readonly pods: Pods[];
   private readonly tables: NodeTables[];
   private names: string[] = [];
+  private order: number[] = []; // nodes by name, 2 before 10
   private groups: Group[] = [];
   private grid: Grid | undefined;
   private kept: Uint8Array | undefined;
@@ -79,6 +81,7 @@ class NodeMap {
     const index = new Map<string, number>();
     for (const side of this.sides) for (const name of side.names) if (!index.has(name)) index.set(name, index.size);
     this.names = [...index.keys()];
+    this.order = [...this.names.keys()].sort((one, other) => COLLATOR.compare(this.names[one]!, this.names[other]!));
     for (const side of this.sides) side.among(index);
   }
 
@@ -155,16 +158,14 @@ class NodeMap {
   private regroup(change: { by?: string; group?: string } = {}): void {
     if (change.by !== undefined) [this.by, this.group] = [change.by, ""];
     if (change.group !== undefined) this.group = change.group;
-    const collator = new Intl.Collator("en", { numeric: true });
     const found = new Map<string, number[]>();
-    const order = [...this.names.keys()].sort((one, other) => collator.compare(this.names[one]!, this.names[other]!));
-    for (const node of order) {
+    for (const node of this.order) {
       const value = this.sides.map((side) => side.group(this.by, node)).find(Boolean) ?? "";
       const label = value || (this.by ? `no ${this.by}` : "all nodes");
       if (!found.has(label)) found.set(label, []);
       found.get(label)!.push(node);
     }
-    this.groups = [...found].map(([label, nodes]) => ({ label, nodes })).sort((one, other) => collator.compare(one.label, other.label));
+    this.groups = [...found].map(([label, nodes]) => ({ label, nodes })).sort((one, other) => COLLATOR.compare(one.label, other.label));
     if (!found.has(this.group)) this.group = "";
     inAddress({ ...(change.by === undefined ? {} : { by: this.by }), group: this.group });
     const out = this.root.querySelector<HTMLElement>("[data-zoom-out]");
