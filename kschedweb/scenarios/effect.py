@@ -37,6 +37,12 @@ class Effect:
     notes: list[str]
     more_notes: int = 0
 
+    @property
+    def beginning(self) -> str:
+        """``60 nodes and 1 pod on them``."""
+        pods, where = _said(self.bound, "pod", "pods") or "no pod", "it" if self.nodes == 1 else "them"
+        return f"{_said(self.nodes, 'node', 'nodes') or 'no node'} and {pods} on {where}"
+
 
 def shortened(document: Document) -> Document:
     """``document`` with no more than about MOST_ARRIVING pods from each of its arrivals, for a quick look."""
@@ -120,8 +126,10 @@ def _said(number: int, one: str, several: str) -> str:
 
 
 def _clock(seconds: float) -> str:
-    """``5400`` -> ``1:30 h``; times in the simulation, from its beginning."""
+    """``5400`` -> ``1:30 h``, ``432000`` -> ``5.0 days``; times in the simulation, from its beginning."""
     if seconds < 120:
-        return f"{seconds:g} s"
+        return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60}:{minutes % 60:02d} h"
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{minutes // 60}:{minutes % 60:02d} h" if minutes < 3 * 1440 else f"{minutes / 1440:.1f} days"

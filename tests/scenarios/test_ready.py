@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -124,6 +125,22 @@ def test_what_is_said_about_changing_them_is_so(one: Ready, change: Change, node
 def test_scores_prefer_what_the_stories_say() -> None:
     assert decided(ONE).placement.node == "node4"
     assert decided(ONE, constraint(0, **ANYWAY)).placement.node in ("node3", "node4")
+
+
+@pytest.mark.parametrize("one", [ONE, TWO, CONFLICT, AFFINITY, KEYLESS, OUTSIDE], ids=lambda one: one.key)
+def test_the_real_scheduler_says_the_same(one: Ready, oracle: Callable[[str, str], Any]) -> None:
+    objects = [{"apiVersion": "v1", **item} for item in yaml.safe_load(one.text)["objects"]]
+    waiting = [item for item in objects if item["metadata"]["name"] == "mypod"]
+    there = [item for item in objects if item not in waiting]
+    for item in waiting + there:
+        if item["kind"] == "Pod":
+            item["metadata"]["namespace"] = "default"
+    config = yaml.safe_load(one.configuration)
+    scenario = {"name": one.key, "config": config, "objects": there, "pending": waiting, "mode": "each"}
+    theirs = oracle("explain", json.dumps(scenario))[0]["pods"][0]
+    ours = decided(one).explanation.to_dict()
+    for part in ("feasible", "rejected", "total", "best", "message"):
+        assert ours.get(part) == theirs.get(part), part
 
 
 def test_the_article_s_pod_goes_to_the_node_with_40() -> None:
