@@ -132,7 +132,9 @@ def verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
         context["may_cancel"] = may_cancel(request.user, found.job)
     if found.verdict is not None:
         context["checks"] = [_shown(check) for check in found.verdict["checks"]]
-        context["measures"] = [_measured(one) for one in found.verdict["measures"]]
+        measures = [_measured(one) for one in found.verdict["measures"]]
+        context["changed"] = [one for one in measures if one["changes"]]
+        context["same"] = [one for one in measures if not one["changes"]]
     if request.htmx and not ended:
         return render(request, "gate/waits.html", context)
     response = render(request, "gate/verdict.html", context)
@@ -157,6 +159,7 @@ def _measured(one: dict[str, Any]) -> dict[str, Any]:
         **one,
         "before": _amount(before, one["unit"]),
         "after": _amount(after, one["unit"]),
+        "changes": before != after,
         "change": f"{sign}{_amount(abs(change), one['unit'])}" if change else "–",
         "better": better,
         "worse": bool(change) and bool(one["direction"]) and not better,

@@ -17,6 +17,11 @@ MOST_MEASURES = 100
 AMOUNT = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)[ ]?(%?)")
 
 
+def whole(number: float) -> float:
+    """``number`` as JSON shows it best: without a point where there is nothing behind it."""
+    return int(number) if number == int(number) else number
+
+
 @dataclass(frozen=True, slots=True)
 class Amount:
     """So many pods, points, seconds; or so many percent of something."""
@@ -24,14 +29,14 @@ class Amount:
     number: float
     percent: bool = False
 
-    def of(self, whole: float) -> float:
-        """The number that is meant where the whole is ``whole``."""
-        return abs(whole) * self.number / 100.0 if self.percent else self.number
+    def of(self, all_of_it: float) -> float:
+        """The number that is meant, where a percentage is of ``all_of_it``."""
+        return abs(all_of_it) * self.number / 100.0 if self.percent else self.number
 
     @property
     def plain(self) -> float | str:
         """As it is written: a number, or such as "10%"."""
-        return f"{self.number:g}%" if self.percent else self.number
+        return f"{self.number:g}%" if self.percent else whole(self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +60,9 @@ class Limits:
     def plain(self) -> Json:
         """As it is written."""
         change = None if self.max_change is None else self.max_change.plain
-        written = {"max": self.max, "min": self.min, "maxChange": change}
-        return {key: value for key, value in written.items() if value is not None}
+        numbers = {"max": self.max, "min": self.min}
+        written: Json = {key: whole(value) for key, value in numbers.items() if value is not None}
+        return written | ({} if change is None else {"maxChange": change})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +87,8 @@ class Thresholds:
         unschedulable = self.max_newly_unschedulable
         written: Json = {"maxNewlyUnschedulable": ANY if unschedulable is None else unschedulable.plain}
         written |= {} if self.max_moved is None else {"maxMoved": self.max_moved.plain}
-        written |= {} if self.max_pending is None else {"maxPending": self.max_pending}
-        written |= {} if self.max_skew_increase is None else {"maxSkewIncrease": self.max_skew_increase}
+        written |= {} if self.max_pending is None else {"maxPending": whole(self.max_pending)}
+        written |= {} if self.max_skew_increase is None else {"maxSkewIncrease": whole(self.max_skew_increase)}
         return written | (
             {"measures": {name: one.plain for name, one in self.measures.items()}} if self.measures else {}
         )

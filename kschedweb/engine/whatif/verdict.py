@@ -186,7 +186,7 @@ def worse(measure: Measure, value: float, base: float) -> float:
 
 
 def _sentence(measure: Measure, limits: Limits, value: float, base: float | None) -> str:
-    said = f"{measure.label} is {amount(value, measure.unit)}"
+    said = f"{measure.label}: {amount(value, measure.unit)}"
     if base is not None:
         change = value - base
         direction = "more" if change > 0 else "less"
@@ -202,7 +202,7 @@ def _sentence(measure: Measure, limits: Limits, value: float, base: float | None
         most = limits.max_change
         by = f"{most.number:g} %" if most.percent else amount(most.number, measure.unit)
         allowed.append(f"at most {by} {way}")
-    return f"{said}; {' and '.join(allowed)} are allowed."
+    return f"{said}; allowed: {' and '.join(allowed)}."
 
 
 # What is looked at.
@@ -294,10 +294,8 @@ def _verb(number: int, one: str, many: str) -> str:
 
 
 def _allowed(limit: Amount) -> str:
-    if not limit.number:
-        return "none is allowed"
     return (
-        f"at most {number(limit.number)}{' %' if limit.percent else ''} {'is' if limit.number == 1 else 'are'} allowed"
+        f"allowed: at most {number(limit.number)}{' %' if limit.percent else ''}" if limit.number else "allowed: none"
     )
 
 

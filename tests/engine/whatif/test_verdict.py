@@ -52,9 +52,7 @@ def test_moved_pods_are_counted_named_and_explained() -> None:
     assert not moved.passed
     assert moved.value == len(moved.pods) == found.judged.counts["moved"] >= 4
     assert all(one.before != one.after and one.plugin == "NodeResourcesFit" for one in moved.pods)
-    assert (
-        f"({100 * moved.value / 6:.1f} % of the 6 that have one under both); at most 50 % are allowed" in moved.sentence
-    )
+    assert f"({100 * moved.value / 6:.1f} % of the 6 that have one under both); allowed: at most 50 %" in moved.sentence
     assert judged(cluster(), maxMoved=6).passed
     assert judged(cluster(), maxMoved="100%").passed
     assert judged(cluster(), maxMoved="any").passed
@@ -71,7 +69,7 @@ def test_pods_that_lose_their_node_are_newly_unschedulable() -> None:
     assert [(one.pod, one.after, one.plugin, one.said) for one in lost.pods] == [
         ("default/zz-large", "", "NodeResourcesFit", "Insufficient cpu")
     ]
-    assert lost.sentence == "1 pod finds no node and would under the baseline; none is allowed."
+    assert lost.sentence == "1 pod finds no node and would under the baseline; allowed: none."
     assert judged(objects, policy=EMPTY, baseline=PACKED, maxNewlyUnschedulable=1).passed
     assert judged(objects, policy=EMPTY, baseline=PACKED, maxNewlyUnschedulable="34%").passed
     assert not judged(objects, policy=EMPTY, baseline=PACKED, maxNewlyUnschedulable="33%").passed
@@ -119,8 +117,8 @@ def test_skew_may_grow_by_so_many_points() -> None:
     assert (cpu.baseline, cpu.value) == (12.5, 75.0)
     assert not cpu.passed
     assert cpu.sentence == (
-        "Skew of CPU requests at the end is 75 points, 62.5 points more than under the baseline; "
-        "at most 30 points more are allowed."
+        "Skew of CPU requests at the end: 75 points, 62.5 points more than under the baseline; "
+        "allowed: at most 30 points more."
     )
     assert (memory.baseline, memory.value) == (12.5, 75.0)
     assert judged(cluster(), maxSkewIncrease=62.5).passed
