@@ -6,6 +6,18 @@ import { startPlayers } from "./player";
 
 type Figure = { data: Record<string, unknown>[]; layout: Record<string, unknown> };
 
+// Okabe and Ito's colours, told apart by everybody, without the yellow and the black that one theme swallows.
+const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"];
+
+/** What belongs to one policy of a comparison has its colour in every figure: meta.side is the policy's place. */
+function colour(trace: Record<string, unknown>): void {
+  const side = (trace["meta"] as { side?: number } | undefined)?.side;
+  if (side === undefined) return;
+  const color = COLOURS[side % COLOURS.length];
+  trace["marker"] = { ...(trace["marker"] as object | undefined), color };
+  if (trace["type"] === "scatter") trace["line"] = { ...(trace["line"] as object | undefined), color };
+}
+
 function themed(layout: Record<string, unknown>, narrow: boolean): Record<string, unknown> {
   const text = token("text");
   const line = token("line");
@@ -18,8 +30,7 @@ function themed(layout: Record<string, unknown>, narrow: boolean): Record<string
     ...axes,
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
-    // Okabe and Ito's colours, told apart by everybody, without the yellow and the black that one theme swallows.
-    colorway: ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"],
+    colorway: COLOURS,
     font: { family: getComputedStyle(document.body).fontFamily, size: narrow ? 10 : 12, color: text },
     margin: { l: 8, r: 8, t: 8, b: 40, ...(layout["margin"] as object | undefined) },
     hoverlabel: { bgcolor: token("raised"), bordercolor: line, font: { color: text } },
@@ -32,6 +43,7 @@ function draw(element: HTMLElement, widest?: number): void {
   const figure = JSON.parse(source.textContent) as Figure;
   const narrow = element.clientWidth < 500;
   if (widest) figure.layout["width"] = Math.min(element.clientWidth, widest);
+  figure.data.forEach(colour);
   if (narrow) for (const trace of figure.data) trace["showscale"] = false;
   void Plotly.react(element, figure.data, themed(figure.layout, narrow), { displayModeBar: false, responsive: true });
   if (!element.dataset["bound"]) {

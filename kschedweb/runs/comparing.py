@@ -43,6 +43,13 @@ class Change:
     chance: str  # what the seeds say of it, "" where one seed cannot say anything
 
     @property
+    def relative(self) -> str:
+        """The change in percent of the reference, with its sign; "" where there is none."""
+        if self.percent is None:
+            return ""
+        return f"{'+' if self.percent > 0 else '−' if self.percent < 0 else ''}{abs(self.percent):,.1f} %"
+
+    @property
     def width(self) -> str:
         return f"{100 * self.share:.1f}%"
 

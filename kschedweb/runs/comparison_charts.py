@@ -34,6 +34,7 @@ def strip(line: Line, listed: Sequence[Side]) -> Chart:
                 "y": [side.label],
                 "x": [mean],
                 "name": side.label,
+                "meta": {"side": place},
                 "opacity": 0.55,
                 "hovertemplate": f"mean %{{x}} {unit}<extra></extra>",
             }
@@ -45,6 +46,7 @@ def strip(line: Line, listed: Sequence[Side]) -> Chart:
                     "mode": "markers",
                     "y": [side.label] * len(values),
                     "x": values,
+                    "meta": {"side": place},
                     "customdata": [[f"seed {seed}"] for seed in named],
                     "marker": {"size": 8, "symbol": SYMBOLS[place % len(SYMBOLS)]},
                     "hovertemplate": f"%{{customdata[0]}}: %{{x}} {unit}<extra></extra>",
@@ -82,6 +84,7 @@ def pending(outcomes: Sequence[tuple[str, Outcome]]) -> Chart:
                 "type": "scatter",
                 "mode": "lines" if len(kept) > 1 else "markers",
                 "name": label,
+                "meta": {"side": place},
                 "x": np.round(outcome.samples.time[kept] / scale.seconds, 4).tolist(),
                 "y": outcome.samples.pending[kept].tolist(),
                 "line": {"shape": "hv", "dash": DASHES[place % len(DASHES)]},

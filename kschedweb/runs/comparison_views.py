@@ -103,6 +103,7 @@ def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
         "chosen": chosen,
         **_moved(request, listed),
         "lines": lines,
+        "same": [line for line in lines if not line.weight],
         "sentence": comparing.sentence(sides, lines, listed.first_count, listed.pods),
         "form": _sentence(request, found, sides),
         "seeds_said": chance.advice(chance.drawn(found.revision.document), sides[0].total if sides else 0),
@@ -167,7 +168,8 @@ def _figures(
     named = {line.measure.name: (line, comparison_charts.strip(line, sides)) for line in lines}
     shown: dict[str, Any] = {
         "families": [
-            (one, [named[measure.name] for measure in one.measures]) for one in family_charts(listed, look.key)
+            (one, [named[measure.name] for measure in one.measures if named[measure.name][0].weight])
+            for one in family_charts(listed, look.key)
         ],
     }
     reference = sides[0].first

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST_TIMES, MOST_LINES = 240, 12
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
+DASHES = ("solid", "dash", "longdash", "dashdot", "longdashdot", "solid", "dash", "longdash")
 TITLE = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 INSTANT = 1e-4  # seconds: where a logarithmic axis begins
@@ -45,6 +45,7 @@ class Series:
     times: Floats
     values: Floats
     faint: bool = False  # beside the one that counts: dotted
+    side: int = 0  # the policy's place, which gives the colour
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ def waits(listed: Sequence[Shown], resource: str) -> Chart | None:
                 "type": "scatter",
                 "mode": "lines" if len(kept) > 1 else "lines+markers",
                 "name": one.label,
+                "meta": {"side": place},
                 "x": np.maximum(took[kept], INSTANT).round(6).tolist(),
                 "y": [round(100 * (position + 1) / wanted, 2) for position in kept],
                 "line": {"shape": "hv", "dash": DASHES[place % len(DASHES)]},
@@ -116,7 +118,8 @@ def waits(listed: Sequence[Shown], resource: str) -> Chart | None:
         at = [took[max(0, int(np.ceil(share * len(took))) - 1)] for share in QUANTILES]
         rows.append([one.label, *(span(float(value)) for value in at), len(out.pending)])
         never = f"; {len(out.pending):,} never have one" if len(out.pending) else ""
-        said.append(f"{one.label}: half within {span(float(at[2]))}, 99 % within {span(float(at[5]))}{never}")
+        before = f"{one.label}: " if len(listed) > 1 else ""
+        said.append(f"{before}half within {span(float(at[2]))}, 99 % within {span(float(at[5]))}{never}")
     if not data:
         return None
     layout = {
@@ -124,9 +127,9 @@ def waits(listed: Sequence[Shown], resource: str) -> Chart | None:
         "legend": TITLE,
         "hovermode": "closest",
         "showlegend": len(data) > 1,
-        "xaxis": {"type": "log", "title": {"text": "time from arrival to a node (seconds)"}, "nticks": 6},
+        "xaxis": {"type": "log", "title": {"text": "time from arrival to a node (seconds)"}, "dtick": 1},
         "yaxis": {"title": {"text": "% of pods"}, "range": [0, 102], "automargin": True},
-        "margin": {"t": 40, "b": 50},
+        "margin": {"t": 40 if len(data) > 1 else 12, "b": 50},
     }
     head = ["Policy", *(f"{100 * share:g} % of those placed" for share in QUANTILES), "Without a node (pods)"]
     return Chart({"data": data, "layout": layout}, f"Pods get their node: {'; '.join(said)}.", head, rows)
@@ -135,15 +138,15 @@ def waits(listed: Sequence[Shown], resource: str) -> Chart | None:
 def leaving(listed: Sequence[Shown], resource: str) -> Chart | None:
     """Pods that had to go so far, and those of them that were more than their budget allows."""
     series, said = [], []
-    for one in listed:
+    for place, one in enumerate(listed):
         moves, guards = one.outcome.moves, one.outcome.guards
         forced = moves.time[moves.kind > Kind.LEFT]
-        series.append(_counted(one, one.label if len(listed) > 1 else "had to go", forced))
+        series.append(_counted(one, one.label if len(listed) > 1 else "had to go", forced, place))
         text = f"{len(forced):,} pods had to go"
         if one.outcome.budgets:
             beyond = guards.time[guards.beyond > 0]
             named = f"{one.label}, beyond a budget" if len(listed) > 1 else "beyond a budget"
-            series.append(_counted(one, named, beyond, faint=True))
+            series.append(_counted(one, named, beyond, place, faint=True))
             text += f", {len(beyond):,} beyond a budget"
         said.append(f"{one.label}: {text}" if len(listed) > 1 else text.capitalize())
     if not any(len(one.times) > 2 for one in series):
@@ -151,18 +154,18 @@ def leaving(listed: Sequence[Shown], resource: str) -> Chart | None:
     return over_time(series, listed, "pods so far", f"{'; '.join(said)}.")
 
 
-def _counted(one: Shown, label: str, when: Floats, faint: bool = False) -> Series:
+def _counted(one: Shown, label: str, when: Floats, side: int, faint: bool = False) -> Series:
     times = np.sort(when)
     kept = thinned(len(times), MOST_TIMES)
     counts = np.arange(1, len(times) + 1, dtype=np.float64)[kept]
     ends = [0.0, *times[kept].tolist(), one.outcome.end], [0.0, *counts.tolist(), float(len(times))]
-    return Series(label, np.array(ends[0]), np.array(ends[1]), faint)
+    return Series(label, np.array(ends[0]), np.array(ends[1]), faint, side)
 
 
 def empty(listed: Sequence[Shown], resource: str) -> Chart | None:
     """Nodes without a pod over time."""
     series = []
-    for one in listed:
+    for place, one in enumerate(listed):
         out, times = one.outcome, _times(one.outcome, MOST_TIMES // 2)
         if not out.nodes:
             continue
@@ -173,44 +176,48 @@ def empty(listed: Sequence[Shown], resource: str) -> Chart | None:
             taken = np.zeros(len(out.nodes), dtype=np.bool_)
             taken[placed[placed >= 0]] = True
             counts.append(float((there[row] & ~taken).sum()))
-        series.append(Series(one.label, times, np.array(counts)))
+        series.append(Series(one.label, times, np.array(counts), side=place))
     if not series:
         return None
-    said = [f"{int(one.values[-1]):,} nodes run no pod at the end{_under(one.label, listed)}" for one in series]
+    said = [f"{_empty(int(one.values[-1]))} at the end{_under(one.label, listed)}" for one in series]
     return over_time(series, listed, "nodes without a pod", f"{'; '.join(said)}.")
+
+
+def _empty(count: int) -> str:
+    return "Every node runs a pod" if not count else f"{count:,} node{' runs' if count == 1 else 's run'} no pod"
 
 
 def evenness(listed: Sequence[Shown], resource: str) -> Chart | None:
     """Skew and spread over the nodes of the requested share of a resource."""
     series: list[Series] = []
-    for one in listed:
+    for place, one in enumerate(listed):
         if resource in one.outcome.resources:
             times = _times(one.outcome)
-            series += _even(one, listed, times, 100.0 * one.outcome.loads(times, resource).astype(np.float64))
+            series += _even(one, place, listed, times, 100.0 * one.outcome.loads(times, resource).astype(np.float64))
     return _evenness(series, listed, f"requested {what(resource)}")
 
 
 def use(listed: Sequence[Shown], resource: str) -> Chart | None:
     """The same of what nodes really use; of CPU, or of memory where that is looked at."""
     series: list[Series] = []
-    for one in listed:
+    for place, one in enumerate(listed):
         log = one.outcome.use
         measured = log.memory if resource == "memory" else log.cpu
         later = np.flatnonzero(log.time > 0.0)
         if later.size:
             kept = later[thinned(len(later), MOST_TIMES)]
-            series += _even(one, listed, log.time[kept], measured[kept].astype(np.float64))
+            series += _even(one, place, listed, log.time[kept], measured[kept].astype(np.float64))
     return _evenness(series, listed, f"use of {'memory' if resource == 'memory' else 'CPU'}")
 
 
-def _even(one: Shown, listed: Sequence[Shown], times: Floats, levels: Floats) -> Iterator[Series]:
+def _even(one: Shown, side: int, listed: Sequence[Shown], times: Floats, levels: Floats) -> Iterator[Series]:
     known = ~np.isnan(levels).all(axis=1)
     skew, spread = np.full(len(times), np.nan), np.full(len(times), np.nan)
     skew[known] = np.nanmax(levels[known], axis=1) - np.nanmin(levels[known], axis=1)
     spread[known] = np.nanstd(levels[known], axis=1)
     before = f"{one.label}, " if len(listed) > 1 else ""
-    yield Series(f"{before}skew", times, skew)
-    yield Series(f"{before}spread", times, spread, faint=True)
+    yield Series(f"{before}skew", times, skew, side=side)
+    yield Series(f"{before}spread", times, spread, faint=True, side=side)
 
 
 def _evenness(series: Sequence[Series], listed: Sequence[Shown], of: str) -> Chart | None:
@@ -227,7 +234,7 @@ def fragmentation(listed: Sequence[Shown], resource: str) -> Chart | None:
     names = [name for name in listed[0].measures if name.startswith("fragmentation_")]
     data: list[dict[str, Any]] = []
     rows: list[list[object]] = []
-    for one in listed:
+    for place, one in enumerate(listed):
         known = [one.measures.get(name) for name in names]
         values = [None if found is None else found.value for found in known]
         data.append(
@@ -235,6 +242,7 @@ def fragmentation(listed: Sequence[Shown], resource: str) -> Chart | None:
                 "type": "bar",
                 "orientation": "h",
                 "name": one.label,
+                "meta": {"side": place},
                 "y": [what(name.removeprefix("fragmentation_")) for name in names],
                 "x": [None if value is None else round(value, 2) for value in values],
                 "hovertemplate": "%{y}: %{x} %",
@@ -251,7 +259,7 @@ def fragmentation(listed: Sequence[Shown], resource: str) -> Chart | None:
         "hovermode": "closest",
         "xaxis": {"title": {"text": "% of what is free at the end"}, "range": [0, 100]},
         "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
-        "margin": {"t": 40},
+        "margin": {"t": 40 if len(listed) > 1 else 12},
     }
     parts = [
         f"{what(name.removeprefix('fragmentation_'))} {_versus([one.measures.get(name) for one in listed])}"
@@ -270,9 +278,7 @@ def over_time(series: Sequence[Series], listed: Sequence[Shown], unit: str, summ
     end = max(one.outcome.end for one in listed)
     scale = Scale.of(end)
     data = []
-    strong = -1
     for one in series:
-        strong += not one.faint
         data.append(
             {
                 "type": "scatter",
@@ -280,7 +286,8 @@ def over_time(series: Sequence[Series], listed: Sequence[Shown], unit: str, summ
                 "name": one.label,
                 "x": np.round(one.times / scale.seconds, 4).tolist(),
                 "y": [None if np.isnan(value) else round(float(value), 2) for value in one.values],
-                "line": {"shape": "hv", "dash": "dot" if one.faint else DASHES[max(strong, 0) % len(DASHES)]},
+                "line": {"shape": "hv", "dash": "dot" if one.faint else DASHES[one.side % len(DASHES)]},
+                "meta": {"side": one.side},
                 "hovertemplate": "%{y}",
             }
         )
@@ -291,7 +298,7 @@ def over_time(series: Sequence[Series], listed: Sequence[Shown], unit: str, summ
         "showlegend": len(series) > 1,
         "xaxis": {**scale.axis(), "range": [0, end / scale.seconds or 1]},
         "yaxis": {"title": {"text": unit}, "rangemode": "tozero", "automargin": True},
-        "margin": {"t": 60, "b": 50},
+        "margin": {"t": 60 if len(series) > 1 else 12, "b": 50},
         "meta": {"scale": scale.seconds},
     }
     at = np.linspace(0.0, end, MOST_LINES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.whatif.outcome import Outcome
     from kschedweb.runs.models import Run
 
-SECONDS = "s"
+SECONDS, PERCENT, POINTS = "s", "%", "points"
 HEAD = ("measure", "value", "unit", "direction")
 COMPARED_HEAD = ("measure", "unit", "policy", "seed", "value")
 
@@ -61,9 +61,10 @@ def amount(measure: Measure, value: float | None) -> str:
 
 
 def difference(measure: Measure, change: float) -> str:
-    """A change with its sign and unit."""
+    """A change with its sign and unit; of a percentage in points, since percent of it would mean something else."""
     sign = "+" if change > 0 else "−" if change < 0 else ""
-    return f"{sign}{amount(measure, abs(change))}"
+    in_points = replace(measure, unit=POINTS) if measure.unit == PERCENT else measure
+    return f"{sign}{amount(in_points, abs(change))}"
 
 
 def _digits(value: float) -> str:

@@ -95,6 +95,11 @@ class Report:
     maps: list[tuple[str, str, Chart]] = field(default_factory=list)  # (name, label, chart)
     seeds_said: str = ""
 
+    @property
+    def same(self) -> list[Line]:
+        """The measures that no policy changes."""
+        return [line for line in self.lines if not line.weight]
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
@@ -196,7 +201,10 @@ def comparison_report(comparison: Comparison, address: str) -> Report:
     ]
     named = {line.measure.name: (line, comparison_charts.strip(line, sides)) for line in lines}
     if shown:
-        report.families = [(one, [named[measure.name] for measure in one.measures]) for one in family_charts(shown)]
+        report.families = [
+            (one, [named[measure.name] for measure in one.measures if named[measure.name][0].weight])
+            for one in family_charts(shown)
+        ]
     report.sides, report.lines = sides, lines
     report.groups = comparing.groups([counts for one in listed for counts in one.counts])
     report.table = [

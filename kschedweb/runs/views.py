@@ -98,6 +98,7 @@ def run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
         "may_delete": found.comparison_id is None and selectors.finished(found) and _own(request.user, found),
     }
     if found.ended_at is None:
+        context["may_again"] = context["ended"] and request.user.role in ("admin", "editor")
         return render(request, "runs/run.html", context)
     outcome = selectors.outcome(found)
     look = LookForm(request.GET, nodes.shows(outcome), outcome.end)
