@@ -37,7 +37,9 @@ def test_an_editor_compares_policies_and_the_page_says_how_far_it_is(client_as: 
     assert "packed@1 moves " in done
     assert "Which pods moved, and why, is being worked out" not in done
     assert "NodeResourcesFit" in done
-    assert "strip-unscheduled-figure" in done
+    assert "strip-spread_cpu-figure" in done
+    assert "strip-unscheduled-figure" not in done
+    assert "the same under all policies" in done
     assert "2 seeds it cannot fall below 0.5" in done
 
 
