@@ -9,9 +9,14 @@ from kschedweb.engine.watermarks.table import Watermarks
 
 
 class Use(Protocol):
-    """Is told which pods run where, and measures what they use each ``interval`` seconds. Times are seconds."""
+    """Is told which pods run where, and measures what they use. Times are seconds.
 
-    interval: float
+    One whose figures depend on what runs alone, not on what ran, may say so by an attribute ``instant`` that is true.
+    """
+
+    @property
+    def interval(self) -> float:
+        """How long it is from what was measured last to what is measured next."""
 
     def came(self, pod: Pod, now: float) -> None:
         """The pod runs on its node from now on."""
@@ -20,4 +25,4 @@ class Use(Protocol):
         """The pod does not run any more."""
 
     def measured(self, now: float) -> Watermarks:
-        """What was measured by now; asked at 0 and then every ``interval``."""
+        """What was measured by now; asked at 0, and again after each ``interval``."""

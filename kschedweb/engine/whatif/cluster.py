@@ -47,6 +47,7 @@ class Cluster:
         self.others: dict[tuple[str, str, str], Json] = {}
         self.events: list[Event] = []
         self.notes: list[str] = []
+        self.ran: list[Pod] = []  # the base's pods, where they were
         self.keys: set[str] = set()  # of all pods that there ever are
         pods: list[Json] = []
         for raw in _flat(listed):
@@ -101,6 +102,8 @@ class Cluster:
         if phase in FINISHED or (pod.terminating and (place == ALL or not pod.node_name)):
             return
         self.keys.add(pod.key)
+        if pod.node_name:
+            self.ran.append(pod)
         if pod.node_name and (place != ALL or stays_at_drain(pod)):
             self.bound[pod.key] = shifted(self._admitted(raw, classes), now)
         elif pod.node_name or place != ARRIVALS:

@@ -18,6 +18,7 @@ from kschedweb.engine.whatif.packing import OutcomeError
 __all__ = [
     "Deletions",
     "Kind",
+    "Measures",
     "Moves",
     "NodeLog",
     "NodeState",
@@ -105,13 +106,12 @@ class Samples:
 class UseLog:
     """What nodes really used, in percent of allocatable: f4[times, nodes] each, nan where nobody knows.
 
-    All are empty where nothing was measured. ``seen`` is how many moves there had been, i4[times].
+    All are empty where nothing was measured. Of very many measurements only some are kept, evenly.
     """
 
     time: Floats
     cpu: Shares
     memory: Shares
-    seen: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,8 +152,17 @@ class Deletions:
     seen: Codes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Measures:
+    """When use was measured, f8, and how many moves there had been, i4. Shape [measurements]."""
+
+    time: Floats
+    seen: Codes
+
+
 # Of runs that were stored before these were.
 NO_TRIES = Tries(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
+NO_MEASURES = Measures(np.zeros(0), np.zeros(0, dtype=np.int32))
 NO_DELETIONS = Deletions(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
 
 
@@ -198,6 +207,7 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
     tries: Tries = NO_TRIES
     deletions: Deletions = NO_DELETIONS
+    measures: Measures = NO_MEASURES
 
     def encode(self) -> bytes:
         """The whole outcome as bytes, the same for the same outcome."""
@@ -208,7 +218,7 @@ class Outcome:
         """What ``encode`` made; raises OutcomeError where it did not."""
         read = packing.unpack(data)
         for name, kind in _PARTS.items():
-            if name in read or name not in ("tries", "deletions"):
+            if name in read or name not in LATER:
                 read[name] = packing.record(kind, read.get(name), name)
         outcome: Outcome = packing.record(cls, read, "outcome")
         outcome.refused = [(float(time), str(text)) for time, text in outcome.refused]
@@ -294,6 +304,7 @@ class Outcome:
             raise ValueError(f"{name}: no node has it, known are {', '.join(self.resources)}") from None
 
 
+LATER = ("tries", "deletions", "measures")  # which outcomes that were stored earlier do not have
 _PARTS: dict[str, type[Any]] = {
     "moves": Moves,
     "node_log": NodeLog,
@@ -302,4 +313,5 @@ _PARTS: dict[str, type[Any]] = {
     "guards": Guards,
     "tries": Tries,
     "deletions": Deletions,
+    "measures": Measures,
 }

@@ -19,6 +19,7 @@ from kschedweb.engine.whatif.outcome import (
     Deletions,
     Guards,
     Kind,
+    Measures,
     Moves,
     NodeLog,
     NodeState,
@@ -31,6 +32,7 @@ from kschedweb.engine.whatif.outcome import (
 Progress = Callable[[float, int, int], None]
 STEPS = 256  # between two reports of progress
 WINDOWS = ("5m", "10m", "15m", "1h")  # use is the mean over the shortest window that is measured
+MOST_MEASURED = 4096
 UNTOLD = -1  # in place of where a search began
 SLOTS = "pods"  # which nodes have and pods do not ask for
 
@@ -50,7 +52,9 @@ class Recorder(Observer):
         self._texts: dict[str, int] = {}
         self._moves: list[tuple[float, int, int, int, int]] = []
         self._node_log: list[tuple[float, int, dict[str, int] | None, NodeState]] = []
-        self._measured: list[tuple[float, int, Watermarks]] = []
+        self._measured: list[tuple[float, Watermarks]] = []
+        self._measures: list[tuple[float, int]] = []
+        self._every = 1  # so many measurements are one that is kept
         self._tries: list[tuple[float, int, int]] = []
         self._row, self._skips = -1, False  # of the try in hand
         self._owed: dict[int, tuple[float, int]] = {}  # tries of which is not known what they said: time, moves
@@ -134,7 +138,12 @@ class Recorder(Observer):
         self._node_log.append((now, self._nodes[name], None, NodeState.OPEN))
 
     def measured(self, watermarks: Watermarks, now: float) -> None:
-        self._measured.append((now, len(self._moves), watermarks))
+        if len(self._measures) % self._every == 0:
+            self._measured.append((now, watermarks))
+        self._measures.append((now, len(self._moves)))
+        if len(self._measured) >= MOST_MEASURED:
+            del self._measured[1::2]
+            self._every *= 2
 
     def _text(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts)) if text else -1
@@ -189,6 +198,7 @@ class Recorder(Observer):
             ignored=list(result.ignored),
             notes=list(notes),
             tries=Tries(*_columns(self._tries)),
+            measures=Measures(_reals(time for time, _ in self._measures), _codes(seen for _, seen in self._measures)),
             deletions=Deletions(*_columns(self._deletions)),
         )
 
@@ -213,7 +223,7 @@ class Recorder(Observer):
     def _use(self) -> UseLog:
         """Figures of nodes that are not known of by name are left out."""
         columns = {name: np.full((len(self._measured), len(self._nodes)), np.nan, np.float32) for name in (CPU, MEMORY)}
-        for row, (_, _, watermarks) in enumerate(self._measured):
+        for row, (_, watermarks) in enumerate(self._measured):
             known = [(place, self._nodes[name]) for place, name in enumerate(watermarks.names) if name in self._nodes]
             if not known:
                 continue
@@ -221,8 +231,7 @@ class Recorder(Observer):
             for resource, column in columns.items():
                 key = next((key for key in WINDOWS if (resource, key) in watermarks.figures), "")
                 column[row, nodes] = watermarks.column(resource, key)[places]
-        times, seen = (time for time, _, _ in self._measured), (moves for _, moves, _ in self._measured)
-        return UseLog(_reals(times), columns[CPU], columns[MEMORY], _codes(seen))
+        return UseLog(_reals(time for time, _ in self._measured), columns[CPU], columns[MEMORY])
 
 
 def _first_of(life: Life) -> str:

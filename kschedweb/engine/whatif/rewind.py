@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
+
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.controllers.admission import admit
 from kschedweb.engine.cycle import Scheduler
@@ -12,7 +14,7 @@ from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import Observer, PodArrives
 from kschedweb.engine.simulation.pods import started, terminating
-from kschedweb.engine.whatif.outcome import Deletions, Kind, Outcome, UseLog
+from kschedweb.engine.whatif.outcome import Deletions, Kind, Measures, Outcome
 from kschedweb.engine.whatif.playing import Registry, begin
 from kschedweb.engine.whatif.prepared import Prepared
 
@@ -60,12 +62,20 @@ class Rewind:
         """As ``to``, of any try of the pod in ``row``: that at ``time``, before which there were ``seen`` moves."""
         if seen < self._moved:
             raise ValueError("tries must come in their order")
+        if getattr(self._use, "instant", False):
+            self._measured = max(self._measured, self._last_measured(time, seen))
         self._advance(time, seen)
         snapshot = self._world.snapshot
         snapshot.now = time
         self.scheduler.use(snapshot)
         self.scheduler.start = start
         return self._pod(row)
+
+    def _last_measured(self, time: float, seen: int) -> int:
+        """The place of what was measured last: where only what runs counts, what was measured before is of no use."""
+        log = self._outcome.measures
+        by = min(np.searchsorted(log.time, time, side="right"), np.searchsorted(log.seen, seen, side="right"))
+        return max(int(by) - 1, 0)
 
     def _advance(self, time: float, seen: int) -> None:
         """Let happen what had happened by ``time``, of which ``seen`` were moves."""
@@ -74,8 +84,8 @@ class Rewind:
             while _due(self._outcome.deletions, self._deleted, moved, time):
                 self._delete(self._deleted)
                 self._deleted += 1
-            while self._use is not None and _due(self._outcome.use, self._measured, moved, time):
-                self._world.measured(self._use.measured(float(self._outcome.use.time[self._measured])))
+            while self._use is not None and _due(self._outcome.measures, self._measured, moved, time):
+                self._world.measured(self._use.measured(float(self._outcome.measures.time[self._measured])))
                 self._measured += 1
             if moved == seen:
                 return
@@ -122,7 +132,7 @@ class Rewind:
         return self._pods[row]
 
 
-def _due(log: Deletions | UseLog, place: int, moved: int, time: float) -> bool:
+def _due(log: Deletions | Measures, place: int, moved: int, time: float) -> bool:
     """Whether the entry of ``log`` at ``place`` is the next thing that happened by ``time``, after so many moves."""
     return place < len(log.seen) and bool(log.seen[place] <= moved) and bool(log.time[place] <= time)
 

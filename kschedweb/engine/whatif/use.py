@@ -17,12 +17,12 @@ from kschedweb.engine.simulation.recorded import MILLI, Follower, RecordedUse
 from kschedweb.engine.simulation.use import Use
 from kschedweb.engine.watermarks.table import Watermarks, workload_of
 from kschedweb.engine.whatif.cluster import Cluster, PartError
+from kschedweb.engine.whatif.estimate import Estimate, EstimatedUse, estimate
 from kschedweb.engine.whatif.limits import MOST_FOLLOWERS, MOST_USE
 from kschedweb.engine.whatif.parts import UseOf
 from kschedweb.engine.whatif.traces.files import Files
 
 INTERVAL = 300.0  # seconds, of recorded use
-REPEATED = 60.0  # seconds, of known watermarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,31 +33,13 @@ class Known:
     watermarks: Watermarks | None = None
 
 
-class StaticUse:
-    """Says again and again what was known at the beginning, each node's figures as old as they were then."""
-
-    interval = REPEATED
-
-    def __init__(self, watermarks: Watermarks) -> None:
-        self._watermarks = watermarks
-
-    def came(self, pod: Pod, now: float) -> None:
-        """Figures stay as they are."""
-
-    def left(self, pod: Pod, now: float) -> None:
-        """Figures stay as they are."""
-
-    def measured(self, now: float) -> Watermarks:
-        return replace(self._watermarks, updated=self._watermarks.updated + now)
-
-
 def use_of(use: UseOf, cluster: Cluster, files: Files, known: Watermarks | None, *, seed: int, now: float) -> Known:
     """What ``use`` asks for; raises PartError where it is not there."""
     if use.source == "watermarks":
         if known is None:
             raise PartError("no watermarks are known of this base: collect them, or choose none or a trace", "from")
-        shifted = replace(known, updated=known.updated - now)
-        return Known(lambda: StaticUse(shifted), shifted)
+        shifted, found = replace(known, updated=known.updated - now), _estimate(known, cluster)
+        return Known(lambda: EstimatedUse(found, now), shifted)
     if use.source == "trace" and use.file is not None:
         return Known(_recorded(use.file, cluster, files, seed))
     return Known()
@@ -84,12 +66,25 @@ def _recorded(name: str, cluster: Cluster, files: Files, seed: int) -> Callable[
     return lambda: RecordedUse(nodes, curves, INTERVAL, followers)
 
 
-def _wants(cluster: Cluster) -> dict[str, float]:
-    """Cores that a pod of each workload may use: its limit, else what it requests."""
+def _estimate(known: Watermarks, cluster: Cluster) -> Estimate:
+    before = {name: Node.read(raw).allocatable for name, raw in cluster.based.items()}
+    return estimate(
+        known, cluster.ran, before, {node.name: node.allocatable for node in _nodes(cluster)}, _sets(cluster)
+    )
+
+
+def _sets(cluster: Cluster) -> ClusterObjects:
+    """The replica sets, which lead from pods to deployments."""
     objects = ClusterObjects()
     for raw in cluster.others.values():
         if raw.get("kind") == "ReplicaSet":
             objects.add(raw)
+    return objects
+
+
+def _wants(cluster: Cluster) -> dict[str, float]:
+    """Cores that a pod of each workload may use: its limit, else what it requests."""
+    objects = _sets(cluster)
     arriving = [event.pod for event in cluster.events if isinstance(event, PodArrives)]
     found: dict[str, float] = {}
     for one in [*cluster.bound.values(), *cluster.waiting.values(), *arriving]:
@@ -104,6 +99,10 @@ def _wants(cluster: Cluster) -> dict[str, float]:
 
 def _cores(cluster: Cluster) -> dict[str, float]:
     """Cores of every node that there ever is."""
+    return {node.name: cores for node in _nodes(cluster) if (cores := node.allocatable.get(CPU, 0) / MILLI) > 0.0}
+
+
+def _nodes(cluster: Cluster) -> list[Node]:
+    """Every node that there ever is, and as it was last changed before anything began to run."""
     joining = [event.node for event in cluster.events if isinstance(event, NodeJoins)]
-    nodes = [Node.read(raw) for raw in [*cluster.based.values(), *cluster.nodes.values(), *joining]]
-    return {node.name: cores for node in nodes if (cores := node.allocatable.get(CPU, 0) / MILLI) > 0.0}
+    return [Node.read(raw) for raw in [*cluster.based.values(), *cluster.nodes.values(), *joining]]
