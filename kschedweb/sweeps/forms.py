@@ -142,7 +142,7 @@ def rows(offers: Sequence[Offer], posted: Mapping[str, str] | None) -> list[Row]
     return listed
 
 
-def show_problems(listed: Sequence[Row], errors: Sequence[FieldProblem]) -> list[str]:
+def show_problems(listed: Sequence[Row], errors: Sequence[FieldProblem]) -> list[FieldProblem]:
     """Put what is wrong with a dimension into its row; what belongs to none is returned."""
     used = [row for row in listed if row.used]
     left = []
@@ -152,7 +152,7 @@ def show_problems(listed: Sequence[Row], errors: Sequence[FieldProblem]) -> list
         if path.startswith("space[") and place.isdecimal() and int(place) < len(used):
             used[int(place)].errors.append(error["message"])
         else:
-            left.append(error["message"])
+            left.append(error)
     return left
 
 

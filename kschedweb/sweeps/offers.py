@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.engine.whatif.space import Dimension
-from kschedweb.policies.arguments import ABSENT, args_schema, resolved
+from kschedweb.engine.whatif.space import Dimension, Space, problems
+from kschedweb.policies.arguments import ABSENT, args_schema, number, resolved
 from kschedweb.policies.load_aware import slider
 
 if TYPE_CHECKING:
@@ -54,13 +55,29 @@ def weights(configuration: Configuration) -> list[Offer]:
 
 def arguments(configuration: Configuration) -> list[Offer]:
     """Numbers, choices and switches among the arguments of plugins that run."""
-    found = [
+    found = (
         offer
         for place, profile in enumerate(configuration.profiles)
         for plugin in _running(profile)
         for offer in _of_plugin(place, plugin, profile.args[plugin])
-    ]
-    return found[:MOST_OFFERS]
+    )
+    taken = (_taken(offer, configuration) for offer in islice(found, MOST_OFFERS))
+    return [offer for offer in taken if offer is not None]
+
+
+def _taken(offer: Offer, configuration: Configuration) -> Offer | None:
+    """The offer as far as kube-scheduler would take it, ``None`` where there is nothing to vary."""
+    around = Space((), configuration.document, configuration)
+    if not offer.values:
+        ends = [{"path": offer.path, "from": number(offer.low), "to": number(offer.high)}]
+        return offer if not problems(around, ends) else None
+    fit = [one for one in offer.values.split(", ") if one == offer.now or not _refused(around, offer, one)]
+    return replace(offer, values=", ".join(fit)) if len(fit) > 1 else None
+
+
+def _refused(around: Space, offer: Offer, value: str) -> bool:
+    now, other = ({"true": True, "false": False}.get(one, one) for one in (offer.now, value))
+    return bool(problems(around, [{"path": offer.path, "values": [now, other]}]))
 
 
 def _running(profile: Profile) -> list[str]:

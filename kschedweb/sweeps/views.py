@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters.views import add_errors, rights
+from kschedweb.clusters.views import rights
 from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.errors import ApplicationError, NotFound
 from kschedweb.playground.selectors import revision_named
@@ -25,9 +25,11 @@ from kschedweb.runs.clock import span
 from kschedweb.runs.views import asked_revision
 from kschedweb.sweeps import charts, offers, results, selectors, services
 from kschedweb.sweeps.forms import BaseForm, SweepForm, choices, rows, show_problems
+from kschedweb.sweeps.forms import Row as FormRow
 from kschedweb.sweeps.results import Results, Row
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from uuid import UUID
 
     from django.http import HttpResponse
@@ -69,10 +71,7 @@ def new(request: PageRequest) -> HttpResponse:
             try:
                 return redirect("sweep", _start(request, form, listed, chosen).pk)
             except ApplicationError as error:
-                for message in show_problems(listed, error.errors):
-                    if not any(message == item["message"] and item["path"] in form.fields for item in error.errors):
-                        form.add_error(None, message)
-                add_errors(form, error)
+                _refused(form, listed, error)
                 status = error.status
     count = len(weighed)
     context = {
@@ -86,6 +85,17 @@ def new(request: PageRequest) -> HttpResponse:
         "choices": chosen,
     }
     return render(request, "sweeps/new.html", context, status=status)
+
+
+def _refused(form: SweepForm, listed: Sequence[FormRow], error: ApplicationError) -> None:
+    """Show what was refused beside its dimension or field, the rest above the form."""
+    left = show_problems(listed, error.errors)
+    if not left and any(row.errors for row in listed):
+        form.add_error(None, "Nothing was started: see the dimensions marked below.")
+    for item in left:
+        form.add_error(item["path"] if item["path"] in form.fields else None, item["message"])
+    if not form.errors:
+        form.add_error(None, error.detail)
 
 
 def _configuration(policy: str) -> tuple[str, Configuration] | None:

@@ -162,3 +162,15 @@ def test_a_sweep_on_a_scenario_that_is_not_shared_is_not_there_for_others(client
     client = client_as("editor")
     assert client.get(f"/sweeps/{sweep.pk}/").status_code == 404
     assert sweep.title not in text(client.get("/sweeps/"))
+
+
+def test_only_values_that_kube_scheduler_takes_are_offered() -> None:
+    from kschedweb.engine.config import load
+    from kschedweb.sweeps.offers import arguments
+
+    configuration = load(None).configuration
+    assert configuration is not None
+    offered = {one.label: one for one in arguments(configuration)}
+    assert offered["NodeResourcesFit scoringStrategy.type"].values == "LeastAllocated, MostAllocated"
+    assert offered["InterPodAffinity hardPodAffinityWeight"].high == "100"
+    assert "NodeResourcesBalancedAllocation resources[cpu].weight" not in offered

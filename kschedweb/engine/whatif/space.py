@@ -179,6 +179,19 @@ def read(raw: Any, base: Mapping[str, Any]) -> Space:
     loaded = load(base)
     if loaded.configuration is None:
         raise DocumentError([Problem("", f"the policy itself is not valid: {text}") for text in loaded.errors[:3]])
+    return _read(raw, base, loaded.configuration)
+
+
+def problems(around: Space, raw: Any) -> list[Problem]:
+    """What is wrong with ``raw`` as a space around the policy of another one."""
+    try:
+        _read(raw, around.base, around.configuration)
+    except DocumentError as error:
+        return error.problems
+    return []
+
+
+def _read(raw: Any, base: Mapping[str, Any], configuration: Configuration) -> Space:
     problems: list[Problem] = []
     if not isinstance(raw, list) or not 1 <= len(raw) <= MOST_DIMENSIONS:
         raise DocumentError([Problem("space", f"must be a list of 1 to {MOST_DIMENSIONS} dimensions")])
@@ -191,7 +204,7 @@ def read(raw: Any, base: Mapping[str, Any]) -> Space:
         seen.add(one.path if one is not None else "")
     if problems:
         raise DocumentError(problems)
-    space = Space(tuple(dimensions), base, loaded.configuration)
+    space = Space(tuple(dimensions), base, configuration)
     for place in range(len(dimensions)):
         problems += _tried(space, place)
     if problems:
