@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.engine.config import Configuration
+    from kschedweb.scenarios.models import ScenarioRevision
     from kschedweb.sweeps.models import Sweep
 
-PAGE_SIZE, TRIALS_SHOWN = 50, 25
+PAGE_SIZE, TRIALS_SHOWN = 50, 15
 
 
 @require_safe
@@ -53,7 +54,7 @@ def sweeps(request: PageRequest) -> HttpResponse:
 def new(request: PageRequest) -> HttpResponse:
     """First the scenario and the policy (?scenario=&policy=), then what of it varies and what for."""
     posted = request.POST if request.method == "POST" else None
-    revision = asked_revision(request) if posted is None else None
+    revision = _asked(request) if posted is None else None
     policy = request.GET.get("policy", "") if posted is None else request.POST.get("policy", "")
     initial = {"scenario": str(revision.pk) if revision else "", "policy": policy}
     if policy and "@" not in policy:
@@ -85,6 +86,14 @@ def new(request: PageRequest) -> HttpResponse:
         "choices": chosen,
     }
     return render(request, "sweeps/new.html", context, status=status)
+
+
+def _asked(request: PageRequest) -> ScenarioRevision | None:
+    """The scenario that the address names: by its id, or by a revision's, as the first form sends it."""
+    asked = request.GET.get("scenario", "")
+    if asked.isascii() and asked.isdecimal():
+        return BaseForm(request.user).revisions.get(asked)
+    return asked_revision(request)
 
 
 def _refused(form: SweepForm, listed: Sequence[FormRow], error: ApplicationError) -> None:

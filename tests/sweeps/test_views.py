@@ -45,7 +45,11 @@ def test_the_form_asks_for_scenario_and_policy_first_then_offers_what_varies(cli
     first = text(client.get("/sweeps/new/"))
     assert "Choose the scenario and the policy to begin with" in first
     assert "NodeResourcesFit" not in first
-    second = text(client.get("/sweeps/new/?policy=default"))
+    revision = seed_runs.scenario(editor)
+    second = text(client.get(f"/sweeps/new/?scenario={revision.pk}&policy=default"))
+    linked = text(client.get(f"/sweeps/new/?scenario={revision.scenario_id}&policy=default%401"))
+    for page in (second, linked):
+        assert f'<option value="{revision.pk}" selected>' in page
     assert "What of default@1 may vary?" in second
     assert "NodeResourcesFit" in second
     assert "scoringStrategy.<wbr>type" in second or "scoringStrategy.type" in second
