@@ -1,10 +1,9 @@
 // Draws the figures of a page. The server sends plain Plotly dicts without colours; these come from the theme's tokens.
 import Plotly from "plotly.js-cartesian-dist-min";
 import { token } from "./columns";
+import { type Figure, narrowed } from "./narrow";
 import { startNodeMaps } from "./nodemap";
 import { startPlayers } from "./player";
-
-type Figure = { data: Record<string, unknown>[]; layout: Record<string, unknown> };
 
 // Okabe and Ito's colours, told apart by everybody, without the yellow and the black that one theme swallows.
 const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"];
@@ -44,7 +43,7 @@ function draw(element: HTMLElement, widest?: number): void {
   const narrow = element.clientWidth < 500;
   if (widest) figure.layout["width"] = Math.min(element.clientWidth, widest);
   figure.data.forEach(colour);
-  if (narrow) for (const trace of figure.data) trace["showscale"] = false;
+  if (narrow) narrowed(figure);
   void Plotly.react(element, figure.data, themed(figure.layout, narrow), { displayModeBar: false, responsive: true });
   if (!element.dataset["bound"]) {
     element.dataset["bound"] = "yes";

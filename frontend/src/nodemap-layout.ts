@@ -96,7 +96,8 @@ function side(sizes: number[], columns: number, gap: number, narrowest: number):
     if (widths(middle).reduce((sum, width) => sum + width, 0) <= room) high = middle;
     else low = middle + 1;
   }
-  return { height: low, widths: widths(low) };
+  // A group alone takes the whole width.
+  return { height: low, widths: sizes.length === 1 && sizes[0]! > room ? [room] : widths(low) };
 }
 
 function filled(groups: Group[], blocks: Block[], size: Omit<Grid, "cells" | "placeOf" | "blocks">): Grid {

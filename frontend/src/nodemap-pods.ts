@@ -16,6 +16,8 @@ type Stays = {
 
 const MOST_BARS = 30;
 
+const counted = (pods: number) => (pods === 1 ? "1 pod, which requests" : `${pods || "no"} pods, which request`);
+
 function clipped(name: string, most: number): string {
   return (name.length <= most ? name : `${name.slice(0, most - 1)}…`).replace(/[<>&]/g, "·");
 }
@@ -83,7 +85,7 @@ export class Pods {
     const omitted = stays.omitted ? ` ${stays.omitted} earlier pods are left out.` : "";
     const caption = element("figcaption", "", has === null
       ? `${moment} is not there.`
-      : `${moment} runs ${there.length} pod${there.length === 1 ? "" : "s"}, which request ${sum.toFixed(0)} % of its ${what}.${omitted}`);
+      : `${moment} runs ${counted(there.length)} ${sum.toFixed(0)} % of its ${what}.${omitted}`);
     const figure = element("figure");
     const plot = element("div", "nodemap-pods");
     plot.setAttribute("role", "img");

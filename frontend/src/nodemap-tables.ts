@@ -27,8 +27,15 @@ export class NodeTables {
 
   fill(shown: Shown): void {
     this.waiting = shown;
+    this.title("groups", `${capitalised(shown.by || "all nodes")} as a table`);
+    this.title("nodes", shown.group ? `Nodes of ${shown.group} as a table` : "Nodes as a table");
     this.table("groups", groupHead(shown.show, shown.states, shown.by), () => this.groups(shown));
     this.table("nodes", this.head(shown), () => this.nodes(shown));
+  }
+
+  private title(name: string, text: string): void {
+    const summary = this.root.querySelector(`[data-title="${name}"]`);
+    if (summary) summary.textContent = text;
   }
 
   private table(name: string, head: string[], rows: () => HTMLTableRowElement[]): void {
