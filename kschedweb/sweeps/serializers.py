@@ -56,6 +56,7 @@ class SweepSerializer(serializers.ModelSerializer[Sweep]):
     done = serializers.IntegerField(read_only=True, help_text="Trials.")
     failed = serializers.IntegerField(read_only=True)
     objectives = ObjectiveSerializer(many=True, read_only=True)
+    seeds = serializers.ListField(child=serializers.IntegerField(), read_only=True, help_text="Of the scenario.")
     created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
 
     class Meta:

@@ -40,6 +40,7 @@ def test_no_field_that_is_read_is_named_like_a_secret(schema):
         "User": {"must_change_password"},
         "CreatedWebhook": {"secret"},
         "Secret": {"secret"},
+        "Show": {"key"},  # what a node map calls one of its figures
     }
     shown_once["CreatedUser"] |= shown_once["User"]
     for name, component in schema["components"]["schemas"].items():
