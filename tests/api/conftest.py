@@ -17,7 +17,7 @@ from kschedweb.experiments.models import Experiment
 from kschedweb.jobs.models import Job
 from kschedweb.scheduling.models import LiveDecision
 from tests.conftest import person
-from tests.support import scenarios, seed_approvals, seed_gates, seed_live, seed_runs
+from tests.support import scenarios, seed_approvals, seed_gates, seed_live, seed_runs, seed_sweeps
 
 if TYPE_CHECKING:
     from pytest_django import Settings
@@ -37,6 +37,7 @@ class Seed:
     scenario: str
     run: str
     comparison: str
+    sweep: str
     gate: str
     decision: LiveDecision
     approval: ApprovalRequest
@@ -78,6 +79,7 @@ def seed(db: None, settings: Settings) -> Seed:
     experiment = Experiment.objects.create(policies=["default"], seeds=[1], setup={}, job=job, created_by=admin)
     scenario = scenarios.seeded(admin, str(snapshot.pk))
     run, comparison = seed_runs.everything(1, admin)
+    sweep = seed_sweeps.everything(1, admin)
     live = seed_live.scheduler(admin)
     decision, approval = seed_live.explained(live), seed_approvals.request(live)
     settings.CLUSTER_ALLOWLIST = ["192.0.2.9"]  # of no machine
@@ -96,6 +98,7 @@ def seed(db: None, settings: Settings) -> Seed:
         scenario,
         run,
         comparison,
+        sweep,
         seed_gates.gates(1, admin, str(snapshot.pk)),
         decision,
         approval,

@@ -64,6 +64,7 @@ def api_schema(seed, one_connection, monkeypatch):
         "experiments": {"id": str(seed.experiment.pk)},
         "runs": {"id": seed.run},
         "comparisons": {"id": seed.comparison},
+        "sweeps": {"id": seed.sweep},
         "gate": {"id": seed.gate},
         "jobs": {"id": str(seed.job.pk)},
         "approvals": {"id": str(seed.approval.pk)},

@@ -44,6 +44,7 @@ def choose(seed) -> Callable[[str, str, str], object]:
         "comparisons/": seed.comparison,
         "gate/": seed.gate,
         "runs/": seed.run,
+        "sweeps/": seed.sweep,
         "jobs/": seed.job.pk,
         "tokens/": seed.token.pk,
         "approvals/": seed.approval.pk,
