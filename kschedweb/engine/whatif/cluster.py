@@ -99,7 +99,7 @@ class Cluster:
         except ObjectError as problem:
             self.notes.append(f"{reference(raw)}: is left out: {problem}")
             return
-        if phase in FINISHED or (pod.terminating and (place == ALL or not pod.node_name)):
+        if (isinstance(phase, str) and phase in FINISHED) or (pod.terminating and (place == ALL or not pod.node_name)):
             return
         self.keys.add(pod.key)
         if pod.node_name:

@@ -22,6 +22,7 @@ DESCRIPTION = """\
 Places the pods of a cluster under a policy and under a baseline, compares, and judges by thresholds. The exit status
 is 0 where all of them are kept, 1 where one is not, and 2 where the input cannot be used; then one line on stderr says
 where and why. docs/gate.md shows it in a pull request check."""
+LARGEST_SEED = 2**31 - 1
 ENDINGS = {".json": "json", ".xml": "junit", ".md": "markdown"}
 # Options that stand for a threshold, and what each is called in a file.
 SHORT = {
@@ -42,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--snapshot", metavar="FILE", help="the cluster: kubectl get nodes,pods,… --all-namespaces -o json (or yaml)")
     add("--scenario", metavar="FILE", help="what happens there: a scenario (docs/scenarios.md), or one exported")
     add("--place", choices=(ALL, PENDING), help="all (default): pods with a node are placed anew; pending: they stay")
-    add("--seed", type=int, default=1, help="of what a scenario generates at random; 1 without it")
+    add("--seed", type=_seed, default=1, help="of what a scenario generates at random; 1 without it")
     add("--thresholds", metavar="FILE", help="all thresholds in a file (YAML, JSON); options go before it")
     add("--max-newly-unschedulable", metavar="N", help="pods that find no node only under the policy; 0 without it")
     add("--max-moved", metavar="N", help="pods that go to another node: a number, or such as 10%%")
@@ -85,6 +86,13 @@ def said(error: DocumentError) -> str:
     told = [str(one) for one in error.problems[:3]]
     more = len(error.problems) - len(told)
     return "; ".join(told) + (f"; and {more} more" if more > 0 else "")
+
+
+def _seed(text: str) -> int:
+    seed = int(text)
+    if not 0 <= seed <= LARGEST_SEED:
+        raise ValueError
+    return seed
 
 
 def _form(file: str, form: str | None) -> str:

@@ -132,7 +132,7 @@ def prepared_of(
     With ``place`` "all" pods that have a node are placed anew; with "pending" they keep it. ``now`` is when the objects
     were read, in seconds of the epoch; without it the newest time in them. Raises DocumentError.
     """
-    kinds = {raw.get("kind") for raw in listed if isinstance(raw, dict)}
+    kinds = [raw.get("kind") for raw in listed if isinstance(raw, dict)]
     missing = [text for kind, text in (("Node", NO_NODE), ("Pod", NO_POD)) if kind not in kinds]
     if missing:
         raise DocumentError([Problem("snapshot", missing[0])])

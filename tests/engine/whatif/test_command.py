@@ -184,7 +184,7 @@ def test_bad_input_is_status_2_and_one_line_that_says_where(run: Run, options: t
 
 
 def test_wrong_options_are_status_2(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    for options in ((), ("--policy", "a", "--format", "pdf"), ("--policy", "a", "--seed", "x")):
+    for options in ((), ("--policy", "a", "--format", "pdf"), ("--policy", "a", "--seed", "-1")):
         with pytest.raises(SystemExit) as caught:
             run(*options)
         assert caught.value.code == 2

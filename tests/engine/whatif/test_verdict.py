@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import EMPTY
+from kschedweb.engine.objects.access import reference
 from kschedweb.engine.whatif.comparison import compare
 from kschedweb.engine.whatif.document import DocumentError
 from kschedweb.engine.whatif.gate import DEFAULTS, Asked, Policy, Verdict, newest_time, prepared_of, unfolded, verdict
 from kschedweb.engine.whatif.measures import HIGHER, LOWER, Measure, measure
+from kschedweb.engine.whatif.rendering import FORMATS, render
 from kschedweb.engine.whatif.run import run
 from kschedweb.engine.whatif.thresholds import read
 from kschedweb.engine.whatif.verdict import MOST_PODS, NO_PROFILE, Pair, judge, worse
 from tests.engine.builders import node, pod
 from tests.engine.whatif.gates import PACKED, cluster, renamed
 from tests.engine.whatif.worlds import configuration, crowd
+from tests.support.hostile import bent, originals
 
 Json = dict[str, Any]
 
@@ -248,7 +252,7 @@ def test_progress_hears_of_both_runs_and_may_end_them() -> None:
     assert dict.fromkeys(heard) == {f"Under {DEFAULTS}:": None, "Under policy:": None}
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(st.integers(0, 10_000))
 def test_a_verdict_says_of_every_pod_what_the_runs_say(seed: int) -> None:
     """Whatever happens in a run: drains, failures, preemption."""
@@ -267,3 +271,15 @@ def test_a_verdict_says_of_every_pod_what_the_runs_say(seed: int) -> None:
     assert unschedulable.value == len((waits[1] - waits[0]) | never)
     assert found.passed is all(one.passed for one in found.checks)
     assert [one.passed for one in found.checks] == [one.value == 0 for one in found.checks]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.lists(bent(), min_size=3, max_size=3), st.sampled_from(["all", "pending"]))
+def test_no_bent_object_of_a_dump_breaks_a_verdict(items: list[Json], place: str) -> None:
+    """Each is judged with the others, or named among the notes; or the whole is refused."""
+    taken = {reference(item) for item in items}
+    others = [item for item in originals() if reference(item) not in taken]
+    with contextlib.suppress(DocumentError):
+        found = judged([*others, *items], place=place, maxMoved=0, maxPending=0, maxSkewIncrease=0)
+        for form in FORMATS:
+            assert render(found.to_dict(), form)
