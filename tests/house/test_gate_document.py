@@ -28,6 +28,7 @@ from kschedweb.jobs.models import Job
 from tests.conftest import ROOT
 from tests.engine.whatif.gates import PACKED, cluster
 from tests.playground.conftest import stored
+from tests.support.needs import missing
 
 __all__ = ["stored"]
 
@@ -112,15 +113,13 @@ def test_the_check_ends_with_2_for_what_is_no_policy(folder: Path) -> None:
 @pytest.fixture
 def site(live_server: Any, editor: User, stored: Callable[..., Snapshot]) -> dict[str, str]:
     """A site that knows the cluster, and what the script reads from its environment."""
+    if shutil.which("curl") is None:
+        missing("install curl")
     stored(cluster(), "production")
     _, key = accounts.token_create(user=editor, name="pipeline", scope="edit", days=1)
     return {"KSCHEDWEB_URL": live_server.url, "KSCHEDWEB_TOKEN": key, "COMMIT": "4f5e"}
 
 
-needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-
-
-@needs_curl
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("policy", "status"), [(SAME, 0), (PACKED, 1), ("kind: Pod\n", 2)])
 def test_the_call_answers_as_the_command_does(folder: Path, site: dict[str, str], policy: str, status: int) -> None:
@@ -139,7 +138,6 @@ def test_the_call_answers_as_the_command_does(folder: Path, site: dict[str, str]
     assert Gate.objects.count() == 1  # the same commit gets the same answer
 
 
-@needs_curl
 @pytest.mark.django_db(transaction=True)
 def test_the_call_waits_for_a_verdict_that_takes_longer(
     folder: Path, site: dict[str, str], monkeypatch: pytest.MonkeyPatch
