@@ -1,6 +1,6 @@
 """Ask the real kube-scheduler again for every golden answer kept here.
 
-    KUBEBUILDER_ASSETS=<folder with oracle> python -m tests.conformance.make_goldens
+    KUBEBUILDER_ASSETS=<folder with oracle> KSCHEDWEB_SHARED=<recorded data> python -m tests.conformance.make_goldens
 
 reads what was asked from the files in goldens/ and writes them back with today's answers; `--evictions N` and
 `--claims N` first make the scenarios of evictions.jsonl.xz and claims.jsonl.xz anew, from seed N.
@@ -20,6 +20,8 @@ from typing import Any
 
 from tests.conformance.hunting import KINDS, scenarios
 from tests.conformance.reference import Reference
+from tests.engine.builders import CONFIGURATION
+from tests.support import openb
 
 GOLDENS = Path(__file__).parent / "goldens"
 SCENARIOS = {
@@ -30,7 +32,22 @@ SCENARIOS = {
     "regressions.jsonl": "",
 }
 CONFIGURATIONS = ("configurations.jsonl.gz", "documents.jsonl.gz")
+RECORDED = "openb.jsonl.xz"
 MADE = 60
+PODS = 1000
+RESOURCES = [{"name": name, "weight": weight} for name, weight in (("cpu", 1), ("memory", 1), (openb.GPU, 5))]
+STRATEGY = {"scoringStrategy": {"type": "MostAllocated", "resources": RESOURCES}}
+DEFAULT = {**CONFIGURATION, "parallelism": 1}  # with more the real scheduler's sample of nodes differs from run to run
+PACKING = {
+    **DEFAULT,
+    "profiles": [
+        {
+            "schedulerName": "default-scheduler",
+            "pluginConfig": [{"name": "NodeResourcesFit", "args": STRATEGY}],
+        }
+    ],
+}
+CONFIGURATIONS_OF_RECORDED = {"default": DEFAULT, "packing with GPUs weighed": PACKING}
 
 
 def read(name: str) -> list[dict[str, Any]]:
@@ -76,6 +93,19 @@ def answer_configurations(validate: Callable[[str], Any], name: str) -> None:
     write(name, lines)
 
 
+def answer_recorded(reference: Reference, shared: Path) -> None:
+    """Where the first pods of the recorded cluster go, as places of nodes in its table, -1 for nowhere."""
+    nodes, pods = openb.nodes(shared), openb.pods(shared, PODS)
+    places = {node["metadata"]["name"]: place for place, node in enumerate(nodes)}
+    lines = []
+    for name, config in CONFIGURATIONS_OF_RECORDED.items():
+        scenario = {"name": name, "config": config, "objects": nodes, "pending": pods}
+        (answer,) = reference.answers("schedule", [scenario])
+        placed = [places.get(one.get("node", ""), -1) for one in answer["placements"]]
+        lines.append({"name": name, "config": config, "expected": placed})
+    write(RECORDED, lines)
+
+
 def made(kind: str, seed: int) -> list[dict[str, Any]]:
     return [{"ask": mode, "scenario": one} for mode in KINDS[kind].modes for one in scenarios(kind, seed, MADE)]
 
@@ -98,6 +128,8 @@ def main() -> None:
         answer_scenarios(Reference(assets), name, lines)
     for name in CONFIGURATIONS:
         answer_configurations(validate, name)
+    if "KSCHEDWEB_SHARED" in os.environ:
+        answer_recorded(Reference(assets), Path(os.environ["KSCHEDWEB_SHARED"]))
 
 
 if __name__ == "__main__":

@@ -14,22 +14,10 @@ from kschedweb.engine.simulation import PodArrives
 from kschedweb.engine.whatif.document import read
 from kschedweb.engine.whatif.prepared import Prepared, prepare
 from kschedweb.engine.whatif.run import run
-from tests.engine.builders import CONFIGURATION
-from tests.support.openb import GPU
+from tests.conformance.make_goldens import DEFAULT, PACKING, PODS, RECORDED
+from tests.conformance.make_goldens import read as golden
+from tests.support import openb as recorded
 
-RESOURCES = [{"name": name, "weight": weight} for name, weight in (("cpu", 1), ("memory", 1), (GPU, 5))]
-STRATEGY = {"scoringStrategy": {"type": "MostAllocated", "resources": RESOURCES}}
-DEFAULT = {**CONFIGURATION, "parallelism": 1}  # with more the real scheduler's sample of nodes differs from run to run
-PACKING = {
-    **DEFAULT,
-    "profiles": [
-        {
-            "schedulerName": "default-scheduler",
-            "pluginConfig": [{"name": "NodeResourcesFit", "args": STRATEGY}],
-        }
-    ],
-}
-PODS = 1000
 DOCUMENT = {
     "apiVersion": "kschedweb/v1",
     "kind": "Scenario",
@@ -43,12 +31,25 @@ DOCUMENT = {
 
 def openb(shared: Path) -> Prepared:
     """The 1,523 nodes, and the first pods in their order, which stay."""
-    data = shared / "data"
-    files = {
-        "nodes": (data / "openb_node_list_all_node.csv.gz").read_bytes(),
-        "pods": (data / "openb_pod_list_default.csv.gz").read_bytes(),
-    }
-    return prepare(read(DOCUMENT), [], files, seed=1, now=0.0)
+    return prepare(read(DOCUMENT), [], recorded.files(shared), seed=1, now=0.0)
+
+
+def placed(prepared: Prepared, config: dict) -> dict[str, str]:
+    """The node of each pod, "" for none."""
+    configuration = load(config).configuration
+    assert configuration is not None
+    outcome = run(prepared, configuration)
+    assert len(outcome.pods) == PODS
+    nodes = zip(outcome.pods, outcome.node.tolist(), strict=True)
+    return {pod: outcome.nodes[node] if node >= 0 else "" for pod, node in nodes}
+
+
+@pytest.mark.parametrize("line", golden(RECORDED), ids=lambda line: line["name"])
+def test_a_recorded_cluster_is_filled_as_the_real_scheduler_filled_it(line: dict, shared: Path) -> None:
+    nodes = [node["metadata"]["name"] for node in recorded.nodes(shared)]
+    pods = [f"default/{pod['metadata']['name']}" for pod in recorded.pods(shared, PODS)]
+    theirs = {pod: nodes[place] if place >= 0 else "" for pod, place in zip(pods, line["expected"], strict=True)}
+    assert placed(openb(shared), line["config"]) == theirs
 
 
 @pytest.mark.parametrize("config", [DEFAULT, PACKING], ids=["default", "packing with GPUs weighed"])
@@ -56,16 +57,8 @@ def test_a_recorded_cluster_is_filled_as_the_real_scheduler_fills_it(
     config: dict, shared: Path, oracle: Callable[[str, str], Any]
 ) -> None:
     prepared = openb(shared)
-    configuration = load(config).configuration
-    assert configuration is not None
-    outcome = run(prepared, configuration)
     pending = [event.pod for event in prepared.events if isinstance(event, PodArrives)]
     scenario = {"name": "openb", "config": config, "objects": prepared.objects, "pending": pending}
     answer = oracle("schedule", json.dumps(scenario))[0]
     theirs = {one["pod"]: one.get("node", "") for one in answer["placements"]}
-    ours = {
-        pod: outcome.nodes[node] if node >= 0 else ""
-        for pod, node in zip(outcome.pods, outcome.node.tolist(), strict=True)
-    }
-    assert len(ours) == PODS
-    assert ours == theirs
+    assert placed(prepared, config) == theirs

@@ -1,44 +1,45 @@
-"""A recorded production cluster (openb) as Kubernetes objects."""
+"""A recorded production cluster (openb) as Kubernetes objects, read as the engine reads it."""
 
 from __future__ import annotations
 
-import csv
-import gzip
+import itertools
 from pathlib import Path
 from typing import Any
 
-from tests.support import seed
+from kschedweb.engine.whatif.traces import openb
+from kschedweb.engine.whatif.traces.table import Doubts
+from kschedweb.engine.whatif.traces.text import lines
 
 Json = dict[str, Any]
-GPU = "nvidia.com/gpu"
+GPU = openb.GPU
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+def files(shared: Path) -> dict[str, bytes]:
+    """The two tables, packed by gzip, as a scenario's files ``nodes`` and ``pods``."""
+    data = shared / "data"
+    return {
+        "nodes": (data / "openb_node_list_all_node.csv.gz").read_bytes(),
+        "pods": (data / "openb_pod_list_default.csv.gz").read_bytes(),
+    }
 
 
 def nodes(shared: Path) -> list[Json]:
     """The 1,523 nodes, with their GPU model as a label."""
-    found = []
-    for row in _rows(shared / "data" / "openb_node_list_all_node.csv.gz"):
-        gpus = {GPU: row["gpu"]} if row["gpu"] != "0" else {}
-        node = seed.node(row["sn"], f"{row['cpu_milli']}m", f"{row['memory_mib']}Mi", **gpus)
-        labels = {"kubernetes.io/hostname": row["sn"], "kubernetes.io/os": "linux"}
-        node["metadata"]["labels"] = labels | ({"gpu-model": row["model"]} if row["model"] else {})
-        found.append(node)
-    return found
+    return list(openb.nodes(lines(files(shared)["nodes"]), Doubts("nodes", [])))
 
 
 def pods(shared: Path, count: int) -> list[Json]:
-    """The first ``count`` pods, unbound."""
-    rows = _rows(shared / "data" / "openb_pod_list_default.csv.gz")[:count]
-    return [
-        seed.pod(
-            row["name"],
-            f"{row['cpu_milli']}m",
-            f"{row['memory_mib']}Mi",
-            **({GPU: row["num_gpu"]} if row["num_gpu"] != "0" else {}),
-        )
-        for row in rows
-    ]
+    """The first ``count`` pods in their order, unbound, as a cluster would have them: with a uid and an image."""
+    recorded = openb.pods(lines(files(shared)["pods"]), "default", Doubts("pods", []))
+    return [_stored(one.raw) for one in itertools.islice(recorded, count)]
+
+
+def _stored(raw: Json) -> Json:
+    containers = [{**container, "image": "example/app:1"} for container in raw["spec"]["containers"]]
+    metadata = {**raw["metadata"], "uid": raw["metadata"]["name"]}
+    return {
+        **raw,
+        "metadata": metadata,
+        "spec": {**raw["spec"], "containers": containers},
+        "status": {"phase": "Pending"},
+    }
