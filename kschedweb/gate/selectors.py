@@ -9,7 +9,6 @@ from django.db.models import Q
 from django.http import Http404
 
 from kschedweb.clusters.models import Cluster
-from kschedweb.clusters.selectors import cluster_get, snapshot_current
 from kschedweb.errors import ApplicationError, Conflict, NotFound, Unprocessable
 from kschedweb.gate.models import Gate
 from kschedweb.jobs.models import State
@@ -98,8 +97,3 @@ def scenario_choices(user: User) -> list[tuple[str, str]]:
     """The scenarios that ``user`` may read, as "scenario:ID"."""
     listed = scenario_list(user).values_list("pk", "name")[:MOST_CHOICES]
     return [(f"scenario:{pk}", name) for pk, name in listed]
-
-
-def newest(cluster: str) -> Snapshot | None:
-    """The newest snapshot of a cluster. Raises ``Http404`` where there is no such cluster."""
-    return snapshot_current(cluster_get(cluster))

@@ -18,7 +18,7 @@ from django.utils import timezone
 from kschedweb.accounts import audit
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine.whatif import gate as engine
-from kschedweb.engine.whatif import thresholds
+from kschedweb.engine.whatif import rendering, thresholds
 from kschedweb.engine.whatif.document import DocumentError
 from kschedweb.engine.whatif.parts import ALL
 from kschedweb.engine.whatif.shape import Problem
@@ -93,7 +93,12 @@ def gate_do(*, gate: Gate, step: Step) -> dict[str, Any]:
         question = _again(gate)
         with _refusals():
             found = engine.verdict(_prepared(question), _asked(question), progress=step)
-        values = {"verdict": found.to_dict(), "passed": found.passed, "ended_at": timezone.now(), "objects_given": None}
+        values = {
+            "verdict": _storable(found.to_dict()),
+            "passed": found.passed,
+            "ended_at": timezone.now(),
+            "objects_given": None,
+        }
         Gate.objects.filter(pk=gate.pk, ended_at=None).update(**values)
         gate.refresh_from_db(fields=["verdict"])
     return {"gate": str(gate.pk), "verdict": (gate.verdict or {}).get("verdict", "")}
@@ -131,7 +136,7 @@ def _at_once(prepared: Prepared, asked: engine.Asked) -> engine.Verdict:
 @transaction.atomic
 def _known(user: User | None, question: Question, found: engine.Verdict) -> Gate:
     made = _row(user, question)
-    made.verdict, made.passed, made.ended_at = found.to_dict(), found.passed, timezone.now()
+    made.verdict, made.passed, made.ended_at = _storable(found.to_dict()), found.passed, timezone.now()
     made.save()
     audit.record(user, "gate.asked", made, f"{made.policy} on {made.about}", passed=found.passed)
     return made
@@ -175,6 +180,15 @@ def _row(user: User | None, question: Question) -> Gate:
         thresholds=question.thresholds.plain,
         created_by=user,
     )
+
+
+def _storable(value: Any) -> Any:
+    """``value`` without characters that not every database takes, which names of objects may hold."""
+    if isinstance(value, dict):
+        return {_storable(key): _storable(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_storable(inner) for inner in value]
+    return rendering.FORBIDDEN.sub("\ufffd", value) if isinstance(value, str) else value
 
 
 def _text(policy: engine.Policy) -> str:

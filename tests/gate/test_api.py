@@ -130,6 +130,17 @@ def test_a_key_gives_the_first_answer_again_in_any_form(api_as: Callable[..., An
     assert first.status_code == 200
 
 
+def test_names_that_no_database_takes_are_kept_readable(api_as: Callable[..., Any]) -> None:
+    objects = cluster()
+    objects[-1]["metadata"]["name"] = "we\x00b"
+    objects[0]["metadata"]["name"] = "no\x00de"
+    body = asked(snapshot={"objects": objects}, thresholds={"maxMoved": 0, "maxPending": 0})
+    found = api_as("editor").post(ADDRESS, body)
+    assert found.status_code == 200
+    assert "default/we\ufffdb" in {pod["pod"] for check in found.json()["checks"] for pod in check["pods"]}
+    assert "\\u0000" not in json.dumps(Gate.objects.get().verdict)
+
+
 # As a job.
 
 
