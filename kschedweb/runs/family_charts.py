@@ -179,12 +179,10 @@ def empty(listed: Sequence[Shown], resource: str) -> Chart | None:
         series.append(Series(one.label, times, np.array(counts), side=place))
     if not series:
         return None
-    said = [f"{_empty(int(one.values[-1]))} at the end{_under(one.label, listed)}" for one in series]
-    return over_time(series, listed, "nodes without a pod", f"{'; '.join(said)}.")
-
-
-def _empty(count: int) -> str:
-    return "Every node runs a pod" if not count else f"{count:,} node{' runs' if count == 1 else 's run'} no pod"
+    ends = [int(one.values[-1]) for one in series]
+    said = ", ".join(f"{count:,}{_under(one.label, listed)}" for count, one in zip(ends, series, strict=True))
+    summary = f"Nodes without a pod at the end: {said}." if any(ends) else "At the end every node runs a pod."
+    return over_time(series, listed, "nodes without a pod", summary)
 
 
 def evenness(listed: Sequence[Shown], resource: str) -> Chart | None:
