@@ -85,9 +85,8 @@ def turn_do(sweep: Sweep, worker: str) -> int:
         if not _do(sweep, trial, job):
             return count
         count += 1
-        if time.monotonic() > over:
-            return count  # Whoever takes the message that is out goes on.
-        trial = trial_claim(sweep, worker)
+        # When the turn is over, whoever takes the message that is out goes on.
+        trial = trial_claim(sweep, worker) if time.monotonic() <= over else None
     _end(sweep, job)
     return count
 

@@ -21,7 +21,7 @@ from tests.support.processes import wait_until
 __all__ = ["broker", "send", "worker_process"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql, pytest.mark.redis]
 
-TRIALS = 60
+TRIALS = 40
 LEAST = 1.3  # times as fast with two workers on two cores
 SPACE = [
     {"path": seed_sweeps.FIT, "from": 1, "to": 10},

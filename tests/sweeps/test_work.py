@@ -145,6 +145,17 @@ def test_a_worker_puts_the_message_back_before_it_begins(
     assert sent[-1][0] == work.TASK
 
 
+def test_who_does_the_last_trial_ends_the_sweep_though_the_turn_is_over(
+    editor: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = begun(editor)
+    monkeypatch.setattr(work, "TURN", 0.0)
+    for number in range(8):
+        assert state(sweep) == State.RUNNING, number
+        assert work.turn_do(sweep, "one") == 1
+    assert state(sweep) == State.SUCCEEDED
+
+
 def test_who_finds_nothing_to_claim_looks_again_when_a_claim_can_have_lapsed(
     editor: User, sent: list[tuple[Any, ...]]
 ) -> None:
