@@ -111,7 +111,7 @@ export class Side {
 
   /** The largest value of all times. */
   most(show: Show): number {
-    const numbers = this.known.get(show.key);
+    const numbers = this.known.get(show.name);
     let most = 1;
     for (const value of numbers?.data ?? []) if (value !== numbers!.absent && value > most) most = value;
     return most;

@@ -1,7 +1,7 @@
 // What a node map says at a time. dashboard/nodemap.py says the same of the time that the page was asked for.
 import { grouped, span } from "./columns";
 
-export type Show = { key: string; label: string; unit: string; verb: string; what: string };
+export type Show = { name: string; label: string; unit: string; verb: string; what: string };
 export type Values = { values: ArrayLike<number>; pods: ArrayLike<number> }; // one a node, NaN where it is not there
 
 const whole = (value: number) => Math.floor(value + 0.5);

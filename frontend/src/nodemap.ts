@@ -87,11 +87,11 @@ class NodeMap {
 
   private get show(): Show {
     const known = this.sides[0]!.shows;
-    return known.find((one) => one.key === this.key) ?? known[0]!;
+    return known.find((one) => one.name === this.key) ?? known[0]!;
   }
 
   private async fetch(): Promise<void> {
-    this.key = this.show.key;
+    this.key = this.show.name;
     await Promise.all(this.sides.flatMap((side) => [side.need(this.key), side.need("pods")]));
   }
 
@@ -205,7 +205,7 @@ class NodeMap {
     const most = show.unit === "pods" ? largest : 100;
     const places = this.group ? this.visible.flatMap((group) => group.nodes) : undefined;
     for (const [at, side] of this.sides.entries()) {
-      const found = side.at(show.key, this.time);
+      const found = side.at(show.name, this.time);
       side.draw(grid, show, found.values, this.kept, most, anew);
       const caption = side.root.querySelector<HTMLElement>("[data-summary]");
       const inside = this.group ? `${this.group}: ` : "";
@@ -214,7 +214,7 @@ class NodeMap {
         side.holder.setAttribute("aria-label", `Node map. ${caption.textContent}`);
       }
       if (settled) this.tables[at]!.fill({ show, states: side.states, found, groups: this.groups, group: this.group, by: this.by, names: this.names });
-      this.pods[at]!.show(show.unit === "%" ? show.key.replace(/^use-/, "") : "cpu", this.time, this.title(side), anew);
+      this.pods[at]!.show(show.unit === "%" ? show.name.replace(/^use-/, "") : "cpu", this.time, this.title(side), anew);
     }
     if (anew) this.legend(show, most, largest > most);
     this.mark();

@@ -12,7 +12,7 @@ from kschedweb.errors import ApplicationError
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
-SHOW = OpenApiParameter("show", str, description="What is shown: a key of `shows`; `cpu` without it.")
+SHOW = OpenApiParameter("show", str, description="What is shown: a name of `shows`; `cpu` without it.")
 NODE = OpenApiParameter("node", str, required=True, description="Name of a node.")
 
 
@@ -34,7 +34,7 @@ class GroupingSerializer(serializers.Serializer[Any]):
 class ShowSerializer(serializers.Serializer[Any]):
     """What can be shown, in percent of allocatable, pods, or places in `states` (no unit)."""
 
-    key = serializers.CharField()
+    name = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]
     unit = serializers.CharField(allow_blank=True, help_text="`%`, `pods`, or nothing.")
     verb = serializers.CharField()

@@ -48,7 +48,7 @@ class Show:
     what: str = ""
 
     def to_dict(self) -> dict[str, str]:
-        return {"key": self.key, "label": self.label, "unit": self.unit, "verb": self.verb, "what": self.what}
+        return {"name": self.key, "label": self.label, "unit": self.unit, "verb": self.verb, "what": self.what}
 
 
 PODS, STATE = Show("pods", "pods on the node", "pods"), Show("state", "state of the node", "")

@@ -101,7 +101,7 @@ def test_rest_gives_a_map_its_columns_and_says_what_is_wrong(api_as: Callable[[s
     assert "private" in found["Cache-Control"]
     document = found.json()
     assert document["names"] == outcome.nodes
-    assert [show["key"] for show in document["shows"]] == ["cpu", "memory", "pods", "state"]
+    assert [show["name"] for show in document["shows"]] == ["cpu", "memory", "pods", "state"]
     assert document["groupings"][0]["label"] == "zone"
     frames = client.get(f"{address}frames/?show=cpu").json()
     assert frames["times"] == len(document["times"])
