@@ -69,8 +69,8 @@ class _Verdicts(APIView):
         return Response(GateWaitsSerializer(waits).data, status=ACCEPTED)
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
-        """Also of an answer that is given again: it leads to the verdict."""
-        if response.status_code < 400 and isinstance(response.data, dict):
+        """Also of an answer that is given again: it leads to the verdict. (OPTIONS tells of the view, and of none.)"""
+        if response.status_code < 400 and isinstance(response.data, dict) and "id" in response.data:
             response["Location"] = reverse("api:gate-verdict", args=[response.data["id"]], request=request)
         if response.status_code == ACCEPTED:
             response["Retry-After"] = AGAIN

@@ -353,3 +353,9 @@ def test_a_form_that_is_sent_again_is_the_same_whatever_parts_it(api_as: Callabl
     again = post("second", PACKED)
     assert (again.status_code, again["Idempotency-Replayed"]) == (200, "true")
     assert post("first", PACKED + "\n").status_code == 422
+
+
+def test_what_can_be_asked_of_the_gate_is_told(api_as: Callable[..., Any]) -> None:
+    answer = api_as("editor").options("/api/v1/gate/")
+    assert answer.status_code == 200
+    assert "Location" not in answer
