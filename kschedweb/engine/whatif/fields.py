@@ -42,7 +42,7 @@ def steps(path: str) -> Path:
         key, place = match.groups()
         found.append(key if key is not None else int(place) if place.isdecimal() and len(place) < 6 else Name(place))
         at = match.end()
-    if at != len(path) or not found or not isinstance(found[0], str):
+    if at != len(path) or not path.isprintable() or not found or not isinstance(found[0], str):
         raise PathError("must be keys with dots between, and names or numbers in brackets")
     return tuple(found)
 

@@ -235,6 +235,8 @@ def _choice(raw: dict[str, Any], at: str, problems: list[Problem]) -> Dimension 
     if not all(isinstance(one, str | bool) or _finite(one) for one in values):
         problems.append(Problem(f"{at}.values", "must be numbers, strings or booleans"))
         return None
+    if any(isinstance(one, str) and not one.isprintable() for one in values):
+        problems.append(Problem(f"{at}.values", "holds a character that cannot be printed"))
     if len({(isinstance(one, bool), one) for one in values}) < len(values):
         problems.append(Problem(f"{at}.values", "holds a value twice"))
     return Dimension(raw["path"], choices=tuple(values))

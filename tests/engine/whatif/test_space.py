@@ -158,6 +158,8 @@ def test_labels_name_the_plugin_and_what_of_it() -> None:
         ({"path": FIT, "values": [1, 2], "from": 1}, "space[0].from", "cannot stand beside values"),
         ({"path": FIT, "values": [1]}, "space[0].values", "list of 2 to 100"),
         ({"path": FIT, "values": [1, 1]}, "space[0].values", "holds a value twice"),
+        ({"path": STRATEGY, "values": ["a", "b\0"]}, "space[0].values", "cannot be printed"),
+        ({"path": "a[b\0]", "from": 1, "to": 2}, "space[0].path", "must be keys with dots"),
         ({"path": FIT, "values": [1, {}]}, "space[0].values", "must be numbers, strings or booleans"),
         ({"path": FIT, "from": -1, "to": 2}, "space[0].from", "NodeResourcesFit weight -1: "),
         ({"path": HARD, "from": 0, "to": 101}, "space[0].to", "not in valid range"),
