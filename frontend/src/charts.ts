@@ -78,7 +78,13 @@ function startPrinting(): void {
   addEventListener("afterprint", () => {
     if (chosen) root.dataset["theme"] = chosen;
     else delete root.dataset["theme"];
-    drawAll();
+    // Once the screen has its size back.
+    requestAnimationFrame(() => {
+      drawAll();
+      for (const element of document.querySelectorAll<HTMLElement>("[data-figure].js-plotly-plot")) {
+        void Plotly.relayout(element, { autosize: true });
+      }
+    });
   });
 }
 

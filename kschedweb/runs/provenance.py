@@ -36,7 +36,7 @@ PLACED = {
 }
 USED = {
     "none": "nothing is measured; annotations of nodes count as they are",
-    "watermarks": "the cluster's watermarks at the time of the snapshot",
+    "watermarks": "the cluster's watermarks at the time of the snapshot; pods take their use along when they move",
     "trace": "recorded use of machines, dealt out to the workloads",
 }
 
@@ -87,7 +87,7 @@ def use(document: Mapping[str, Any]) -> str:
 def randomness(document: Mapping[str, Any]) -> str:
     """What the seed decides."""
     things = chance.drawn(document)
-    return f"decides {' and '.join(things)}" if things else "decides nothing: the scenario draws nothing at random"
+    return f"it decides {' and '.join(things)}" if things else "it decides nothing, since nothing is drawn at random"
 
 
 def simulated(document: Mapping[str, Any]) -> list[str]:
