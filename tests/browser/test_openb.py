@@ -85,8 +85,6 @@ def make_scenario(visitor: Visitor, shared: Path) -> None:
     visitor.do("Under **1. Add nodes**, choose `nodes.csv` for **file**.")
     visitor.do("Under **Arrivals**, choose `Replay a recording` and press **Add**.")
     visitor.do("Under **1. Replay a recording**, choose `pods.csv` for **file**, choose `false` for **leave**.")
-    visitor.do("Under **1. Replay a recording**, type `1000000` into **speed**.")
-    visitor.do("Unfold **How it is run** and type `1m` into **until**.")
     visitor.do("Press **Save as a revision**: you see “Saved as revision 2.”")
 
 
