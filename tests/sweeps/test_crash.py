@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -39,14 +40,18 @@ def test_a_sweep_of_200_runs_with_a_worker_killed_half_way_finishes_complete(
     def done(**more: Any) -> int:
         return Trial.objects.filter(sweep=sweep, state=TrialState.DONE, **more).count()
 
-    def busy() -> bool:
-        return Trial.objects.filter(state=TrialState.RUNNING, worker__startswith="first").exists()
+    def caught() -> bool:
+        """Whether the first worker stands still in the middle of a trial."""
+        os.killpg(first.pid, signal.SIGSTOP)
+        time.sleep(0.2)  # what it sent to the database before arrives
+        busy = Trial.objects.filter(state=TrialState.RUNNING, worker__startswith="first").exists()
+        os.killpg(first.pid, signal.SIGKILL if busy else signal.SIGCONT)
+        return busy
 
     with worker_process("first") as first, worker_process("second"):
         send(job)
         wait_until(lambda: done() >= TRIALS // 2, 120, "half of the trials done")
-        wait_until(busy, 20, "the first worker is at it", 0.001)
-        os.killpg(first.pid, signal.SIGKILL)
+        wait_until(caught, 20, "the first worker is killed", 0.01)
         first.wait(10)
         by_first = done(worker__startswith="first")
         wait_until(lambda: Job.objects.filter(pk=job.pk, state=State.SUCCEEDED).exists(), 120, "the sweep ended", 0.3)
