@@ -11,7 +11,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 NOT_PAGES = frozenset(
     {
         "annotations-write",
-        "cluster-delete", "cluster-demo", "cluster-refresh", "decision-cell", "decision-nodes", "job-cancel", "logout",
+        "cluster-credentials", "cluster-delete", "cluster-demo", "cluster-refresh", "decision-cell", "decision-nodes",
+        "job-cancel", "logout",
         "person-active", "person-password", "person-role", "pod-message", "policy-delete", "policy-download",
         "policy-effect", "policy-preview", "policy-restore", "policy-schema", "search", "sessions-end", "theme",
         "token-revoke", "watermark-source-change", "watermark-source-run",
