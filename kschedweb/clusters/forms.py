@@ -32,16 +32,21 @@ def name_field() -> forms.RegexField:
     )
 
 
-class ConnectForm(forms.Form):
-    """One form for the three ways to connect; the radio says which of its parts counts."""
+class CredentialsForm(forms.Form):
+    """Other credentials for the server that a cluster is connected to: a token, or a kubeconfig."""
 
-    source = forms.ChoiceField(
-        label="How to connect",
-        choices=[(source.value, source.label) for source in (Source.KUBECONFIG, Source.TOKEN, Source.IN_CLUSTER)],
-        initial=Source.KUBECONFIG,
-        widget=forms.RadioSelect,
+    token = forms.CharField(
+        label="Token",
+        required=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text="As kubectl create token prints it. To list and watch is all it needs to be allowed.",
     )
-    name = name_field()
+    ca = forms.CharField(
+        label="Certificate authority",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        help_text="PEM. Empty: the one that is stored.",
+    )
     kubeconfig = forms.CharField(
         label="Kubeconfig",
         required=False,
@@ -54,37 +59,46 @@ class ConnectForm(forms.Form):
     context = forms.CharField(
         label="Context", required=False, max_length=253, help_text="Empty: the kubeconfig's current context."
     )
-    server = forms.CharField(
-        label="Server", required=False, max_length=500, widget=forms.TextInput(attrs={"placeholder": "https://…:6443"})
-    )
-    token = forms.CharField(
-        label="Token",
-        required=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text="As kubectl create token prints it. To list and watch is all it needs to be allowed.",
-    )
-    ca = forms.CharField(
-        label="Certificate authority",
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
-        help_text="PEM. Empty: the certificate authorities of this system.",
-    )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        source, upload = cleaned.get("source"), cleaned.pop("kubeconfig_file", None)
-        if source == Source.KUBECONFIG:
-            if upload and cleaned.get("kubeconfig"):
-                self.add_error("kubeconfig", "Paste the kubeconfig or choose the file, not both.")
-            elif upload and upload.size > LIMITS.size:
-                self.add_error("kubeconfig_file", "The file is larger than a kubeconfig can be (1 MiB).")
-            elif upload:
-                try:
-                    cleaned["kubeconfig"] = upload.read().decode("utf-8")
-                except UnicodeDecodeError:
-                    self.add_error("kubeconfig_file", "The file is not text.")
-            elif not cleaned.get("kubeconfig") and "kubeconfig" not in self.errors:
-                self.add_error("kubeconfig", "Paste a kubeconfig or choose its file.")
+        upload = cleaned.pop("kubeconfig_file", None)
+        if upload and cleaned.get("kubeconfig"):
+            self.add_error("kubeconfig", "Paste the kubeconfig or choose the file, not both.")
+        elif upload and upload.size > LIMITS.size:
+            self.add_error("kubeconfig_file", "The file is larger than a kubeconfig can be (1 MiB).")
+        elif upload:
+            try:
+                cleaned["kubeconfig"] = upload.read().decode("utf-8")
+            except UnicodeDecodeError:
+                self.add_error("kubeconfig_file", "The file is not text.")
+        return cleaned
+
+
+class ConnectForm(CredentialsForm):
+    """One form for the three ways to connect; the radio says which of its parts counts."""
+
+    source = forms.ChoiceField(
+        label="How to connect",
+        choices=[(source.value, source.label) for source in (Source.KUBECONFIG, Source.TOKEN, Source.IN_CLUSTER)],
+        initial=Source.KUBECONFIG,
+        widget=forms.RadioSelect,
+    )
+    name = name_field()
+    server = forms.CharField(
+        label="Server", required=False, max_length=500, widget=forms.TextInput(attrs={"placeholder": "https://…:6443"})
+    )
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["ca"].help_text = "PEM. Empty: the certificate authorities of this system."
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        source = cleaned.get("source")
+        told = self.errors.keys() & {"kubeconfig", "kubeconfig_file"}
+        if source == Source.KUBECONFIG and not cleaned.get("kubeconfig") and not told:
+            self.add_error("kubeconfig", "Paste a kubeconfig or choose its file.")
         if source == Source.TOKEN:
             for name in ("server", "token"):
                 if not cleaned.get(name) and name not in self.errors:

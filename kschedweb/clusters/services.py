@@ -39,6 +39,7 @@ KEEP_SNAPSHOTS = 5
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 RESERVED = frozenset({"connect", "import", "load-demo"})  # addresses of pages
 CONNECTED = frozenset({Source.KUBECONFIG, Source.TOKEN, Source.IN_CLUSTER})
+STORED = (Source.KUBECONFIG, Source.TOKEN)  # their credentials are stored here
 BATCH = 500
 CONNECT_PATIENCE = 25.0  # seconds; a person waits for the answer
 
@@ -89,6 +90,12 @@ def cluster_connect(
         return cluster, _refresh_job(cluster, user)
 
 
+def credentials_replaceable(cluster: Cluster) -> None:
+    """Raise ``Conflict`` where no credentials of ``cluster`` are stored."""
+    if cluster.source not in STORED:
+        raise Conflict(f"Cluster {cluster.name} has no stored credentials that could be replaced.")
+
+
 def cluster_credentials_replace(
     *, user: User | None, cluster: Cluster, token: str = "", ca: str = "", kubeconfig: str = "", context: str = ""
 ) -> Cluster:
@@ -97,8 +104,7 @@ def cluster_credentials_replace(
     ``ca`` "" keeps the authority. Whoever follows the cluster goes on with them within a second. Raises
     ``ApplicationError`` where they are not taken by the server; the old ones stay then.
     """
-    if cluster.source not in (Source.KUBECONFIG, Source.TOKEN):
-        raise Conflict(f"Cluster {cluster.name} has no stored credentials that could be replaced.")
+    credentials_replaceable(cluster)
     if bool(token.strip()) == bool(kubeconfig.strip()):
         raise _field("token", "Give either a token or a kubeconfig.")
     before = sources.secret_of(cluster)

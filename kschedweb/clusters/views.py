@@ -16,9 +16,9 @@ from django.views.decorators.http import require_POST, require_safe
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
 from kschedweb.clusters import selectors, services
-from kschedweb.clusters.forms import ConnectForm, ImportForm
+from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm
 from kschedweb.clusters.kinds import KINDS
-from kschedweb.clusters.services import CONNECTED
+from kschedweb.clusters.services import CONNECTED, STORED
 from kschedweb.clusters.sources import in_cluster_available
 from kschedweb.errors import ApplicationError
 
@@ -126,6 +126,7 @@ def cluster(request: PageRequest, name: str) -> HttpResponse:
         "permissions": selectors.permissions_by_resource(found),
         "missing": selectors.permissions_missing(found),
         "connected": found.source in CONNECTED,
+        "stored": found.source in STORED,
         "job": selectors.refresh_job(found),
     }
     return render(request, "clusters/cluster_detail.html", context | rights(request))
@@ -152,6 +153,26 @@ def delete(request: PageRequest, name: str) -> HttpResponse:
     return render(
         request, "clusters/cluster_delete.html", {"cluster": found, "wrong": wrong}, status=400 if wrong else 200
     )
+
+
+@never_cache
+@sensitive_post_parameters()
+@requires(Action.ADMINISTER)
+def credentials(request: PageRequest, name: str) -> HttpResponse:
+    """Other credentials in place of those that are stored, tried before they are."""
+    found = selectors.cluster_get(name)
+    services.credentials_replaceable(found)
+    form = CredentialsForm(*_sent(request))
+    if request.method == "POST" and form.is_valid():
+        try:
+            services.cluster_credentials_replace(user=request.user, cluster=found, **form.cleaned_data)
+        except ApplicationError as error:
+            add_errors(form, error)
+        else:
+            messages.success(request, f"The credentials of {found.name} are replaced. Nothing had to be stopped.")
+            return redirect("cluster", found.name)
+    context = {"form": form, "cluster": found}
+    return render(request, "clusters/cluster_credentials.html", context, status=400 if form.errors else 200)
 
 
 @require_POST

@@ -12,6 +12,7 @@ from pytest_django import Settings
 
 from kschedweb.clusters import services
 from kschedweb.clusters.models import Cluster
+from kschedweb.clusters.sources import secret_of
 from tests.clusters.conftest import OddServer, node, pod
 
 if TYPE_CHECKING:
@@ -131,6 +132,25 @@ def test_connecting_leads_to_the_cluster_with_its_permissions(
     assert "there is nothing to schedule to" in page
 
 
+def test_credentials_are_replaced_on_a_page_that_never_shows_them(
+    client_as: ClientAs, demo: Cluster, odd_server: OddServer
+) -> None:
+    odd_server.json(lambda request: (200, {"gitVersion": "v1.36.3"} if request.path == "/version" else {}))
+    connected = {"source": "token", "name": "far", "server": odd_server.url, "token": "x"}
+    admin = client_as("admin")
+    admin.post("/clusters/connect/", connected)
+    address = "/clusters/far/credentials/"
+    assert address in admin.get("/clusters/far/").content.decode()
+    assert odd_server.url in admin.get(address).content.decode()
+    both = admin.post(address, {"token": "hidden-word", "kubeconfig": "hidden-word"})
+    assert both.status_code == 400
+    assert "Give either a token or a kubeconfig." in both.content.decode()
+    assert "hidden-word" not in both.content.decode()
+    assert admin.post(address, {"token": "other"})["Location"] == "/clusters/far/"
+    assert secret_of(Cluster.objects.get(name="far")).token == "other"
+    assert admin.get("/clusters/demo/credentials/").status_code == 409
+
+
 def test_without_an_allowlist_the_page_says_what_the_operator_must_do(client_as: ClientAs, settings: Settings) -> None:
     settings.CLUSTER_ALLOWLIST = []
     assert "KSCHEDWEB_CLUSTER_ALLOWLIST" in client_as("admin").get("/clusters/connect/").content.decode()
@@ -156,6 +176,7 @@ def test_deleting_asks_for_the_name(client_as: ClientAs, demo: Cluster) -> None:
         ("get", "/clusters/", {"viewer", "approver", "editor", "admin"}),
         ("get", "/clusters/demo/", {"viewer", "approver", "editor", "admin"}),
         ("get", "/clusters/connect/", {"admin"}),
+        ("get", "/clusters/demo/credentials/", {"admin"}),
         ("post", "/clusters/connect/", {"admin"}),
         ("get", "/clusters/import/", {"editor", "admin"}),
         ("post", "/clusters/import/", {"editor", "admin"}),
