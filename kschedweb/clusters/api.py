@@ -75,22 +75,6 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
         return getattr(cluster, "counts", None) or {}
 
 
-class ConnectSerializer(serializers.Serializer[Any]):
-    """How to reach a cluster. The secrets in it are encrypted and never shown again."""
-
-    name = serializers.RegexField(services.NAME.pattern, max_length=63)
-    source = serializers.ChoiceField(choices=sorted(services.CONNECTED))  # type: ignore[assignment]
-    kubeconfig = serializers.CharField(
-        required=False, default="", allow_blank=True, write_only=True, trim_whitespace=False
-    )
-    context = serializers.CharField(  # type: ignore[assignment]
-        required=False, default="", allow_blank=True, max_length=253
-    )
-    server = serializers.CharField(required=False, default="", allow_blank=True, max_length=500)
-    token = serializers.CharField(required=False, default="", allow_blank=True, write_only=True)
-    ca = serializers.CharField(required=False, default="", allow_blank=True, write_only=True)
-
-
 class CredentialsSerializer(serializers.Serializer[Any]):
     """Either a token or a kubeconfig for the same server; never shown again. Without ``ca`` the authority stays."""
 
@@ -102,6 +86,14 @@ class CredentialsSerializer(serializers.Serializer[Any]):
     )
     token = serializers.CharField(required=False, default="", allow_blank=True, write_only=True)
     ca = serializers.CharField(required=False, default="", allow_blank=True, write_only=True)
+
+
+class ConnectSerializer(CredentialsSerializer):
+    """How to reach a cluster. The secrets in it are encrypted and never shown again."""
+
+    name = serializers.RegexField(services.NAME.pattern, max_length=63)
+    source = serializers.ChoiceField(choices=sorted(services.CONNECTED))  # type: ignore[assignment]
+    server = serializers.CharField(required=False, default="", allow_blank=True, max_length=500)
 
 
 class ConnectedSerializer(serializers.Serializer[Any]):

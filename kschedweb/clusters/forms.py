@@ -32,6 +32,16 @@ def name_field() -> forms.RegexField:
     )
 
 
+def ca_field(empty: str) -> forms.CharField:
+    """A certificate authority; ``empty`` says what counts without one."""
+    return forms.CharField(
+        label="Certificate authority",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        help_text=f"PEM. Empty: {empty}.",
+    )
+
+
 class CredentialsForm(forms.Form):
     """Other credentials for the server that a cluster is connected to: a token, or a kubeconfig."""
 
@@ -41,12 +51,7 @@ class CredentialsForm(forms.Form):
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
         help_text="As kubectl create token prints it. To list and watch is all it needs to be allowed.",
     )
-    ca = forms.CharField(
-        label="Certificate authority",
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
-        help_text="PEM. Empty: the one that is stored.",
-    )
+    ca = ca_field("the one that is stored")
     kubeconfig = forms.CharField(
         label="Kubeconfig",
         required=False,
@@ -63,16 +68,24 @@ class CredentialsForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         upload = cleaned.pop("kubeconfig_file", None)
-        if upload and cleaned.get("kubeconfig"):
+        if upload and self.takes_kubeconfig(cleaned):
+            self._read(upload, cleaned)
+        return cleaned
+
+    def takes_kubeconfig(self, cleaned: dict[str, Any]) -> bool:
+        """Whether a kubeconfig counts."""
+        return True
+
+    def _read(self, upload: Any, cleaned: dict[str, Any]) -> None:
+        if cleaned.get("kubeconfig"):
             self.add_error("kubeconfig", "Paste the kubeconfig or choose the file, not both.")
-        elif upload and upload.size > LIMITS.size:
+        elif upload.size > LIMITS.size:
             self.add_error("kubeconfig_file", "The file is larger than a kubeconfig can be (1 MiB).")
-        elif upload:
+        else:
             try:
                 cleaned["kubeconfig"] = upload.read().decode("utf-8")
             except UnicodeDecodeError:
                 self.add_error("kubeconfig_file", "The file is not text.")
-        return cleaned
 
 
 class ConnectForm(CredentialsForm):
@@ -88,18 +101,17 @@ class ConnectForm(CredentialsForm):
     server = forms.CharField(
         label="Server", required=False, max_length=500, widget=forms.TextInput(attrs={"placeholder": "https://…:6443"})
     )
+    ca = ca_field("the certificate authorities of this system")
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.fields["ca"].help_text = "PEM. Empty: the certificate authorities of this system."
+    def takes_kubeconfig(self, cleaned: dict[str, Any]) -> bool:
+        return cleaned.get("source") == Source.KUBECONFIG
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        source = cleaned.get("source")
         told = self.errors.keys() & {"kubeconfig", "kubeconfig_file"}
-        if source == Source.KUBECONFIG and not cleaned.get("kubeconfig") and not told:
+        if self.takes_kubeconfig(cleaned) and not cleaned.get("kubeconfig") and not told:
             self.add_error("kubeconfig", "Paste a kubeconfig or choose its file.")
-        if source == Source.TOKEN:
+        if cleaned.get("source") == Source.TOKEN:
             for name in ("server", "token"):
                 if not cleaned.get(name) and name not in self.errors:
                     self.add_error(name, "This is needed to connect with a token.")

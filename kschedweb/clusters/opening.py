@@ -66,14 +66,23 @@ class Opener:
 
     def renew(self, cluster: Cluster) -> None:
         """Take up what a person put in place of the credentials. Asks the database."""
+        if self._rotates:
+            return
         sealed = sealed_at(cluster)
-        if self._rotates or sealed == self._sealed:
+        if sealed == self._sealed:
             return
         secret = secret_of(cluster)
         with self._lock:
             self._sealed = sealed
             if secret.server == self._secret.server:  # another server is not told; it needs a new start anyway
                 self._take(secret)
+
+    def follow(self, newer: Opener) -> None:
+        """Go on as ``newer``, of the same server, which was made just now."""
+        with self._lock:
+            self.endpoint = newer.endpoint  # a name may stand for another address by now
+            self._sealed, self._read_at = newer._sealed, newer._read_at
+            self._take(newer._secret)
 
     def _take(self, secret: Secret) -> None:
         if secret != self._secret:
@@ -92,8 +101,8 @@ def opener(cluster: Cluster) -> Opener:
         known = _openers.get(cluster.pk)
         if known is None or known.secret().server != made.secret().server:
             known = _openers[cluster.pk] = made
-        known.endpoint = made.endpoint  # a name may stand for another address by now
-    known.renew(cluster)
+        else:
+            known.follow(made)
     return known
 
 

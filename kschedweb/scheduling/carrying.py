@@ -133,8 +133,7 @@ class Carrier:
     def _prepare(self, intent: Bind, term: int, patience: float) -> None:
         self._terms.now = term
         try:
-            preparer = Preparer(self._writer, lambda: self._leads(term), self._ended)
-            outcome = preparer.prepare(intent.pod, intent.preparations)
+            outcome = self._preparer(term).prepare(intent.pod, intent.preparations)
         except Exception as error:
             logger.exception("live_prepare_failed", pod=intent.pod.key)
             outcome = Outcome(Result.REFUSED, f"preparing failed: {type(error).__name__}")
@@ -192,8 +191,11 @@ class Carrier:
             self._sink(EvictFailed(term, intent, outcome.text))
 
     def _free(self, intent: Free, term: int) -> None:
-        preparer = Preparer(self._writer, lambda: self._leads(term), self._ended)
-        self._check(intent.pod, f"resourceclaim {intent.claim.claim}", preparer.free(intent.pod, intent.claim))
+        freed = self._preparer(term).free(intent.pod, intent.claim)
+        self._check(intent.pod, f"resourceclaim {intent.claim.claim}", freed)
+
+    def _preparer(self, term: int) -> Preparer:
+        return Preparer(self._writer, lambda: self._leads(term), self._ended)
 
     def _check(self, pod: PodRef, what: str, outcome: Outcome) -> None:
         if not outcome.done and outcome.result not in (Result.MISSING, Result.WITHHELD):

@@ -17,8 +17,8 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.snapshot import Snapshot
 from kschedweb.scheduling.preparing import Preparer
 from kschedweb.scheduling.writer import Result
-from tests.live.test_scheduling_writes_live import Place, allowed, place  # noqa: F401 (fixtures)
 from tests.support.kubescheduler import PodWatch, kube_scheduler
+from tests.support.place import Place
 
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane
@@ -197,7 +197,7 @@ def test_a_pod_whose_claim_is_missing_is_not_tried_until_it_is_there(plane: Cont
         assert watch.until(early.key, decided, "is not placed")["spec"]["nodeName"]
 
 
-def test_devices_in_the_way_are_given_back_as_kube_scheduler_does(place: Place, plane: ControlPlane) -> None:  # noqa: F811
+def test_devices_in_the_way_are_given_back_as_kube_scheduler_does(place: Place, plane: ControlPlane) -> None:
     def left() -> Json:
         found: Json = plane.call("GET", f"{CLAIMS}/nowhere")
         return found

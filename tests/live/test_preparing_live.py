@@ -11,8 +11,8 @@ from kschedweb.engine.framework.preparation import ReserveClaim, SelectNode, Tak
 from kschedweb.engine.live import PodRef
 from kschedweb.scheduling.preparing import BIND_COMPLETED, SELECTED_NODE, Preparer
 from kschedweb.scheduling.writer import Outcome, Result
-from tests.live.test_scheduling_writes_live import Place, allowed, place  # noqa: F401 (fixtures)
 from tests.live.test_volumes_live import CLAIMS, VOLUMES, claim, volume
+from tests.support.place import Place
 from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def bind_claim(plane: ControlPlane, name: str, to: str) -> None:
     plane.call("PATCH", f"{CLAIMS}/{name}", change)
 
 
-def test_a_claim_without_a_volume_is_told_its_node_and_waited_for(place: Place) -> None:  # noqa: F811
+def test_a_claim_without_a_volume_is_told_its_node_and_waited_for(place: Place) -> None:
     uid = place.plane.call("POST", CLAIMS, claim("data", 1))["metadata"]["uid"]
     preparing = Preparing(place, place.pod("made"), SelectNode("default", "data", uid, "node-1"))
     wait_until(lambda: annotation(place.plane, "data") == "node-1", 20, "the claim is told its node")
@@ -57,7 +57,7 @@ def test_a_claim_without_a_volume_is_told_its_node_and_waited_for(place: Place) 
     assert preparing.outcome().done
 
 
-def test_a_volume_is_taken_for_its_claim_and_for_no_other(place: Place) -> None:  # noqa: F811
+def test_a_volume_is_taken_for_its_claim_and_for_no_other(place: Place) -> None:
     plane = place.plane
     plane.call("POST", VOLUMES, volume("disk", "node-1", 1))
     uids = {name: plane.call("POST", CLAIMS, claim(name, 1))["metadata"]["uid"] for name in ("mine", "other")}
@@ -75,7 +75,7 @@ def test_a_volume_is_taken_for_its_claim_and_for_no_other(place: Place) -> None:
     assert taker()["name"] == "mine"
 
 
-def test_a_volume_that_was_meant_for_the_claim_stays_so(place: Place) -> None:  # noqa: F811
+def test_a_volume_that_was_meant_for_the_claim_stays_so(place: Place) -> None:
     uid = place.plane.call("POST", CLAIMS, claim("meant", 1))["metadata"]["uid"]
     disk = volume("reserved", "node-1", 1)
     disk["spec"]["claimRef"] = {"namespace": "default", "name": "meant"}
@@ -93,7 +93,7 @@ def test_a_volume_that_was_meant_for_the_claim_stays_so(place: Place) -> None:  
     assert preparing.outcome().done
 
 
-def test_what_does_not_come_about_is_an_error_and_no_binding(place: Place) -> None:  # noqa: F811
+def test_what_does_not_come_about_is_an_error_and_no_binding(place: Place) -> None:
     uid = place.plane.call("POST", CLAIMS, claim("slow", 1))["metadata"]["uid"]
     wanted = SelectNode("default", "slow", uid, "node-1")
     late = Preparing(place, place.pod("late-claim"), wanted, seconds=0.1).outcome()
@@ -110,7 +110,7 @@ def test_what_does_not_come_about_is_an_error_and_no_binding(place: Place) -> No
     assert Preparing(place, PodRef("default", "any", "uid"), wanted).outcome().result is Result.WITHHELD
 
 
-def test_devices_are_reserved_for_one_pod_more(place: Place) -> None:  # noqa: F811
+def test_devices_are_reserved_for_one_pod_more(place: Place) -> None:
     plane, pod, path = place.plane, place.pod("user"), "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
     request = {"name": "gpu", "exactly": {"deviceClassName": "gpu"}}
     plane.call("POST", path, {"metadata": {"name": "gpu"}, "spec": {"devices": {"requests": [request]}}})

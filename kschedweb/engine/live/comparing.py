@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ from kschedweb.engine.live.feed import matters
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.snapshot import FINISHED
+from kschedweb.engine.snapshot import FINISHED, Snapshot
 from kschedweb.engine.world import World
 
 Read = TypeVar("Read", Node, Pod)
@@ -101,21 +101,22 @@ def _compare_columns(
     for name, node in fresh.nodes.items():
         if (position := snapshot.index.get(name)) is None:
             continue
-        rows = [
-            (resource, int(snapshot.allocatable[row, position]), int(snapshot.requested[row, position]))
-            for resource, row in snapshot.resources.items()
-        ]
-        for resource, has, used in [
-            *rows,
-            ("pods", int(snapshot.pod_limit[position]), int(snapshot.pod_count[position])),
-        ]:
-            for what, here, there in (
+        for resource, has, used in _amounts(snapshot, position):
+            sides = (
                 ("allocatable", has, node.allocatable.get(resource, 0)),
                 ("requested", used, requested[name][resource]),
-            ):
+            )
+            for what, here, there in sides:
                 if here != there:
                     text = f"Node {name} has {here} of {resource} {what} here, {there} in the cluster."
                     found[name, f"{what} {resource}"] = text
+
+
+def _amounts(snapshot: Snapshot, position: int) -> Iterator[tuple[str, int, int]]:
+    """Each resource of the node at ``position``, how much of it the node has, and how much is requested."""
+    for resource, row in snapshot.resources.items():
+        yield resource, int(snapshot.allocatable[row, position]), int(snapshot.requested[row, position])
+    yield "pods", int(snapshot.pod_limit[position]), int(snapshot.pod_count[position])
 
 
 def _readable(kind: type[Read], items: Iterable[Json]) -> list[Read]:
