@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MOST_CHOICES = 200
 _outcomes: Shelf[Outcome] = Shelf(16)
-_differences: Shelf[list[dict[str, Any]]] = Shelf(16)
+_differences: Shelf[list[dict[str, Any]]] = Shelf(16)  # by the run, whose id never comes again
 _decisions: Shelf[tuple[Case, Decided]] = Shelf(16)
 LARGE = ("outcome", "configuration", "groups", "revision__text")
 
@@ -130,7 +130,7 @@ def difference(found: Difference) -> list[dict[str, Any]]:
         decoded: list[dict[str, Any]] = json.loads(gzip.decompress(bytes(content)))
         return decoded
 
-    return _differences.get(found.pk, read)
+    return _differences.get(found.run_id, read)
 
 
 def revision_choices(user: User) -> list[ScenarioRevision]:
