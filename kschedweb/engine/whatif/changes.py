@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from kschedweb.engine.simulation.nodes import written
 from kschedweb.engine.whatif import parts
 from kschedweb.engine.whatif.cluster import Cluster, PartError, unbound
 from kschedweb.engine.whatif.limits import MOST_NODES
+from kschedweb.engine.whatif.upcoming import Upcoming
 from kschedweb.engine.whatif.workloads import Workloads
 
 PODS = "110"  # that a new node takes, unless said else
@@ -30,6 +32,7 @@ class Changes:
 
     def __init__(self, cluster: Cluster, workloads: Workloads, nodes_of: NodesOf) -> None:
         self.cluster, self.workloads, self.nodes_of = cluster, workloads, nodes_of
+        self._upcoming = Upcoming(cluster.events, cluster.nodes)
         self._handlers: dict[type, Callable[[Any, float], None]] = {
             parts.AddNodes: self._add,
             parts.RemoveNodes: self._remove,
@@ -48,11 +51,21 @@ class Changes:
     def apply(self, change: parts.Change) -> None:
         """Raises PartError where the change cannot be made."""
         if change.at > 0.0:
-            self.cluster.begin()
+            self._pass_to(change.at)
         try:
             self._handlers[type(change.action)](change.action, change.at)
         except ObjectError as problem:
             raise PartError(str(problem)) from None
+
+    def finish(self) -> None:
+        """See the rest of what was recorded: what changes made impossible does not happen."""
+        self._pass_to(math.inf)
+        self.cluster.events = self._upcoming.settled(self.cluster.events)
+
+    def _pass_to(self, time: float) -> None:
+        self.cluster.begin()
+        for event in self._upcoming.pass_to(time):
+            self.workloads.node_came(event)
 
     # Which nodes.
 
@@ -88,6 +101,8 @@ class Changes:
             name = Node.read(raw).name
             if name in self.cluster.nodes:
                 raise PartError(f"there is a node {name} already")
+            if self._upcoming.brings(name):
+                raise PartError(f"the recording brings a node {name} later: choose another name")
             self.cluster.nodes[name] = raw
             if at > 0.0:
                 self.cluster.events.append(NodeJoins(at, raw))
@@ -104,8 +119,9 @@ class Changes:
                 raise PartError(f"there is no node {action.like} at this time", "like")
         elif action.name is not None:
             stem = action.name
-        names = (name for number in itertools.count(1) if (name := f"{stem}-{number}") not in self.cluster.nodes)
-        for place, name in enumerate(itertools.islice(names, action.count)):
+        names = (f"{stem}-{number}" for number in itertools.count(1))
+        free = (name for name in names if name not in self.cluster.nodes and not self._upcoming.brings(name))
+        for place, name in enumerate(itertools.islice(free, action.count)):
             zone = {ZONE: action.zones[place % len(action.zones)]} if action.zones else {}
             more = {**action.labels, **zone, HOSTNAME: name}
             yield new_node(name, like, more, action.taints, action.allocatable)

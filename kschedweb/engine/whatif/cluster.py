@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -49,6 +50,8 @@ class Cluster:
         self.notes: list[str] = []
         self.ran: list[Pod] = []  # the base's pods, where they were
         self.keys: set[str] = set()  # of all pods that there ever are
+        self.ended: dict[str, float] = {}  # when recorded pods went, by key
+        self.spans: dict[tuple[str, str, str], tuple[float, float]] = {}  # when others came and went, where not always
         pods: list[Json] = []
         for raw in _flat(listed):
             self._keep(raw, pods)
@@ -115,9 +118,16 @@ class Cluster:
         namespace = "" if raw["kind"] in ("PersistentVolume", "Namespace") else metadata.get("namespace") or "default"
         self.others.setdefault((raw["kind"], namespace, metadata["name"]), raw)
 
-    def find(self, kind: str, namespace: str, name: str) -> Json | None:
-        found = self.others.get((kind, namespace, name))
-        return found if found is not None or namespace != "default" else self.others.get((kind, "", name))
+    def find(self, kind: str, namespace: str, name: str, at: float | None = None) -> Json | None:
+        """An object that is there at ``at``, ``None``: ever."""
+        places = (namespace, "") if namespace == "default" else (namespace,)
+        keys = ((kind, place, name) for place in places)
+        return next((self.others[key] for key in keys if key in self.others and self.there(key, at)), None)
+
+    def there(self, key: tuple[str, str, str], at: float | None) -> bool:
+        """Whether the object of kind, namespace and name ``key`` is there at ``at``, ``None``: ever."""
+        came, gone = self.spans.get(key, (0.0, math.inf))
+        return at is None or came <= at < gone
 
     def arrive(self, raw: Json, at: float, life: float | None = None) -> None:
         """The pod ``raw`` comes at ``at`` and runs for ``life`` seconds; raises PartError where it is there already."""
@@ -133,6 +143,10 @@ class Cluster:
         else:
             self.events.append(arrival(raw, at, life))
 
+    def withdraw(self, keys: set[str]) -> None:
+        """Pods that were to arrive do not."""
+        self.events = [event for event in self.events if not (isinstance(event, PodArrives) and _key(event) in keys)]
+
     def note(self, text: str) -> None:
         self.notes.append(text)
 
@@ -141,10 +155,15 @@ class Cluster:
         if self._began is None:
             self._began = dict(self.nodes)
 
+    @property
+    def first(self) -> dict[str, Json]:
+        """The nodes at 0."""
+        return self.nodes if self._began is None else self._began
+
     def listed(self) -> list[Json]:
         """The objects at time 0, without the pods that wait: those are events."""
         self.begin()
-        return [*self.others.values(), *(self._began or {}).values(), *self.bound.values()]
+        return [*self.others.values(), *self.first.values(), *self.bound.values()]
 
 
 def arrival(raw: Json, at: float, life: float | None = None) -> PodArrives:
@@ -152,6 +171,11 @@ def arrival(raw: Json, at: float, life: float | None = None) -> PodArrives:
     pod = Pod.read(raw)
     replaced = pod.controller is not None and not of_daemon_set(pod)
     return PodArrives(at, pod if stored(raw) else raw, life, replaced)
+
+
+def _key(event: PodArrives) -> str:
+    metadata = (event.pod.raw if isinstance(event.pod, Pod) else event.pod)["metadata"]
+    return f"{metadata.get('namespace') or 'default'}/{metadata['name']}"
 
 
 def stored(raw: Json) -> bool:

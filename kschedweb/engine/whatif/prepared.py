@@ -92,6 +92,7 @@ class _Making:
             except PartError as error:
                 problems.append(error.problem(change.path))
         _raise(problems)
+        changes.finish()
 
     def arrive(self, *, recorded: bool) -> None:
         arrivals, problems = Arrivals(self.cluster, self.workloads, self.files, self.seed), []

@@ -87,10 +87,19 @@ class Replay:
             self._node(record, name, at)
         elif kind == "Pod":
             self._pod(record, at)
-        elif record.event == ADD:
-            self.cluster.others.setdefault(record.key, record.raw)
         else:
-            self._ignored += 1
+            self._other(record, at)
+
+    def _other(self, record: Record, at: float) -> None:
+        """Any other object is there from the beginning to the scheduler; changes see when it came and went."""
+        came, _ = self.cluster.spans.get(record.key, (0.0 if record.key in self.cluster.others else at, math.inf))
+        if record.event == ADD:
+            self.cluster.others.setdefault(record.key, record.raw)
+            self.cluster.spans[record.key] = came, math.inf
+            return
+        if record.event == DELETE and record.key in self.cluster.others:
+            self.cluster.spans[record.key] = came, at
+        self._ignored += 1
 
     # Nodes.
 
@@ -153,6 +162,8 @@ class Replay:
             life = one.ended - one.bound
         keeps = came_bound and (self.place != ALL or stays_at_drain(pod)) and self._has(pod.node_name, one.at)
         self._taken += 1
+        if one.ended is not None and self.trace.leave:
+            self.cluster.ended[pod.key] = one.ended
         self.cluster.events.append(arrival(one.raw if keeps else unbound(one.raw), one.at, life))
         if one.ended is not None and life is None and self.trace.leave:
             self.cluster.events.append(PodLeaves(one.ended, pod.key, if_there=True))

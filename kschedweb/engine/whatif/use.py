@@ -105,4 +105,5 @@ def _cores(cluster: Cluster) -> dict[str, float]:
 def _nodes(cluster: Cluster) -> list[Node]:
     """Every node that there ever is, and as it was last changed before anything began to run."""
     joining = [event.node for event in cluster.events if isinstance(event, NodeJoins)]
-    return [Node.read(raw) for raw in [*cluster.based.values(), *cluster.nodes.values(), *joining]]
+    there = [*cluster.based.values(), *cluster.first.values(), *cluster.nodes.values()]
+    return [Node.read(raw) for raw in [*there, *joining]]

@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from kschedweb.engine.nodematching import matches_required
 from kschedweb.engine.objects.access import Json, ObjectError, integer, mapping, objects
-from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, lets_in
-from kschedweb.engine.simulation import PodArrives, PodLeaves, replica
+from kschedweb.engine.simulation import NodeJoins, PodArrives, PodLeaves, replica
 from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.whatif import daemons
 from kschedweb.engine.whatif.cluster import Cluster, PartError
 from kschedweb.engine.whatif.limits import MOST_PODS
 
@@ -22,11 +21,6 @@ LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # of which Kubernetes makes names
 HASH = "pod-template-hash"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 API = {"Job": "batch/v1"}
-# What the DaemonSet controller adds to its pods.
-TOLERATED = (
-    *(("not-ready", NO_EXECUTE), ("unreachable", NO_EXECUTE), ("disk-pressure", NO_SCHEDULE)),
-    *(("memory-pressure", NO_SCHEDULE), ("pid-pressure", NO_SCHEDULE), ("unschedulable", NO_SCHEDULE)),
-)
 
 
 class Workloads:
@@ -35,6 +29,9 @@ class Workloads:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self._members: dict[str, list[str]] | None = None
+        self._came: dict[str, float] = {}  # when members came
+        self._raws: dict[str, Json] = {}  # of members
+        self._added: list[Json] = []  # DaemonSets of changes; recorded ones bring their pods themselves
         self._leaving: set[str] = set()
         self._ordinals: Counter[str] = Counter()
 
@@ -45,7 +42,9 @@ class Workloads:
             self._add_pods(manifest, 1 if replicas is None else replicas, at, life)
             return
         if self.cluster.find(kind, namespace, name) is not None:
-            raise PartError(f"there is a workload {namespace}/{kind}/{name} already", "manifest")
+            there = self.cluster.find(kind, namespace, name, at) is not None
+            when = "already" if there else "at another time: choose another name"
+            raise PartError(f"there is a workload {namespace}/{kind}/{name} {when}", "manifest")
         wanted = _wanted(manifest) if replicas is None else replicas
         metadata = {**manifest["metadata"], "namespace": namespace}
         spec = dict(mapping(manifest, "spec"))
@@ -54,18 +53,17 @@ class Workloads:
         raw = {"apiVersion": API.get(kind, "apps/v1"), **manifest, "metadata": metadata, "spec": spec}
         self.cluster.add(raw)
         if kind == "DaemonSet":
+            self._added.append(raw)
             self._cover([raw], list(self.cluster.nodes.values()), at)
         else:
             self._make(raw, wanted, at, life)
 
     def scale(self, workload: str, replicas: int, at: float) -> None:
         """The workload has so many pods from ``at`` on."""
-        namespace, kind, name = workload.split("/")
+        kind, _, name = _parts(workload)
         if kind == "DaemonSet":
             raise PartError("a DaemonSet has a pod on each node that fits; it cannot be scaled", "workload")
-        raw, members = self.cluster.find(kind, namespace, name), self._of(workload)
-        if raw is None and not members:
-            raise PartError(f"there is no workload {workload} at this time", "workload")
+        raw, members = self._there(workload, at)
         if raw is not None and at == 0.0:
             key = "parallelism" if kind == "Job" else "replicas"
             spec = {**mapping(raw, "spec"), key: replicas}
@@ -80,22 +78,34 @@ class Workloads:
 
     def remove(self, workload: str, at: float) -> None:
         """The workload goes with all its pods."""
-        namespace, kind, name = workload.split("/")
-        raw, members = self.cluster.find(kind, namespace, name), self._of(workload)
-        if raw is None and not members:
-            raise PartError(f"there is no workload {workload} at this time", "workload")
+        kind, namespace, name = _parts(workload)
+        raw, members = self._there(workload, at)
         self._take(members, at)
-        if raw is not None and at == 0.0:
-            del self.cluster.others[kind, raw["metadata"].get("namespace") or "", name]
+        self._withdraw(workload, at)
+        if raw is None:
+            return
+        key = kind, raw["metadata"].get("namespace") or "", name
+        if at == 0.0:
+            del self.cluster.others[key]
+            self.cluster.spans.pop(key, None)
             for owned, one in list(self.cluster.others.items()):
                 if owned[0] == "ReplicaSet" and owned[1:2] == (namespace,) and _controller(one) == (kind, name):
                     del self.cluster.others[owned]
+        else:
+            self.cluster.spans[key] = self.cluster.spans.get(key, (0.0, at))[0], at
 
     def nodes_came(self, nodes: list[Json], at: float) -> None:
         """Each DaemonSet gets a pod on every one of ``nodes`` that fits it."""
-        sets = [raw for (kind, *_), raw in self.cluster.others.items() if kind == "DaemonSet"]
+        listed = ((key, raw) for key, raw in self.cluster.others.items() if key[0] == "DaemonSet")
+        sets = [raw for key, raw in listed if self.cluster.there(key, at)]
         if sets:
             self._cover(sets, nodes, at)
+
+    def node_came(self, event: NodeJoins) -> None:
+        """A recorded node joins: DaemonSets that were not recorded get a pod there too."""
+        sets = [raw for raw in self._added if self.cluster.find("DaemonSet", *_named(raw), event.time) is raw]
+        if sets:
+            self._cover(sets, [event.node], event.time)
 
     def pods_of(self, deployment: Json) -> Iterator[Json]:
         """Pods of a deployment without end, which are not in the cluster yet."""
@@ -107,25 +117,46 @@ class Workloads:
 
     # Which pods there are.
 
-    def _of(self, workload: str) -> list[str]:
-        """The keys of the workload's pods, the oldest first."""
+    def _there(self, workload: str, at: float) -> tuple[Json | None, list[str]]:
+        """The workload's object, where it has one, and the keys of its pods at ``at``; raises PartError."""
+        raw, members = self.cluster.find(*_parts(workload), at), self._of(workload, at)
+        if raw is None and not members:
+            raise PartError(f"there is no workload {workload} at this time", "workload")
+        return raw, members
+
+    def _of(self, workload: str, at: float) -> list[str]:
+        """The keys of the workload's pods at ``at``, the oldest first; recorded ones as long as they were recorded."""
+        ended = self.cluster.ended
+        return [key for key in self._ever(workload) if self._came[key] <= at < ended.get(key, math.inf)]
+
+    def _ever(self, workload: str) -> list[str]:
+        """The keys of all pods of the workload that come, but for those that were taken away."""
         if self._members is None:
             self._members = {}
-            for key, raw in self._pods():
-                self._join(key, raw)
+            for key, raw, came in self._pods():
+                self._join(key, raw, came)
         return [key for key in self._members.get(workload, ()) if key not in self._leaving]
 
-    def _pods(self) -> Iterator[tuple[str, Json]]:
-        yield from self.cluster.bound.items()
-        yield from self.cluster.waiting.items()
+    def _pods(self) -> Iterator[tuple[str, Json, float]]:
+        for key, raw in [*self.cluster.bound.items(), *self.cluster.waiting.items()]:
+            yield key, raw, 0.0
         for event in self.cluster.events:
             if isinstance(event, PodArrives):
                 raw = event.pod.raw if isinstance(event.pod, Pod) else event.pod
-                yield "{}/{}".format(*_named(raw)), raw
+                yield "{}/{}".format(*_named(raw)), raw, event.time
 
-    def _join(self, key: str, raw: Json) -> None:
+    def _withdraw(self, workload: str, at: float) -> None:
+        """Pods of the workload that were recorded later do not come."""
+        later = {key for key in self._ever(workload) if self._came[key] > at}
+        if later:
+            self._leaving |= later
+            self.cluster.withdraw(later)
+            self.cluster.note(f"{len(later):,} recorded pods of {workload} do not come: it was removed before")
+
+    def _join(self, key: str, raw: Json, came: float) -> None:
         if self._members is None:
             return
+        self._came[key], self._raws[key] = came, raw
         namespace = _named(raw)[0]
         kind, name = _controller(raw)
         self._members.setdefault(f"{namespace}/{kind}/{name}", []).append(key)
@@ -154,7 +185,7 @@ class Workloads:
         return str(mapping(self.cluster.bound.get(key) or {}, "spec").get("nodeName") or "")
 
     def _cost(self, key: str) -> int:
-        raw = self.cluster.bound.get(key) or self.cluster.waiting.get(key) or {}
+        raw = self._raws[key]
         cost = mapping(mapping(raw, "metadata"), "annotations").get(DELETION_COST, "0")
         try:
             return int(cost)
@@ -176,7 +207,7 @@ class Workloads:
         self.cluster.arrive(raw, at, life)
         key = "{}/{}".format(*_named(raw))
         self._leaving.discard(key)
-        self._join(key, raw)
+        self._join(key, raw, at)
 
     def _add_pods(self, manifest: Json, replicas: int, at: float, life: float | None) -> None:
         namespace, name = _named(manifest)
@@ -207,7 +238,7 @@ class Workloads:
 
     def _copy(self, key: str, count: int, at: float) -> None:
         """``count`` further pods like the pod ``key``, whose workload is not among the objects."""
-        pod = Pod.read(dict(self._pods())[key])
+        pod = Pod.read(self._raws[key])
         metadata = {"name": pod.controller[2] if pod.controller else pod.name, "namespace": pod.namespace}
         owner: Json = {"kind": "", "metadata": metadata}
         if pod.controller and pod.controller[1] == "StatefulSet":
@@ -282,31 +313,26 @@ class Workloads:
     # DaemonSets.
 
     def _cover(self, sets: list[Json], nodes: list[Json], at: float) -> None:
-        snapshot = Snapshot([Node.read(raw) for raw in nodes])
+        columns = daemons.snapshot(nodes)
         for raw in sets:
             try:
-                self._cover_with(raw, snapshot, at)
+                self._cover_with(raw, columns, at)
             except ObjectError as problem:
                 self.cluster.note(f"DaemonSet {'/'.join(_named(raw))}: gets no pods on new nodes: {problem}")
 
-    def _cover_with(self, raw: Json, snapshot: Snapshot, at: float) -> None:
+    def _cover_with(self, raw: Json, nodes: Snapshot, at: float) -> None:
         namespace, name = _named(raw)
         template = mapping(mapping(raw, "spec"), "template", "spec.")
-        spec = dict(mapping(template, "spec"))
-        more = [
-            {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect} for key, effect in TOLERATED
-        ]
-        if spec.get("hostNetwork"):
-            key = "node.kubernetes.io/network-unavailable"
-            more.append({"key": key, "operator": "Exists", "effect": NO_SCHEDULE})
-        spec["tolerations"] = [*objects(spec, "tolerations"), *more]
-        pod = Pod.read({"metadata": {"name": "a", "namespace": namespace}, "spec": spec})
         labels = mapping(mapping(template, "metadata"), "labels")
-        fits = matches_required(snapshot, pod)
-        for place, node in enumerate(snapshot.nodes):
-            if fits[place] and lets_in(node.taints, pod.tolerations):
-                own = f"{name}-{_letters(f'{namespace}/{name}/{node.name}', 5)}"
-                self._arrive(_pod(own, namespace, labels, raw, template, _pinned(spec, node.name)), at, None)
+        for node, spec in daemons.specs(raw, nodes):
+            own = f"{name}-{_letters(f'{namespace}/{name}/{node}', 5)}"
+            self._arrive(_pod(own, namespace, labels, raw, template, spec), at, None)
+
+
+def _parts(workload: str) -> tuple[str, str, str]:
+    """Kind, namespace and name of "namespace/Kind/name"."""
+    namespace, kind, name = workload.split("/")
+    return kind, namespace, name
 
 
 def _named(raw: Json) -> tuple[str, str]:
@@ -344,14 +370,6 @@ def _pod(name: str, namespace: str, labels: Mapping[str, str], owner: Json, temp
     if annotations:
         metadata["annotations"] = annotations
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-
-
-def _pinned(spec: Json, node: str) -> Json:
-    """The spec of a pod that must run on ``node``, as the DaemonSet controller writes it."""
-    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
-    affinity = mapping(spec, "affinity")
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
-    return {**spec, "affinity": {**affinity, "nodeAffinity": {**mapping(affinity, "nodeAffinity"), **required}}}
 
 
 def _ordinal(name: str) -> int:
