@@ -50,6 +50,14 @@ class NameField(serializers.SlugRelatedField[Any]):
         return super().to_internal_value(data)
 
 
+def validated(serializer: type[serializers.BaseSerializer[Any]], data: Any) -> dict[str, Any]:
+    """What ``serializer`` makes of ``data``; an answer of 400 names every field that is wrong."""
+    asked = serializer(data=data)
+    asked.is_valid(raise_exception=True)
+    values: dict[str, Any] = asked.validated_data
+    return values
+
+
 class Replayed(Exception):
     """The command was already done; ``status`` and ``body`` are what it answered then."""
 

@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpResponse
 from django.urls import path
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import generics, serializers
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.dashboard.preconditions import IF_MATCH, expected
-from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.dashboard.rest import IdempotencyMixin, validated
 from kschedweb.policies import diff, selectors, services
-from kschedweb.policies.document import SIZE_LIMIT
 from kschedweb.policies.download import document_response
 from kschedweb.policies.filters import PolicyFilter
 from kschedweb.policies.models import Policy, Revision
+from kschedweb.policies.revisions.api import (
+    RANGE,
+    AboutSerializer,
+    CheckSerializer,
+    DocumentField,
+    SaveSerializer,
+    compared,
+    numbered_answer,
+    saved_as,
+)
+from kschedweb.policies.revisions.lines import unified
 from kschedweb.policies.validation import Checked, check
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from django.db.models import QuerySet
 
     from kschedweb.accounts.typing import ApiRequest
 
 
-class PolicySerializer(serializers.ModelSerializer[Policy]):
+class PolicySerializer(AboutSerializer, serializers.ModelSerializer[Policy]):
     """A policy; its documents are its revisions."""
-
-    revision = serializers.IntegerField(source="newest", read_only=True, help_text="Number of the newest revision.")
-    created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
-    changed_at = serializers.DateTimeField(read_only=True)
-    changed_by = serializers.CharField(read_only=True, allow_null=True, default=None)
 
     class Meta:
         model = Policy
@@ -63,13 +66,6 @@ class RevisionDetailSerializer(RevisionSerializer):
         read_only_fields = fields
 
 
-class DocumentField(serializers.CharField):
-    """YAML or JSON text of a KubeSchedulerConfiguration v1."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(trim_whitespace=False, max_length=SIZE_LIMIT, **kwargs)
-
-
 class PolicyCreateSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(max_length=63, help_text=services.NAME_HELP)
     description = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
@@ -87,13 +83,12 @@ class PolicyPatchSerializer(serializers.Serializer[Any]):
     description = serializers.CharField(max_length=500, allow_blank=True)
 
 
-class RevisionCreateSerializer(serializers.Serializer[Any]):
-    document = DocumentField()
-    comment = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
+class RevisionCreateSerializer(SaveSerializer):
+    pass
 
 
-class ValidateSerializer(serializers.Serializer[Any]):
-    document = DocumentField(allow_blank=True)
+class ValidateSerializer(CheckSerializer):
+    pass
 
 
 class PlacedProblemSerializer(serializers.Serializer[Any]):
@@ -150,7 +145,7 @@ class PolicyList(IdempotencyMixin, generics.ListAPIView[Policy]):
     @extend_schema(request=PolicyCreateSerializer, responses={201: PolicySerializer})
     def post(self, request: ApiRequest) -> Response:
         """Make a policy with its revision 1."""
-        data = _validated(PolicyCreateSerializer, request.data)
+        data = validated(PolicyCreateSerializer, request.data)
         source = data.get("copy_of") or selectors.DEFAULT_POLICY
         document = data.get("document")
         if document is None:
@@ -166,7 +161,7 @@ class PolicyList(IdempotencyMixin, generics.ListAPIView[Policy]):
             comment=data["comment"],
             author=request.user,
         )
-        return _policy_answer(request, policy.name, status=201)
+        return _policy_answer(request, policy.name, made=True)
 
 
 class PolicyDetail(APIView):
@@ -180,7 +175,7 @@ class PolicyDetail(APIView):
     @extend_schema(request=PolicyPatchSerializer, responses=PolicySerializer)
     def patch(self, request: ApiRequest, name: str) -> Response:
         """Change the description; the document is changed by a new revision."""
-        data = _validated(PolicyPatchSerializer, request.data)
+        data = validated(PolicyPatchSerializer, request.data)
         policy = selectors.policy_get(name)
         services.policy_describe(policy=policy, description=data["description"], author=request.user)
         return _policy_answer(request, name)
@@ -208,7 +203,7 @@ class RevisionList(IdempotencyMixin, generics.ListAPIView[Revision]):
     @extend_schema(
         request=RevisionCreateSerializer,
         parameters=[IF_MATCH],
-        responses={201: RevisionDetailSerializer, 200: OpenApiResponse(RevisionDetailSerializer, "Nothing differed.")},
+        responses=saved_as(RevisionDetailSerializer),
     )
     def post(self, request: ApiRequest, name: str) -> Response:
         """Save a document as the next revision.
@@ -216,7 +211,7 @@ class RevisionList(IdempotencyMixin, generics.ListAPIView[Revision]):
         `If-Match` says which revision was edited: 412 where another was saved since, 428 where it is missing.
         Where the text is that of the newest revision, that one is answered with 200.
         """
-        data = _validated(RevisionCreateSerializer, request.data)
+        data = validated(RevisionCreateSerializer, request.data)
         policy = selectors.policy_get(name)
         revision = services.revision_save(
             policy=policy,
@@ -225,7 +220,7 @@ class RevisionList(IdempotencyMixin, generics.ListAPIView[Revision]):
             expected=expected(request, policy.newest),
             author=request.user,
         )
-        return _revision_answer(request, revision, status=201 if revision.number > policy.newest else 200)
+        return _revision_answer(request, revision, made=revision.number > policy.newest)
 
 
 class RevisionDetail(APIView):
@@ -252,7 +247,7 @@ class RevisionRestore(IdempotencyMixin, APIView):
     @extend_schema(
         request=None,
         parameters=[IF_MATCH],
-        responses={201: RevisionDetailSerializer, 200: OpenApiResponse(RevisionDetailSerializer, "Nothing differed.")},
+        responses=saved_as(RevisionDetailSerializer),
     )
     def post(self, request: ApiRequest, name: str, number: int) -> Response:
         """Save what an older revision said as the next revision."""
@@ -260,29 +255,25 @@ class RevisionRestore(IdempotencyMixin, APIView):
         revision = services.revision_restore(
             policy=policy, number=number, expected=expected(request, policy.newest), author=request.user
         )
-        return _revision_answer(request, revision, status=201 if revision.number > policy.newest else 200)
+        return _revision_answer(request, revision, made=revision.number > policy.newest)
 
 
 class PolicyDiff(APIView):
     action_required = Action.VIEW
 
     @extend_schema(
-        parameters=[
-            OpenApiParameter("from", int, description="Left out: the revision before `to`."),
-            OpenApiParameter("to", int, description="Left out: the newest revision."),
-        ],
+        parameters=RANGE,
         responses=DiffSerializer,
     )
     def get(self, request: ApiRequest, name: str) -> Response:
         """What differs between two revisions of a policy."""
         policy = selectors.policy_get(name)
-        new = selectors.revision_get(policy, _number(request, "to"))
-        old = selectors.revision_get(policy, _number(request, "from") or max(new.number - 1, 1))
+        old, new = compared(request, partial(selectors.revision_get, policy))
         body = {
             "old": old.number,
             "new": new.number,
             "changes": diff.changes(check(old.document).loaded, check(new.document).loaded),
-            "patch": diff.unified(old.document, new.document, f"{name}-{old.number}.yaml", f"{name}-{new.number}.yaml"),
+            "patch": unified(old.document, new.document, f"{name}-{old.number}.yaml", f"{name}-{new.number}.yaml"),
         }
         return Response(DiffSerializer(body).data)
 
@@ -293,7 +284,7 @@ class PolicyValidate(APIView):
     @extend_schema(request=ValidateSerializer, responses=VerdictSerializer)
     def post(self, request: ApiRequest) -> Response:
         """Ask whether kube-scheduler would take a document; nothing is saved. 200 for a refused document as well."""
-        data = _validated(ValidateSerializer, request.data)
+        data = validated(ValidateSerializer, request.data)
         return Response(verdict(check(data["document"])))
 
 
@@ -322,35 +313,15 @@ def verdict(checked: Checked) -> dict[str, Any]:
     }
 
 
-def _validated(serializer: type[serializers.Serializer[Any]], data: Any) -> Mapping[str, Any]:
-    checked = serializer(data=data)
-    checked.is_valid(raise_exception=True)
-    result: Mapping[str, Any] = checked.validated_data
-    return result
-
-
-def _policy_answer(request: ApiRequest, name: str, status: int = 200) -> Response:
+def _policy_answer(request: ApiRequest, name: str, *, made: bool = False) -> Response:
     policy = selectors.policy_get(name)
-    headers = {"ETag": f'"{policy.newest}"'}
-    if status == 201:
-        headers["Location"] = reverse("api:policy", [name], request=request)
-    return Response(PolicySerializer(policy).data, status=status, headers=headers)
+    address = "api:policy" if made else ""
+    return numbered_answer(request, PolicySerializer(policy).data, policy.newest, address, [name])
 
 
-def _revision_answer(request: ApiRequest, revision: Revision, status: int = 200) -> Response:
-    headers = {"ETag": f'"{revision.number}"'}
-    if status == 201:
-        headers["Location"] = reverse("api:revision", [revision.policy.name, revision.number], request=request)
-    return Response(RevisionDetailSerializer(revision).data, status=status, headers=headers)
-
-
-def _number(request: ApiRequest, key: str) -> int | None:
-    text = request.query_params.get(key, "")
-    if not text:
-        return None
-    if not text.isascii() or not text.isdecimal() or len(text) > 9:
-        raise serializers.ValidationError({key: "A revision is a whole number."})
-    return int(text)
+def _revision_answer(request: ApiRequest, revision: Revision, *, made: bool = False) -> Response:
+    body, address = RevisionDetailSerializer(revision).data, "api:revision" if made else ""
+    return numbered_answer(request, body, revision.number, address, [revision.policy.name, revision.number])
 
 
 urlpatterns = [

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from django.db.models import Q, QuerySet
-from django_filters import CharFilter, FilterSet, OrderingFilter
-
 from kschedweb.policies.models import Policy
+from kschedweb.policies.revisions.filters import DocumentFilter
 
 
-class PolicyFilter(FilterSet):
-    search = CharFilter(method="filter_search", label="Search", help_text="Part of the name or the description.")
-    ordering = OrderingFilter(fields=("name", "created_at"), label="Order")
-
+class PolicyFilter(DocumentFilter):
     class Meta:
         model = Policy
         fields: list[str] = []
-
-    def filter_search(self, queryset: QuerySet[Policy], name: str, value: str) -> QuerySet[Policy]:
-        return queryset.filter(Q(name__icontains=value) | Q(description__icontains=value))

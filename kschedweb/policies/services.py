@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 
 from kschedweb.accounts import audit
 from kschedweb.engine import config
-from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound, PreconditionFailed, Unprocessable
+from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound
 from kschedweb.policies.document import kept
 from kschedweb.policies.models import Policy, Revision
+from kschedweb.policies.revisions import services as revisions
 from kschedweb.policies.selectors import DEFAULT_POLICY
 from kschedweb.policies.validation import SECRET, check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kschedweb.accounts.models import User
-    from kschedweb.policies.document import Problem
 
 DEFAULT_DOCUMENT = config.default_document()
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -29,13 +27,8 @@ NAME_HELP = "Lower-case letters, digits and hyphens, at most 63, beginning and e
 RESERVED = frozenset({"new", "validate"})
 
 
-class InvalidDocument(Unprocessable):
-    """The document is not one that kube-scheduler takes; ``errors`` have ``line`` and ``column`` as well."""
-
-    def __init__(
-        self, problems: Iterable[Problem], detail: str = "kube-scheduler would not take this document."
-    ) -> None:
-        super().__init__(detail, errors=[cast("FieldProblem", problem.as_dict()) for problem in problems])
+class InvalidDocument(revisions.InvalidDocument):
+    said = "kube-scheduler would not take this document."
 
 
 def document_checked(document: str) -> str:
@@ -76,7 +69,7 @@ def revision_save(*, policy: Policy, document: str, author: User | None, expecte
 
     ``expected`` is the number of the revision that was edited; ``PreconditionFailed`` where it is not the newest.
     """
-    newest = _lock_newest(policy, expected)
+    newest = revisions.newest_locked(policy, Revision.objects.filter(policy_id=policy.pk), expected)
     text = document_checked(document)
     if text == newest.document:
         return newest
@@ -90,7 +83,7 @@ def revision_save(*, policy: Policy, document: str, author: User | None, expecte
 @transaction.atomic
 def revision_restore(*, policy: Policy, number: int, author: User | None, expected: int) -> Revision:
     """A new revision that says what revision ``number`` said."""
-    newest = _lock_newest(policy, expected)
+    newest = revisions.newest_locked(policy, Revision.objects.filter(policy_id=policy.pk), expected)
     old = policy.revisions.filter(number=number).first()
     if old is None:
         raise NotFound(f"Policy {policy.name} has no revision {number}.")
@@ -125,16 +118,3 @@ def policy_delete(*, policy: Policy, author: User | None) -> None:
             policy.delete()
     except ProtectedError:
         raise Conflict(f"A live scheduler uses the policy {policy.name}: give it another policy first.") from None
-
-
-def _lock_newest(policy: Policy, expected: int) -> Revision:
-    """The newest revision, while nobody else can add one."""
-    if not Policy.objects.select_for_update().filter(pk=policy.pk).exists():
-        raise NotFound(f"Policy {policy.name} was deleted in the meantime. Nothing was saved.")
-    newest = Revision.objects.filter(policy=policy).order_by("-number").first()
-    assert newest is not None  # every policy is made with a revision
-    if newest.number != expected:
-        raise PreconditionFailed(
-            f"Revision {newest.number} was saved in the meantime: you edited revision {expected}. Nothing was saved."
-        )
-    return newest

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
@@ -16,13 +17,23 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.engine import config
-from kschedweb.errors import ApplicationError, PreconditionFailed
+from kschedweb.errors import ApplicationError
 from kschedweb.policies import curves, diff, editor, selectors, services
 from kschedweb.policies.document import as_yaml
 from kschedweb.policies.download import document_response
 from kschedweb.policies.effect import POD_LIMIT, effect
 from kschedweb.policies.filters import PolicyFilter
-from kschedweb.policies.forms import DiffForm, PolicyCreateForm, SaveForm
+from kschedweb.policies.forms import PolicyCreateForm
+from kschedweb.policies.revisions.views import (
+    UNTRIED,
+    Attempt,
+    compared,
+    expected_of,
+    line_diff,
+    number_of,
+    schema_response,
+    tried,
+)
 from kschedweb.policies.validation import check
 
 if TYPE_CHECKING:
@@ -40,7 +51,7 @@ PAGE_SIZE = 50
 def policies(request: PageRequest) -> HttpResponse:
     filters = PolicyFilter(request.GET, queryset=selectors.policy_list())
     page = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "policies/list.html", {"page": page, "filters": filters, "may_edit": _may_edit(request)})
+    return render(request, "policies/list.html", {"page": page, "filters": filters})
 
 
 @requires(Action.EDIT)
@@ -82,8 +93,8 @@ def policy(request: PageRequest, name: str) -> HttpResponseBase:
     if request.method == "POST":
         return _edited(request, name)
     found = selectors.policy_get(name)
-    revision = selectors.revision_get(found, _number(request, "revision"))
-    shown = editor.opened(revision.document, _number(request, "profile") or 0)
+    revision = selectors.revision_get(found, number_of(request, "revision"))
+    shown = editor.opened(revision.document, number_of(request, "profile") or 0)
     return _editor_page(request, found, revision, shown)
 
 
@@ -92,27 +103,15 @@ def _edited(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     newest = selectors.revision_get(found)
     shown = editor.posted(request.POST.dict())
-    save = SaveForm(request.POST)
-    if "save" not in request.POST:
-        return _editor_page(request, found, newest, shown, save=save)
-    if not save.is_valid() or not shown.checked.valid:
-        return _editor_page(request, found, newest, shown, save=save, status=422)
-    try:
-        saved = services.revision_save(
-            policy=found,
-            document=shown.document,
-            comment=save.cleaned_data["comment"],
-            expected=save.cleaned_data["expected"],
-            author=request.user,
-        )
-    except PreconditionFailed as error:
-        return _editor_page(request, found, newest, shown, save=save, conflict=error, status=412)
-    except services.InvalidDocument as error:
-        return _editor_page(request, found, newest, shown, save=save, refused=error, status=422)
-    if saved.number == newest.number:
-        messages.info(request, f"Nothing differs from revision {newest.number}: no revision was made.")
-    else:
-        messages.success(request, f"Saved as revision {saved.number}.")
+
+    def store(document: str, comment: str, expected: int) -> int:
+        return services.revision_save(
+            policy=found, document=document, comment=comment, expected=expected, author=request.user
+        ).number
+
+    attempt = tried(request, shown, newest.number, store)
+    if attempt is not None:
+        return _editor_page(request, found, newest, shown, attempt)
     return redirect(_editor_address(request, found, shown))
 
 
@@ -155,20 +154,15 @@ def policy_effect(request: PageRequest, name: str) -> HttpResponse:
 def policy_revisions(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     page = Paginator(selectors.revision_list(found).defer("document"), PAGE_SIZE).get_page(request.GET.get("page"))
-    context = {"policy": found, "page": page, "newest": found.newest, "may_edit": _may_edit(request)}
-    return render(request, "policies/revisions.html", context)
+    return render(request, "policies/revisions.html", {**_about(request, found), "page": page})
 
 
 @requires(Action.EDIT)
 @require_POST
 def policy_restore(request: PageRequest, name: str, number: int) -> HttpResponse:
     found = selectors.policy_get(name)
-    save = SaveForm(request.POST)
-    if not save.is_valid():
-        raise ApplicationError("The form does not say which revision was the newest. Reload the page and try again.")
-    restored = services.revision_restore(
-        policy=found, number=number, expected=save.cleaned_data["expected"], author=request.user
-    )
+    expected = expected_of(request)
+    restored = services.revision_restore(policy=found, number=number, expected=expected, author=request.user)
     if restored.comment:
         messages.success(request, f"Revision {number} is restored: the newest is revision {restored.number}.")
     return redirect("policy-revisions", found.name)
@@ -178,23 +172,10 @@ def policy_restore(request: PageRequest, name: str, number: int) -> HttpResponse
 @require_safe
 def policy_diff(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
-    asked = DiffForm(request.GET)
-    if not asked.is_valid():
-        raise Http404("A revision is a whole number.")
-    new = selectors.revision_get(found, asked.cleaned_data["to"])
-    old = selectors.revision_get(found, asked.cleaned_data["from"] or max(new.number - 1, 1))
-    view = asked.cleaned_data["view"] or "split"
-    context = {
-        "policy": found,
-        "old": old,
-        "new": new,
-        "view": view,
-        "old_title": f"Revision {old.number}",
-        "new_title": f"Revision {new.number}",
-        "numbers": range(found.newest, 0, -1),
-        "changes": diff.changes(check(old.document).loaded, check(new.document).loaded),
-        **_line_diff(old.document, new.document, f"{found.name} revision {old.number}", f"revision {new.number}"),
-    }
+    old, new, context = compared(request, partial(selectors.revision_get, found), found.newest)
+    context |= _about(request, found)
+    context |= line_diff(old.document, new.document, f"{found.name} revision {old.number}", f"revision {new.number}")
+    context["changes"] = diff.changes(check(old.document).loaded, check(new.document).loaded)
     return render(request, "policies/diff.html", context)
 
 
@@ -202,10 +183,10 @@ def policy_diff(request: PageRequest, name: str) -> HttpResponse:
 @require_safe
 def policy_effective(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
-    revision = selectors.revision_get(found, _number(request, "revision"))
-    shown = editor.opened(revision.document, _number(request, "profile") or 0)
+    revision = selectors.revision_get(found, number_of(request, "revision"))
+    shown = editor.opened(revision.document, number_of(request, "profile") or 0)
     context = {
-        "policy": found,
+        **_about(request, found),
         "revision": revision,
         "editor": shown,
         "points": editor.effective_points(shown),
@@ -219,7 +200,7 @@ def policy_effective(request: PageRequest, name: str) -> HttpResponse:
 @require_safe
 def policy_download(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
-    return document_response(selectors.revision_get(found, _number(request, "revision")))
+    return document_response(selectors.revision_get(found, number_of(request, "revision")))
 
 
 @requires(Action.EDIT)
@@ -227,7 +208,7 @@ def policy_download(request: PageRequest, name: str) -> HttpResponse:
 def policy_delete(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     if request.method != "POST":
-        return render(request, "policies/delete.html", {"policy": found})
+        return render(request, "policies/delete.html", _about(request, found))
     services.policy_delete(policy=found, author=request.user)
     messages.success(request, f"Policy {name} is deleted.")
     return redirect("policies")
@@ -236,10 +217,7 @@ def policy_delete(request: PageRequest, name: str) -> HttpResponse:
 @requires(Action.VIEW)
 @require_GET
 def policy_schema(request: PageRequest) -> HttpResponse:
-    """The JSON Schema of a document, for completion in the editor."""
-    response = JsonResponse(config.json_schema())
-    response["Cache-Control"] = "private, max-age=3600"
-    return response
+    return schema_response(config.json_schema())
 
 
 def _editor_page(
@@ -247,23 +225,15 @@ def _editor_page(
     policy: Policy,
     revision: Revision,
     shown: Editor,
-    *,
-    save: SaveForm | None = None,
-    conflict: PreconditionFailed | None = None,
-    refused: ApplicationError | None = None,
-    status: int = 200,
+    attempt: Attempt = UNTRIED,
 ) -> HttpResponse:
-    context = _editor_context(request, policy, shown)
-    context |= {"revision": revision, "save": save or SaveForm(), "expected": policy.newest, "refused": refused}
+    context = _editor_context(request, policy, shown) | attempt.context(policy.newest) | {"revision": revision}
     context["deviations"] = diff.changes(check(services.DEFAULT_DOCUMENT).loaded, check(revision.document).loaded)
-    if save is not None and save.data.get("expected") and conflict is None:
-        # A button that saves nothing keeps what the person started from.
-        context["expected"] = save.data["expected"]
-    if conflict is not None:
+    if attempt.conflict is not None:
         newest = selectors.revision_get(policy)
-        context |= {"conflict": conflict, "expected": newest.number, "newest": newest}
-        context |= _line_diff(newest.document, shown.document, f"revision {newest.number}", "yours")
-    return render(request, "policies/edit.html", context, status=status)
+        context |= {"newest": newest, "expected": newest.number}
+        context |= line_diff(newest.document, shown.document, f"revision {newest.number}", "yours")
+    return render(request, "policies/edit.html", context, status=attempt.status)
 
 
 def _editor_context(request: PageRequest, policy: Policy, shown: Editor) -> dict[str, Any]:
@@ -273,14 +243,13 @@ def _editor_context(request: PageRequest, policy: Policy, shown: Editor) -> dict
     for row in shown.form.plugins:
         row.panel = panels.get(row.name)
     return {
-        "policy": policy,
+        **_about(request, policy),
         "editor": shown,
         "points": editor.effective_points(shown),
         "arguments": editor.effective_arguments(shown),
         "has_panels": bool(panels),
         "is_changed": shown.document != saved.document,
         "changes": diff.changes(check(saved.document).loaded, loaded) if loaded and loaded.valid else [],
-        "may_edit": _may_edit(request),
     }
 
 
@@ -291,23 +260,7 @@ def _editor_address(request: PageRequest, policy: Policy, shown: Editor) -> str:
     return reverse("policy", args=[policy.name]) + (f"?{urlencode(query)}" if query else "")
 
 
-def _line_diff(old: str, new: str, old_name: str, new_name: str) -> dict[str, Any]:
-    return {
-        "rows": diff.folded(diff.lines(old, new)),
-        "patch": diff.unified(old, new, old_name, new_name).splitlines(),
-        "differs": old != new,
-    }
-
-
-def _may_edit(request: PageRequest) -> bool:
-    return may(request.user.role, Action.EDIT)
-
-
-def _number(request: PageRequest, key: str) -> int | None:
-    """A number of the query; ``Http404`` where it is something else."""
-    text = request.GET.get(key, "")
-    if not text:
-        return None
-    if not text.isdecimal() or len(text) > 9:
-        raise Http404(f"There is no {key} {text}.")
-    return int(text)
+def _about(request: PageRequest, policy: Policy) -> dict[str, Any]:
+    """What every page of a policy shows of it."""
+    may_change = may(request.user.role, Action.EDIT)
+    return {"policy": policy, "kept": policy, "kind": "policy", "key": policy.name, "may_change": may_change}

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.http import HttpResponse
 from django.urls import path
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework import generics, parsers, serializers
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics, parsers
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.dashboard.preconditions import IF_MATCH, expected
-from kschedweb.dashboard.rest import IdempotencyMixin
-from kschedweb.policies import diff
+from kschedweb.dashboard.rest import IdempotencyMixin, validated
+from kschedweb.policies.revisions.api import RANGE, compared, numbered_answer, saved_as
+from kschedweb.policies.revisions.lines import unified
 from kschedweb.scenarios import selectors, services, transfer, uploads
 from kschedweb.scenarios.download import export_response
 from kschedweb.scenarios.filters import ScenarioFilter
@@ -39,7 +41,6 @@ from kschedweb.scenarios.serializers import (
 from kschedweb.scenarios.validation import check
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from uuid import UUID
 
     from django.db.models import QuerySet
@@ -65,11 +66,11 @@ class ScenarioList(IdempotencyMixin, generics.ListAPIView[Scenario]):
     @extend_schema(request=ScenarioCreateSerializer, responses={201: ScenarioSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Make a scenario with its revision 1."""
-        data = _validated(ScenarioCreateSerializer, request.data)
+        data = validated(ScenarioCreateSerializer, request.data)
         made = services.scenario_create(
             text=data["document"], comment=data["comment"], shared=data["shared"], author=request.user
         )
-        return _scenario_answer(request, made.pk, status=201)
+        return _scenario_answer(request, made.pk, made=True)
 
 
 class ScenarioDetail(APIView):
@@ -83,7 +84,7 @@ class ScenarioDetail(APIView):
     @extend_schema(request=ScenarioPatchSerializer, parameters=[IF_MATCH], responses=ScenarioSerializer)
     def patch(self, request: ApiRequest, scenario_id: UUID) -> Response:
         """Share a scenario or not, and rename it; a new name needs `If-Match`, since it makes a revision."""
-        data = _validated(ScenarioPatchSerializer, request.data)
+        data = validated(ScenarioPatchSerializer, request.data)
         found = selectors.scenario_get(request.user, scenario_id)
         if "name" in data:
             number = expected(request, found.newest)
@@ -105,11 +106,11 @@ class ScenarioCopy(IdempotencyMixin, APIView):
     @extend_schema(request=ScenarioCopySerializer, responses={201: ScenarioSerializer})
     def post(self, request: ApiRequest, scenario_id: UUID) -> Response:
         """Make a scenario of your own that begins with what this one says."""
-        data = _validated(ScenarioCopySerializer, request.data)
+        data = validated(ScenarioCopySerializer, request.data)
         found = selectors.scenario_get(request.user, scenario_id)
         revision = selectors.revision_get(found, data.get("revision"))
         copy = services.scenario_copy(revision=revision, name=data["name"], author=request.user)
-        return _scenario_answer(request, copy.pk, status=201)
+        return _scenario_answer(request, copy.pk, made=True)
 
 
 class ScenarioRevisionList(IdempotencyMixin, generics.ListAPIView[ScenarioRevision]):
@@ -129,10 +130,7 @@ class ScenarioRevisionList(IdempotencyMixin, generics.ListAPIView[ScenarioRevisi
     @extend_schema(
         request=ScenarioRevisionCreateSerializer,
         parameters=[IF_MATCH],
-        responses={
-            201: ScenarioRevisionDetailSerializer,
-            200: OpenApiResponse(ScenarioRevisionDetailSerializer, "Nothing differed."),
-        },
+        responses=saved_as(ScenarioRevisionDetailSerializer),
     )
     def post(self, request: ApiRequest, scenario_id: UUID) -> Response:
         """Save a document as the next revision.
@@ -140,7 +138,7 @@ class ScenarioRevisionList(IdempotencyMixin, generics.ListAPIView[ScenarioRevisi
         `If-Match` says which revision was edited: 412 where another was saved since, 428 where it is missing.
         Where the text is that of the newest revision, that one is answered with 200.
         """
-        data = _validated(ScenarioRevisionCreateSerializer, request.data)
+        data = validated(ScenarioRevisionCreateSerializer, request.data)
         found = selectors.scenario_get(request.user, scenario_id)
         newest = found.newest
         revision = services.scenario_save(
@@ -150,7 +148,7 @@ class ScenarioRevisionList(IdempotencyMixin, generics.ListAPIView[ScenarioRevisi
             expected=expected(request, newest),
             author=request.user,
         )
-        return _revision_answer(request, revision, status=201 if revision.number > newest else 200)
+        return _revision_answer(request, revision, made=revision.number > newest)
 
 
 class ScenarioRevisionDetail(APIView):
@@ -169,10 +167,7 @@ class ScenarioRestore(IdempotencyMixin, APIView):
     @extend_schema(
         request=None,
         parameters=[IF_MATCH],
-        responses={
-            201: ScenarioRevisionDetailSerializer,
-            200: OpenApiResponse(ScenarioRevisionDetailSerializer, "Nothing differed."),
-        },
+        responses=saved_as(ScenarioRevisionDetailSerializer),
     )
     def post(self, request: ApiRequest, scenario_id: UUID, number: int) -> Response:
         """Save what an older revision said as the next revision."""
@@ -181,7 +176,7 @@ class ScenarioRestore(IdempotencyMixin, APIView):
         revision = services.scenario_restore(
             scenario=found, number=number, expected=expected(request, newest), author=request.user
         )
-        return _revision_answer(request, revision, status=201 if revision.number > newest else 200)
+        return _revision_answer(request, revision, made=revision.number > newest)
 
 
 class ScenarioExport(APIView):
@@ -197,18 +192,14 @@ class ScenarioDiff(APIView):
     action_required = Action.VIEW
 
     @extend_schema(
-        parameters=[
-            OpenApiParameter("from", int, description="Left out: the revision before `to`."),
-            OpenApiParameter("to", int, description="Left out: the newest revision."),
-        ],
+        parameters=RANGE,
         responses=ScenarioDiffSerializer,
     )
     def get(self, request: ApiRequest, scenario_id: UUID) -> Response:
         """What differs between two revisions of a scenario."""
         found = selectors.scenario_get(request.user, scenario_id)
-        new = selectors.revision_get(found, _number(request, "to"))
-        old = selectors.revision_get(found, _number(request, "from") or max(new.number - 1, 1))
-        patch = diff.unified(old.text, new.text, f"revision {old.number}", f"revision {new.number}")
+        old, new = compared(request, partial(selectors.revision_get, found))
+        patch = unified(old.text, new.text, f"revision {old.number}", f"revision {new.number}")
         return Response(ScenarioDiffSerializer({"old": old.number, "new": new.number, "patch": patch}).data)
 
 
@@ -218,7 +209,7 @@ class ScenarioValidate(APIView):
     @extend_schema(request=ScenarioValidateSerializer, responses=ScenarioVerdictSerializer)
     def post(self, request: ApiRequest) -> Response:
         """Ask what is wrong with a document; nothing is saved. 200 for a refused document as well."""
-        checked = check(_validated(ScenarioValidateSerializer, request.data)["document"])
+        checked = check(validated(ScenarioValidateSerializer, request.data)["document"])
         return Response({"valid": checked.valid, "errors": [problem.as_dict() for problem in checked.problems]})
 
 
@@ -243,7 +234,7 @@ class ScenarioImport(IdempotencyMixin, APIView):
         """Make a scenario of an exported file, or of a document of kind Scenario; a taken name gets a number."""
         imported = transfer.read("The body", _body(request), limit=settings.UPLOAD_LIMIT)
         made = services.scenario_import(imported=imported, author=request.user)
-        answer = _scenario_answer(request, made.pk, status=201)
+        answer = _scenario_answer(request, made.pk, made=True)
         answer.data["remarks"] = imported.remarks
         return answer
 
@@ -302,36 +293,15 @@ def _body(request: ApiRequest) -> bytes:
     return body
 
 
-def _validated(serializer: type[serializers.Serializer[Any]], data: Any) -> Mapping[str, Any]:
-    checked = serializer(data=data)
-    checked.is_valid(raise_exception=True)
-    result: Mapping[str, Any] = checked.validated_data
-    return result
-
-
-def _scenario_answer(request: ApiRequest, scenario_id: UUID, status: int = 200) -> Response:
+def _scenario_answer(request: ApiRequest, scenario_id: UUID, *, made: bool = False) -> Response:
     found = selectors.scenario_get(request.user, scenario_id)
-    headers = {"ETag": f'"{found.newest}"'}
-    if status == 201:
-        headers["Location"] = reverse("api:scenario", [found.pk], request=request)
-    return Response(ScenarioSerializer(found).data, status=status, headers=headers)
+    address = "api:scenario" if made else ""
+    return numbered_answer(request, ScenarioSerializer(found).data, found.newest, address, [found.pk])
 
 
-def _revision_answer(request: ApiRequest, revision: ScenarioRevision, status: int = 200) -> Response:
-    headers = {"ETag": f'"{revision.number}"'}
-    if status == 201:
-        place = [revision.scenario_id, revision.number]
-        headers["Location"] = reverse("api:scenario-revision", place, request=request)
-    return Response(ScenarioRevisionDetailSerializer(revision).data, status=status, headers=headers)
-
-
-def _number(request: ApiRequest, key: str) -> int | None:
-    text = request.query_params.get(key, "")
-    if not text:
-        return None
-    if not text.isascii() or not text.isdecimal() or len(text) > 9:
-        raise serializers.ValidationError({key: "A revision is a whole number."})
-    return int(text)
+def _revision_answer(request: ApiRequest, revision: ScenarioRevision, *, made: bool = False) -> Response:
+    body, address = ScenarioRevisionDetailSerializer(revision).data, "api:scenario-revision" if made else ""
+    return numbered_answer(request, body, revision.number, address, [revision.scenario_id, revision.number])
 
 
 _ONE = "scenarios/<uuid:scenario_id>/"

@@ -55,7 +55,7 @@ class ScenarioRevision(models.Model):
     text = models.TextField()  # the YAML as the person wrote it, comments and all
     comment = models.CharField(max_length=500, blank=True)
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.PROTECT, related_name="+")
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
-from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import Http404
 
 from kschedweb.clusters.models import Snapshot
@@ -17,6 +17,7 @@ from kschedweb.engine.whatif.document import Document, DocumentError
 from kschedweb.engine.whatif.prepared import Prepared, prepare
 from kschedweb.errors import FieldProblem, Unprocessable
 from kschedweb.playground.services import Shelf
+from kschedweb.policies.revisions.selectors import numbered, with_newest
 from kschedweb.scenarios import transfer, uploads
 from kschedweb.scenarios.effect import shortened
 from kschedweb.scenarios.models import FileKind, Scenario, ScenarioFile, ScenarioRevision
@@ -30,18 +31,10 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.policies.document import Problem
 
-_NUMBER_LIMIT = 2**31 - 1
-
 
 def scenario_list(user: User) -> QuerySet[Scenario]:
     """The scenarios that ``user`` may see, each with ``newest`` (number), ``changed_at`` and ``changed_by``."""
-    newest = ScenarioRevision.objects.filter(scenario=OuterRef("pk")).order_by("-number")
-    rows = Scenario.objects.annotate(  # type: ignore[no-redef]
-        newest=Max("revisions__number"),
-        revision_count=Count("revisions"),
-        changed_at=Max("revisions__created_at"),
-        changed_by=Subquery(newest.values("created_by__username")[:1]),
-    ).select_related("created_by")
+    rows = with_newest(Scenario.objects.select_related("created_by"), ScenarioRevision.objects.all(), "scenario")
     if user.role != "admin":
         rows = rows.filter(Q(shared=True) | Q(built_in=True) | Q(created_by=user))
     return rows.order_by("name", "id")
@@ -57,19 +50,12 @@ def scenario_get(user: User, scenario_id: UUID | str) -> Scenario:
 
 def revision_list(scenario: Scenario) -> QuerySet[ScenarioRevision]:
     """Newest first."""
-    return scenario.revisions.select_related("scenario", "created_by").order_by("-number")
+    return scenario.revisions.select_related("scenario", "author").order_by("-number")
 
 
 def revision_get(scenario: Scenario, number: int | None = None) -> ScenarioRevision:
     """Revision ``number``, ``None`` for the newest; ``Http404`` where there is none."""
-    revisions = revision_list(scenario)
-    if number is None:
-        found = revisions.first()
-    else:
-        found = revisions.filter(number=number).first() if 0 < number <= _NUMBER_LIMIT else None
-    if found is None:
-        raise Http404(f"Scenario {scenario.name} has no revision {number or ''}".rstrip() + ".")
-    return found
+    return numbered(revision_list(scenario), number, f"Scenario {scenario.name}")
 
 
 def file_get(scenario: Scenario, name: str) -> ScenarioFile:

@@ -6,17 +6,12 @@ from typing import Any
 
 from rest_framework import serializers
 
-from kschedweb.policies.document import SIZE_LIMIT
+from kschedweb.policies.revisions.api import AboutSerializer, CheckSerializer, DocumentField, SaveSerializer
 from kschedweb.scenarios.models import NAME_LIMIT, FileKind, Scenario, ScenarioFile, ScenarioRevision
 
 
-class ScenarioSerializer(serializers.ModelSerializer[Scenario]):
+class ScenarioSerializer(AboutSerializer, serializers.ModelSerializer[Scenario]):
     """A scenario; its documents are its revisions."""
-
-    revision = serializers.IntegerField(source="newest", read_only=True, help_text="Number of the newest revision.")
-    created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
-    changed_at = serializers.DateTimeField(read_only=True)
-    changed_by = serializers.CharField(read_only=True, allow_null=True, default=None)
 
     class Meta:
         model = Scenario
@@ -30,7 +25,7 @@ class ScenarioSerializer(serializers.ModelSerializer[Scenario]):
 class ScenarioRevisionSerializer(serializers.ModelSerializer[ScenarioRevision]):
     """One saved state of a scenario; it never changes."""
 
-    created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
+    created_by = serializers.CharField(source="author.username", default=None, allow_null=True, read_only=True)
 
     class Meta:
         model = ScenarioRevision
@@ -81,15 +76,8 @@ class ScenarioFileSerializer(serializers.ModelSerializer[ScenarioFile]):
         read_only_fields = fields
 
 
-class ScenarioDocumentField(serializers.CharField):
-    """YAML or JSON text of a scenario."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(trim_whitespace=False, max_length=SIZE_LIMIT, **kwargs)
-
-
 class ScenarioCreateSerializer(serializers.Serializer[Any]):
-    document = ScenarioDocumentField(help_text="The first revision; the scenario is named as it says.")
+    document = DocumentField(help_text="The first revision; the scenario is named as it says.")
     comment = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
     shared = serializers.BooleanField(required=False, default=False, help_text="Whether everyone may read it.")
 
@@ -104,13 +92,12 @@ class ScenarioCopySerializer(serializers.Serializer[Any]):
     revision = serializers.IntegerField(min_value=1, required=False, help_text="Left out: the newest.")
 
 
-class ScenarioRevisionCreateSerializer(serializers.Serializer[Any]):
-    document = ScenarioDocumentField()
-    comment = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
+class ScenarioRevisionCreateSerializer(SaveSerializer):
+    pass
 
 
-class ScenarioValidateSerializer(serializers.Serializer[Any]):
-    document = ScenarioDocumentField(allow_blank=True)
+class ScenarioValidateSerializer(CheckSerializer):
+    pass
 
 
 class ScenarioProblemSerializer(serializers.Serializer[Any]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from django.core.exceptions import PermissionDenied
@@ -12,9 +12,10 @@ from django.utils.text import slugify
 
 from kschedweb.accounts import audit
 from kschedweb.clusters.models import Cluster, Snapshot
-from kschedweb.errors import Conflict, FieldProblem, NotFound, PreconditionFailed, Unprocessable
+from kschedweb.errors import Conflict, NotFound
 from kschedweb.policies.document import kept
 from kschedweb.policies.edits import rewrite
+from kschedweb.policies.revisions import services as revisions
 from kschedweb.scenarios import transfer, uploads
 from kschedweb.scenarios.models import NAME_LIMIT, FileKind, Scenario, ScenarioFile, ScenarioRevision, owns
 from kschedweb.scenarios.validation import Checked, check, placed
@@ -23,16 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kschedweb.accounts.models import User
-    from kschedweb.policies.document import Problem
 
 MOST_FILES = 20
 
 
-class InvalidDocument(Unprocessable):
-    """The text is no scenario that can be run; ``errors`` have ``line`` and ``column`` as well."""
-
-    def __init__(self, problems: Iterable[Problem], detail: str = "This is not a scenario that can be run.") -> None:
-        super().__init__(detail, errors=[cast("FieldProblem", problem.as_dict()) for problem in problems])
+class InvalidDocument(revisions.InvalidDocument):
+    said = "This is not a scenario that can be run."
 
 
 @transaction.atomic
@@ -214,7 +211,7 @@ def _revise(
     scenario: Scenario, number: int, text: str, snapshot: Snapshot | None, comment: str, author: User | None
 ) -> ScenarioRevision:
     return ScenarioRevision.objects.create(
-        scenario=scenario, number=number, text=text, snapshot=snapshot, comment=comment[:500], created_by=author
+        scenario=scenario, number=number, text=text, snapshot=snapshot, comment=comment[:500], author=author
     )
 
 
@@ -278,12 +275,4 @@ def _owned(scenario: Scenario, author: User | None) -> None:
 def _lock_newest(scenario: Scenario, author: User | None, expected: int) -> ScenarioRevision:
     """The newest revision, while nobody else can add one."""
     _owned(scenario, author)
-    if not Scenario.objects.select_for_update().filter(pk=scenario.pk).exists():
-        raise NotFound(f"Scenario {scenario.name} was deleted in the meantime. Nothing was saved.")
-    newest = ScenarioRevision.objects.filter(scenario=scenario).order_by("-number").first()
-    assert newest is not None  # every scenario is made with a revision
-    if newest.number != expected:
-        raise PreconditionFailed(
-            f"Revision {newest.number} was saved in the meantime: you edited revision {expected}. Nothing was saved."
-        )
-    return newest
+    return revisions.newest_locked(scenario, ScenarioRevision.objects.filter(scenario_id=scenario.pk), expected)

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
 from kschedweb.engine.whatif.schema import json_schema
-from kschedweb.errors import ApplicationError, PreconditionFailed, Unprocessable
-from kschedweb.policies import diff
+from kschedweb.errors import ApplicationError, Unprocessable
+from kschedweb.policies.revisions.views import (
+    UNTRIED,
+    Attempt,
+    compared,
+    expected_of,
+    line_diff,
+    number_of,
+    schema_response,
+    tried,
+)
 from kschedweb.scenarios import editor, selectors, services, transfer, uploads
 from kschedweb.scenarios.download import export_response
 from kschedweb.scenarios.editor import Choices
 from kschedweb.scenarios.effect import effect
 from kschedweb.scenarios.filters import ScenarioFilter
-from kschedweb.scenarios.forms import DiffForm, ImportForm, SaveForm, ScenarioCreateForm, UploadForm
+from kschedweb.scenarios.forms import ImportForm, ScenarioCreateForm, UploadForm
 from kschedweb.scenarios.models import Scenario, ScenarioRevision, owns
 from kschedweb.scenarios.ready import ready_of
 
@@ -109,7 +119,7 @@ def scenario(request: PageRequest, scenario_id: UUID) -> HttpResponseBase:
     if request.method == "POST":
         return _edited(request, scenario_id)
     found = selectors.scenario_get(request.user, scenario_id)
-    revision = selectors.revision_get(found, _number(request, "revision"))
+    revision = selectors.revision_get(found, number_of(request, "revision"))
     return _editor_page(request, found, revision, editor.opened(revision.text, _choices(found)))
 
 
@@ -118,27 +128,15 @@ def _edited(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     found = selectors.scenario_get(request.user, scenario_id)
     newest = selectors.revision_get(found)
     shown = editor.posted(request.POST.dict(), _choices(found))
-    save = SaveForm(request.POST)
-    if "save" not in request.POST:
-        return _editor_page(request, found, newest, shown, save=save)
-    if not save.is_valid() or not shown.checked.valid:
-        return _editor_page(request, found, newest, shown, save=save, status=422)
-    try:
-        saved = services.scenario_save(
-            scenario=found,
-            text=shown.document,
-            comment=save.cleaned_data["comment"],
-            expected=save.cleaned_data["expected"],
-            author=request.user,
-        )
-    except PreconditionFailed as error:
-        return _editor_page(request, found, newest, shown, save=save, conflict=error, status=412)
-    except ApplicationError as error:
-        return _editor_page(request, found, newest, shown, save=save, refused=error, status=error.status)
-    if saved.number == newest.number:
-        messages.info(request, f"Nothing differs from revision {newest.number}: no revision was made.")
-    else:
-        messages.success(request, f"Saved as revision {saved.number}.")
+
+    def store(text: str, comment: str, expected: int) -> int:
+        return services.scenario_save(
+            scenario=found, text=text, comment=comment, expected=expected, author=request.user
+        ).number
+
+    attempt = tried(request, shown, newest.number, store)
+    if attempt is not None:
+        return _editor_page(request, found, newest, shown, attempt)
     return redirect("scenario", found.pk)
 
 
@@ -222,10 +220,7 @@ def scenario_revisions(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 @require_POST
 def scenario_restore(request: PageRequest, scenario_id: UUID, number: int) -> HttpResponse:
     found = selectors.scenario_get(request.user, scenario_id)
-    save = SaveForm(request.POST)
-    if not save.is_valid():
-        raise ApplicationError("The form does not say which revision was the newest. Reload the page and try again.")
-    expected = save.cleaned_data["expected"]
+    expected = expected_of(request)
     restored = services.scenario_restore(scenario=found, number=number, expected=expected, author=request.user)
     messages.success(request, f"Revision {number} is restored: the newest is revision {restored.number}.")
     return redirect("scenario-revisions", found.pk)
@@ -235,21 +230,9 @@ def scenario_restore(request: PageRequest, scenario_id: UUID, number: int) -> Ht
 @require_safe
 def scenario_diff(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     found = selectors.scenario_get(request.user, scenario_id)
-    asked = DiffForm(request.GET)
-    if not asked.is_valid():
-        raise Http404("A revision is a whole number.")
-    new = selectors.revision_get(found, asked.cleaned_data["to"])
-    old = selectors.revision_get(found, asked.cleaned_data["from"] or max(new.number - 1, 1))
-    context = {
-        **_about(request, found),
-        "old": old,
-        "new": new,
-        "view": asked.cleaned_data["view"] or "split",
-        "old_title": f"Revision {old.number}",
-        "new_title": f"Revision {new.number}",
-        "numbers": range(found.newest, 0, -1),
-        **_line_diff(old.text, new.text, f"revision {old.number}", f"revision {new.number}"),
-    }
+    old, new, context = compared(request, partial(selectors.revision_get, found), found.newest)
+    context |= _about(request, found)
+    context |= line_diff(old.text, new.text, f"revision {old.number}", f"revision {new.number}")
     return render(request, "scenarios/diff.html", context)
 
 
@@ -258,7 +241,7 @@ def scenario_diff(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 def scenario_export(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     """A revision with all that it needs as one file."""
     found = selectors.scenario_get(request.user, scenario_id)
-    return export_response(selectors.revision_get(found, _number(request, "revision")))
+    return export_response(selectors.revision_get(found, number_of(request, "revision")))
 
 
 @requires(Action.EDIT)
@@ -299,10 +282,7 @@ def scenario_delete(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 @requires(Action.VIEW)
 @require_GET
 def scenario_schema(request: PageRequest) -> HttpResponse:
-    """The JSON Schema of a document, for completion in the editor."""
-    response = JsonResponse(json_schema())
-    response["Cache-Control"] = "private, max-age=3600"
-    return response
+    return schema_response(json_schema())
 
 
 def _editor_page(
@@ -310,22 +290,14 @@ def _editor_page(
     found: Scenario,
     revision: ScenarioRevision,
     shown: Editor,
-    *,
-    save: SaveForm | None = None,
-    conflict: PreconditionFailed | None = None,
-    refused: ApplicationError | None = None,
-    status: int = 200,
+    attempt: Attempt = UNTRIED,
 ) -> HttpResponse:
-    context = _editor_context(request, found, shown)
-    context |= {"revision": revision, "save": save or SaveForm(), "expected": found.newest, "refused": refused}
-    if save is not None and save.data.get("expected") and conflict is None:
-        # A button that saves nothing keeps what the person started from.
-        context["expected"] = save.data["expected"]
-    if conflict is not None:
+    context = _editor_context(request, found, shown) | attempt.context(found.newest) | {"revision": revision}
+    if attempt.conflict is not None:
         newest = selectors.revision_get(found)
-        context |= {"conflict": conflict, "expected": newest.number, "newest": newest}
-        context |= _line_diff(newest.text, shown.document, f"revision {newest.number}", "yours")
-    return render(request, "scenarios/edit.html", context, status=status)
+        context |= {"newest": newest, "expected": newest.number}
+        context |= line_diff(newest.text, shown.document, f"revision {newest.number}", "yours")
+    return render(request, "scenarios/edit.html", context, status=attempt.status)
 
 
 def _editor_context(request: PageRequest, found: Scenario, shown: Editor) -> dict[str, Any]:
@@ -347,6 +319,9 @@ def _about(request: PageRequest, found: Scenario) -> dict[str, Any]:
     may_edit = may(request.user.role, Action.EDIT)
     return {
         "scenario": found,
+        "kept": found,
+        "kind": "scenario",
+        "key": found.pk,
         "may_copy": may_edit,
         "may_change": may_edit and owns(request.user, found) and not found.built_in,
         "explained": ready_of(found.pk) is not None,
@@ -366,21 +341,3 @@ def _tell(form: forms.Form, error: ApplicationError) -> None:
     """Put a refusal beside the fields that it is about."""
     for item in error.errors or [{"path": "", "message": error.detail}]:
         form.add_error(item["path"] if item["path"] in form.fields else None, item["message"])
-
-
-def _line_diff(old: str, new: str, old_name: str, new_name: str) -> dict[str, Any]:
-    return {
-        "rows": diff.folded(diff.lines(old, new)),
-        "patch": diff.unified(old, new, old_name, new_name).splitlines(),
-        "differs": old != new,
-    }
-
-
-def _number(request: PageRequest, key: str) -> int | None:
-    """A number of the query; ``Http404`` where it is something else."""
-    text = request.GET.get(key, "")
-    if not text:
-        return None
-    if not text.isdecimal() or len(text) > 9:
-        raise Http404(f"There is no {key} {text}.")
-    return int(text)

@@ -31,7 +31,7 @@ def empty(editor: User) -> Scenario:
 
 def test_a_scenario_begins_with_revision_1_and_keeps_the_text(empty: Scenario, editor: User) -> None:
     revision = selectors.revision_get(empty)
-    assert (revision.number, revision.text, revision.created_by, revision.comment) == (1, EMPTY, editor, "first")
+    assert (revision.number, revision.text, revision.author, revision.comment) == (1, EMPTY, editor, "first")
     assert (empty.name, empty.slug, empty.newest) == ("Nothing at all", "nothing-at-all", 1)
     entry = AuditEntry.objects.first()
     assert entry is not None

@@ -73,7 +73,7 @@ def scenario(user: User | None, name: str = "rush", shared: bool = True, **size:
     slug = f"{name}-{Scenario.objects.count()}"
     made = Scenario.objects.create(name=name, slug=slug, shared=shared, created_by=user)
     text = json.dumps(document(**size) | {"name": name}, indent=1)
-    return ScenarioRevision.objects.create(scenario=made, number=1, text=text, created_by=user)
+    return ScenarioRevision.objects.create(scenario=made, number=1, text=text, author=user)
 
 
 def packed(user: User) -> str:

@@ -1,0 +1,69 @@
+"""What differs between two texts, line by line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import SequenceMatcher, unified_diff
+
+CONTEXT_LINES = 3
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the side-by-side view; ``None`` where that side has no line. ``kind``: same, changed, added, removed."""
+
+    kind: str
+    old_number: int | None
+    old: str
+    new_number: int | None
+    new: str
+
+
+def lines(old: str, new: str) -> list[Line]:
+    """Both texts side by side, whole."""
+    left, right = old.splitlines(), new.splitlines()
+    rows: list[Line] = []
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        for step in range(max(i2 - i1, j2 - j1)):
+            i, j = i1 + step, j1 + step
+            has_old, has_new = i < i2, j < j2
+            kind = "same" if tag == "equal" else "changed" if has_old and has_new else "removed" if has_old else "added"
+            rows.append(
+                Line(
+                    kind,
+                    i + 1 if has_old else None,
+                    left[i] if has_old else "",
+                    j + 1 if has_new else None,
+                    right[j] if has_new else "",
+                )
+            )
+    return rows
+
+
+def folded(rows: list[Line], context: int = CONTEXT_LINES) -> list[Line | int]:
+    """``rows`` with stretches of equal lines far from any change replaced by their count."""
+    near = [False] * len(rows)
+    for index, row in enumerate(rows):
+        if row.kind != "same":
+            for other in range(max(index - context, 0), min(index + context + 1, len(rows))):
+                near[other] = True
+    # One line is as short as the note that it was left out.
+    for index in range(len(rows)):
+        if all(near[index - 1 : index] or [True]) and all(near[index + 1 : index + 2] or [True]):
+            near[index] = True
+    result: list[Line | int] = []
+    for row, keep in zip(rows, near, strict=True):
+        if keep:
+            result.append(row)
+        elif result and isinstance(result[-1], int):
+            result[-1] += 1
+        else:
+            result.append(1)
+    return result
+
+
+def unified(old: str, new: str, old_name: str, new_name: str) -> str:
+    """A patch as ``diff -u`` writes it; empty where nothing differs."""
+    return "".join(
+        unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), old_name, new_name, n=CONTEXT_LINES)
+    )

@@ -1,0 +1,37 @@
+"""Reading documents and their revisions."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from django.db.models import Count, Max, Model, OuterRef, QuerySet, Subquery
+from django.http import Http404
+
+_LARGEST = 2**31 - 1
+
+Kept = TypeVar("Kept", bound=Model)
+Saved = TypeVar("Saved", bound=Model)
+
+
+def with_newest(kept: QuerySet[Kept], revisions: QuerySet[Any], owner: str) -> QuerySet[Kept]:
+    """``kept``, each with ``newest`` (number), ``revision_count``, ``changed_at`` and ``changed_by``.
+
+    ``owner`` is the field by which one of ``revisions`` names what it is of.
+    """
+    last = revisions.filter(**{owner: OuterRef("pk")}).order_by("-number")
+    return kept.annotate(  # type: ignore[return-value]
+        newest=Max("revisions__number"),
+        revision_count=Count("revisions"),
+        changed_at=Max("revisions__created_at"),
+        changed_by=Subquery(last.values("author__username")[:1]),
+    )
+
+
+def numbered(revisions: QuerySet[Saved], number: int | None, title: str) -> Saved:
+    """Revision ``number``, ``None`` for the newest; ``Http404`` that begins with ``title`` where there is none."""
+    if number is not None:
+        revisions = revisions.filter(number=number) if 0 < number <= _LARGEST else revisions.none()
+    found = revisions.order_by("-number").first()
+    if found is None:
+        raise Http404(f"{title} has no revision {number or ''}".rstrip() + ".")
+    return found
