@@ -41,7 +41,7 @@ def requires(action: Action, *, with_temporary_password: bool = False) -> Callab
                 return _to_login(request)
             if user.must_change_password and not with_temporary_password:
                 messages.info(request, "Choose a password of your own first.")
-                return _redirect(request, reverse("password"))
+                return _redirect(request, _to_password(request))
             if not may(user.role, action):
                 raise PermissionDenied(f"Your role does not allow you to {action.label}.")
             return view(request, *args, **kwargs)
@@ -52,12 +52,22 @@ def requires(action: Action, *, with_temporary_password: bool = False) -> Callab
     return decorate
 
 
-def _to_login(request: HttpRequest) -> HttpResponse:
+def _here(request: HttpRequest) -> str:
+    """The page to come back to: where only a part of one was asked for, that page."""
     if getattr(request, "htmx", False):
-        # The page that asked for a part comes back after the login, not the part.
-        here = request.htmx.current_url_abs_path or "/"  # type: ignore[attr-defined]
-        return HttpResponseClientRedirect(redirect_to_login(here).url)
-    return redirect_to_login(request.get_full_path())
+        return request.htmx.current_url_abs_path or "/"  # type: ignore[attr-defined, no-any-return]
+    return request.get_full_path()
+
+
+def _to_login(request: HttpRequest) -> HttpResponse:
+    return _redirect(request, redirect_to_login(_here(request)).url)
+
+
+def _to_password(request: HttpRequest) -> str:
+    """Where a password is chosen. What was to be written is not written afterwards, so only reading leads back."""
+    if request.method not in ("GET", "HEAD"):
+        return reverse("password")
+    return reverse("password", query={"next": _here(request)})
 
 
 def _redirect(request: HttpRequest, address: str) -> HttpResponse:

@@ -10,7 +10,10 @@ from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.views import LoginView, LogoutView
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
+from django.http import HttpResponseRedirect
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
@@ -51,13 +54,17 @@ def add_errors(form: Form, error: ApplicationError) -> None:
 @sensitive_post_parameters()
 @requires(Action.VIEW, with_temporary_password=True)
 def password(request: PageRequest) -> HttpResponse:
+    """Another password; it leads on to the page of this site that the person came for."""
+    onwards = request.POST.get("next", request.GET.get("next", ""))
+    if not url_has_allowed_host_and_scheme(onwards, {request.get_host()}, require_https=request.is_secure()):
+        onwards = ""
     form = PasswordChangeForm(request.user, request.POST or None)
     if request.method == "POST" and form.is_valid():
         services.password_change(user=request.user, password=form.cleaned_data["new_password1"])
         update_session_auth_hash(request, request.user)
         messages.success(request, "Your password is changed. Other sessions have ended.")
-        return redirect("settings")
-    return render(request, "accounts/password.html", {"form": form})
+        return HttpResponseRedirect(onwards or reverse("settings"))
+    return render(request, "accounts/password.html", {"form": form, "next": onwards})
 
 
 @requires(Action.VIEW)

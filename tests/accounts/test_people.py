@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -22,12 +23,56 @@ def test_an_added_person_logs_in_with_the_shown_password_and_must_choose_another
     assert "no-store" in page["Cache-Control"]
     ada = Client()
     assert ada.post(reverse("login"), {"username": "ada", "password": shown[1]}).status_code == 302
-    assert ada.get(reverse("settings"))["Location"] == reverse("password")
+    assert ada.get(reverse("settings"))["Location"] == "/password/?next=%2Fsettings%2F"
     assert ada.get("/api/v1/jobs/").status_code == 403
     chosen = {"old_password": shown[1], "new_password1": "Lovelace-1815", "new_password2": "Lovelace-1815"}
     assert ada.post(reverse("password"), chosen).status_code == 302
     assert ada.get(reverse("settings")).status_code == 200
     assert ada.get("/api/v1/jobs/").status_code == 200
+
+
+CHOSEN = {"old_password": "viewer-password", "new_password1": "Lovelace-1815", "new_password2": "Lovelace-1815"}
+
+
+@pytest.fixture
+def told(client_as, viewer):
+    """The browser of somebody whose password an admin knows."""
+    User.objects.filter(pk=viewer.pk).update(must_change_password=True)
+    return client_as("viewer")
+
+
+def onwards(page):
+    """Where the form of the password leads on to."""
+    form = re.search(r'<form[^>]* action="/password/">(.*?)</form>', page.content.decode(), re.DOTALL)
+    assert form
+    return [unescape(value) for value in re.findall(r'name="next" value="([^"]*)"', form[1])]
+
+
+def test_who_chooses_a_password_lands_on_the_page_they_came_for(told):
+    address = "/comparisons/?state=running&page=2"
+    assert onwards(told.get(told.get(address)["Location"])) == [address]
+    refused = told.post(reverse("password"), {**CHOSEN, "old_password": "wrong", "next": address})
+    assert onwards(refused) == [address]
+    assert told.post(reverse("password"), {**CHOSEN, "next": address})["Location"] == address
+
+
+def test_a_part_of_a_page_leads_back_to_its_page_and_a_write_to_the_settings(told):
+    part = told.get("/jobs/", headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/jobs/?state=running"})
+    assert part["HX-Redirect"] == f"{reverse('password')}?next=%2Fjobs%2F%3Fstate%3Drunning"
+    assert told.post(reverse("sessions-end"))["Location"] == reverse("password")
+    assert told.post(reverse("password"), CHOSEN)["Location"] == reverse("settings")
+
+
+def test_an_address_that_no_page_has_is_no_error_while_a_password_is_chosen(told):
+    assert told.post(reverse("password"), {**CHOSEN, "next": "nowhere"}).status_code == 302
+
+
+@pytest.mark.parametrize(
+    "address", ["https://evil.example/", "//evil.example", r"/\evil.example", "javascript:alert(1)", "https:/settings/"]
+)
+def test_a_new_password_leads_to_no_other_site(told, address):
+    assert onwards(told.get(reverse("password"), {"next": address})) == []
+    assert told.post(reverse("password"), {**CHOSEN, "next": address})["Location"] == reverse("settings")
 
 
 def test_the_temporary_password_is_nowhere_in_the_audit_trail(admin):
@@ -96,7 +141,7 @@ def test_a_reset_of_ones_own_password_keeps_the_session(client_as):
     page = client.post(reverse("person-password", args=["admin"]))
     assert page.status_code == 200
     assert "temporary-password" in page.content.decode()
-    assert client.get(reverse("people"))["Location"] == reverse("password")
+    assert client.get(reverse("people"))["Location"] == "/password/?next=%2Fpeople%2F"
 
 
 class TestEnsureAdmin:
