@@ -241,6 +241,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "Role": "kschedweb.accounts.roles.Role",
         "Scope": "kschedweb.accounts.roles.Action",
+        "GateVerdictKind": ["pass", "fail"],
         "JobState": "kschedweb.jobs.models.State",
         "TokenState": ["active", "expired", "revoked"],
         "ApprovalState": "kschedweb.approvals.models.State",

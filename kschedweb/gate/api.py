@@ -10,7 +10,7 @@ from django.http import Http404
 from django.urls import path
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
-from rest_framework import parsers
+from rest_framework import generics, parsers
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
@@ -27,8 +27,10 @@ from kschedweb.engine.whatif.document import DocumentError
 from kschedweb.engine.whatif.parts import ALL
 from kschedweb.errors import ApplicationError, NotFound, TooLarge
 from kschedweb.gate import selectors, services
+from kschedweb.gate.filters import GateFilter
+from kschedweb.gate.models import Gate
 from kschedweb.gate.renderers import RENDERERS, JUnitRenderer, MarkdownRenderer, TextXMLRenderer
-from kschedweb.gate.serializers import GateAskSerializer, GateVerdictSerializer, GateWaitsSerializer
+from kschedweb.gate.serializers import GateAskSerializer, GateSerializer, GateVerdictSerializer, GateWaitsSerializer
 from kschedweb.gate.words import about_scenario, about_snapshot
 from kschedweb.playground.selectors import revision_asked
 from kschedweb.scenarios.uploads import unpacked
@@ -36,10 +38,11 @@ from kschedweb.scenarios.uploads import unpacked
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from django.db.models import QuerySet
+    from rest_framework.renderers import BaseRenderer
     from rest_framework.request import Request
 
     from kschedweb.accounts.typing import ApiRequest
-    from kschedweb.gate.models import Gate
 
 SMALL = Limits(size=64 * 1024, depth=20, nodes=2_000)  # thresholds
 ACCEPTED, AGAIN = 202, "2"  # seconds until it makes sense to ask again
@@ -79,9 +82,21 @@ class _Verdicts(APIView):
         return super().finalize_response(request, response, *args, **kwargs)
 
 
-class GateView(IdempotencyMixin, _Verdicts):
-    action_required = Action.EDIT
+class GateList(IdempotencyMixin, _Verdicts, generics.ListAPIView[Gate]):
+    """What was asked, newest first, of the last 90 days."""
+
+    action_required = {"GET": Action.VIEW, "POST": Action.EDIT}
     parser_classes = (StrictJSONParser, parsers.MultiPartParser)
+    serializer_class = GateSerializer
+    filterset_class = GateFilter
+    queryset = Gate.objects.none()
+
+    def get_renderers(self) -> list[BaseRenderer]:
+        """A list is JSON; a verdict has several forms."""
+        return super().get_renderers() if self.request.method == "POST" else [JSONRenderer()]
+
+    def get_queryset(self) -> QuerySet[Gate]:
+        return selectors.gate_list(self.request.user).defer("verdict")  # type: ignore[arg-type]
 
     @extend_schema(
         operation_id="gate_ask",
@@ -205,6 +220,6 @@ def _invalid(error: DocumentError, path: str = "") -> ApplicationError:
 
 
 urlpatterns = [
-    path("gate/", GateView.as_view(), name="gate"),
+    path("gate/", GateList.as_view(), name="gate"),
     path("gate/<uuid:id>/", GateVerdict.as_view(), name="gate-verdict"),
 ]

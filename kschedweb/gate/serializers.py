@@ -9,10 +9,12 @@ from rest_framework import serializers
 
 from kschedweb.engine.whatif.parts import ALL, PENDING
 from kschedweb.engine.whatif.thresholds import THRESHOLDS
+from kschedweb.gate.models import Gate
 from kschedweb.gate.services import LARGEST_SEED
 from kschedweb.policies.document import SIZE_LIMIT
 
 MOST_NUMBER = 10**9 - 1
+VERDICTS = ("pass", "fail")
 
 
 def _openapi(schema: Any) -> Any:
@@ -141,7 +143,7 @@ class GateVerdictSerializer(serializers.Serializer[Any]):
     """What came of it; equal to what the command writes but for `id`."""
 
     id = serializers.UUIDField()
-    verdict = serializers.ChoiceField(choices=["pass", "fail"])
+    verdict = serializers.ChoiceField(choices=VERDICTS)
     summary = serializers.CharField()
     policy = serializers.CharField()
     baseline = serializers.CharField()
@@ -156,6 +158,27 @@ class GateVerdictSerializer(serializers.Serializer[Any]):
     measures = GateMeasureSerializer(many=True)
     notes = serializers.ListField(child=serializers.CharField(), help_text="What was left out or read differently.")
     warnings = serializers.ListField(child=serializers.CharField(), help_text="What the policy says in vain.")
+
+
+class GateSerializer(serializers.ModelSerializer[Gate]):
+    """One question and its outcome in a word; its address answers with the whole verdict."""
+
+    verdict = serializers.SerializerMethodField(help_text="Null as long as there is none.")
+    state = serializers.CharField(read_only=True, help_text="As a job's.")
+    created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
+    thresholds = serializers.DictField(read_only=True)
+
+    class Meta:
+        model = Gate
+        fields = (
+            "id", "policy", "baseline", "about", "place", "seed", "thresholds", "verdict", "state", "job",
+            "created_by", "created_at", "ended_at",
+        )  # fmt: skip
+        read_only_fields = fields
+
+    @extend_schema_field(serializers.ChoiceField(choices=VERDICTS, allow_null=True))
+    def get_verdict(self, gate: Gate) -> str | None:
+        return None if gate.passed is None else VERDICTS[not gate.passed]
 
 
 class GateWaitsSerializer(serializers.Serializer[Any]):

@@ -22,6 +22,7 @@ from kschedweb.engine.whatif import rendering
 from kschedweb.engine.whatif.verdict import amount
 from kschedweb.errors import ApplicationError
 from kschedweb.gate import selectors, services
+from kschedweb.gate.filters import GateFilter
 from kschedweb.gate.forms import GateForm
 from kschedweb.gate.words import about_scenario, about_snapshot
 from kschedweb.jobs.models import ENDED
@@ -64,7 +65,10 @@ def gate(request: PageRequest) -> HttpResponse:
     context: dict[str, Any] = {"form": form, **rights(request)}
     if valid:
         context |= _pasted(request, form)
-    context["page"] = Paginator(selectors.gate_list(request.user), PAGE_SIZE).get_page(request.GET.get("page"))
+    filters = GateFilter(request.GET, queryset=selectors.gate_list(request.user).defer("verdict"))
+    context["filters"] = filters
+    context["page"] = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
+    context["asked"] = {name: value for name, value in request.GET.items() if name in form.fields}
     status = 400 if form.errors and form.asked else 200
     return render(request, "gate/gate.html", context, status=status)
 

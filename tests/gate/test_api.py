@@ -141,6 +141,64 @@ def test_names_that_no_database_takes_are_kept_readable(api_as: Callable[..., An
     assert "\\u0000" not in json.dumps(Gate.objects.get().verdict)
 
 
+# What was asked before.
+
+
+def listed(api: Any, **asked: str) -> list[Json]:
+    answer = api.get(ADDRESS, asked)
+    assert answer.status_code == 200, answer.content
+    found: list[Json] = answer.json()["results"]
+    return found
+
+
+def test_verdicts_are_listed_newest_first_and_lead_to_their_addresses(api_as: Callable[..., Any], editor: User) -> None:
+    api = api_as("editor")
+    made = [api.post(ADDRESS, asked(thresholds=limits)).json() for limits in (LIMITS, {"maxNewlyUnschedulable": "any"})]
+    found = listed(api_as("viewer"))
+    for row, whole in zip(found, made[::-1], strict=True):
+        names = ("id", "verdict", "policy", "baseline", "about", "seed")
+        assert {name: row[name] for name in names}.items() <= whole.items()
+    assert [one["verdict"] for one in found] == ["pass", "fail"]
+    assert found[1]["thresholds"] == made[0]["thresholds"]
+    assert (found[0]["about"], found[0]["created_by"], found[0]["state"]) == ("cluster.json", "editor", "succeeded")
+    assert api.get(f"{ADDRESS}{found[0]['id']}/").json() == made[1]
+    first = api.get(ADDRESS, {"limit": 1}).json()
+    second = api.get(first["next"]).json()
+    assert [one["id"] for page in (first, second) for one in page["results"]] == [one["id"] for one in found]
+
+
+def test_verdicts_are_found_by_what_came_of_them_and_by_name(
+    api_as: Callable[..., Any], small: Snapshot, saved: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = api_as("editor")
+    passes = api.post(ADDRESS, asked(policy={"name": "default"}, snapshot={"cluster": "small"}, thresholds=None)).json()
+    fails = api.post(ADDRESS, asked(baseline={"name": "default"})).json()
+    monkeypatch.setattr(services, "AT_ONCE", -1)
+    waits = api.post(ADDRESS, asked(policy={"name": saved})).json()
+    for filters, ids in (
+        ({"verdict": "pass"}, [passes["id"]]),
+        ({"verdict": "fail"}, [fails["id"]]),
+        ({"verdict": "none"}, [waits["id"]]),
+        ({"search": "SMALL,"}, [passes["id"]]),
+        ({"search": "default@1", "verdict": "fail"}, [fails["id"]]),
+        ({"search": "packed@1"}, [waits["id"]]),
+        ({"search": "nothing"}, []),
+    ):
+        assert [one["id"] for one in listed(api, **filters)] == ids, filters
+    (row,) = listed(api, verdict="none")
+    assert (row["verdict"], row["state"]) == (None, "queued")
+    refused = api.get(ADDRESS, {"verdict": "maybe"})
+    assert (refused.status_code, refused.json()["errors"][0]["path"]) == (400, "verdict")
+
+
+def test_verdicts_on_scenarios_that_are_not_shared_are_not_listed_to_others(
+    api_as: Callable[..., Any], editor: User
+) -> None:
+    revision = seed_runs.scenario(editor, shared=False)
+    api_as("editor").post(ADDRESS, asked(scenario={"id": str(revision.scenario_id)}, snapshot=None, thresholds=None))
+    assert [len(listed(api_as(role))) for role in ("editor", "admin", "viewer")] == [1, 1, 0]
+
+
 # As a job.
 
 

@@ -192,3 +192,17 @@ def test_a_verdict_that_takes_longer_shows_how_far_it_is(
     done = client.get(address, headers={"HX-Request": "true"})
     assert done["HX-Refresh"] == "true"
     assert "packed@1 fails on small" in client.get(address).content.decode()
+
+
+def test_what_was_asked_before_is_filtered_and_the_question_stays(
+    client_as: Callable[..., Any], small: Snapshot, saved: str
+) -> None:
+    client = client_as("editor")
+    for moved in ("100%", "0"):
+        client.post("/gate/", {**ASKED, "moved": moved, "do": "try"})
+    page = client.get("/gate/", {**ASKED, "verdict": "fail", "search": "packed"})
+    assert [one.passed for one in page.context["page"]] == [False]
+    assert pasted(page.content.decode()) == pasted(shown(client))
+    nothing = client.get("/gate/", {"search": "elsewhere"}).content.decode()
+    assert "No verdict matches" in nothing
+    assert 'value="elsewhere"' in nothing

@@ -29,7 +29,7 @@ NOT_PAGES = frozenset(
 # Routes of the REST API that are no GET, or that are not about rows of the database.
 NOT_RESOURCES = frozenset(
     {
-        "capacity-drain", "capacity-fit", "capacity-nodes", "gate",
+        "capacity-drain", "capacity-fit", "capacity-nodes",
         "comparison-start", "experiment-start", "run-start",
         "sweep-cancel", "sweep-resume", "sweep-save", "sweep-start",
         "scenario-copy", "scenario-export", "scenario-import", "scenario-restore", "scenario-validate",
@@ -112,6 +112,7 @@ def pages(at: Places) -> dict[str, str]:
         "comparisons": "/comparisons/",
         "comparison-new": "/comparisons/new/",
         "gate": f"/gate/?policy={p}@{r}&on=cluster:{c}",
+        "gate:filtered": f"/gate/?policy={p}@{r}&on=cluster:{c}&verdict=pass&search=demo",
         "sweeps": "/sweeps/",
         "sweep-new": "/sweeps/new/",
         "sweep-new:rows": f"/sweeps/new/?policy={p}",
@@ -199,6 +200,7 @@ def resources(at: Places) -> dict[str, str]:
         "scenarios": "/api/v1/scenarios/",
         "runs": "/api/v1/runs/",
         "comparisons": "/api/v1/comparisons/",
+        "gate": "/api/v1/gate/",
         "sweeps": "/api/v1/sweeps/",
         "experiments": "/api/v1/experiments/",
         "approvals": "/api/v1/approvals/",
