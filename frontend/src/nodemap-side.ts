@@ -1,13 +1,14 @@
 // One map: its columns, fetched once, and its drawing by Plotly as a single heatmap.
 import Plotly from "plotly.js-cartesian-dist-min";
 import { type Column, type Numbers, element, last, token, unpack } from "./columns";
+import { Grouping, type GroupingColumns } from "./nodemap-groups";
+import { CIVIDIS, STATES } from "./nodemap-legend";
 import type { Grid } from "./nodemap-layout";
 import type { Show, Values } from "./nodemap-words";
 
-type Grouping = { label: string; values: string[]; codes: Numbers };
 type Answer = {
   names: string[];
-  groupings: { label: string; values: string[]; codes: Column }[];
+  groupings: GroupingColumns[];
   times: number[];
   exact: boolean;
   shows: Show[];
@@ -15,9 +16,6 @@ type Answer = {
 };
 type Frames = Column & { show: string; times: number };
 
-export const CIVIDIS = ["#00224e", "#35456c", "#585f6e", "#7c7b78", "#a59c74", "#d2c060", "#fee838"];
-// Okabe and Ito's: without a pod, with pods, full, cordoned, not ready.
-export const STATES = ["#56b4e9", "#0072b2", "#cc79a7", "#e69f00", "#d55e00"];
 const MARKS = ["", "", "", "‖", "×"];
 const MOST_MARKS = 600;
 const DIMMED = -1;
@@ -48,7 +46,7 @@ export class Side {
   async load(): Promise<void> {
     const found = await this.get<Answer>(this.root.dataset["columns"] ?? "");
     this.names = found.names;
-    this.groupings = found.groupings.map((one) => ({ ...one, codes: unpack(one.codes) }));
+    this.groupings = found.groupings.map((one) => new Grouping(one));
     [this.times, this.exact, this.shows, this.states] = [found.times, found.exact, found.shows, found.states];
   }
 
@@ -65,11 +63,19 @@ export class Side {
     for (const [place, name] of this.names.entries()) this.own[index.get(name)!] = place;
   }
 
-  /** The group of a node of the page, "" where it has none. */
-  group(by: string, node: number): string {
-    const place = this.own[node] ?? -1;
-    const grouping = this.groupings.find((one) => one.label === by);
-    return place < 0 || !grouping ? "" : (grouping.values[grouping.codes.data[place] ?? -1] ?? "");
+  private by(label: string): Grouping | undefined {
+    return this.groupings.find((one) => one.label === label);
+  }
+
+  /** How often nodes have come into another group by `time`. */
+  shifted(by: string, time: number): number {
+    return this.by(by)?.shifted(time) ?? 0;
+  }
+
+  /** The group of each node of the page at `time`, "" where it has none. */
+  groupsAt(by: string, time: number): string[] {
+    const now = this.by(by)?.at(time) ?? [];
+    return Array.from(this.own, (place) => now[place] ?? "");
   }
 
   private address(show: string, more = ""): string {

@@ -1,14 +1,15 @@
 // Node maps: groups, nodes, and the pods of a node; search, keyboard, and maps side by side that are looked at alike.
 import { element, grouped, inAddress } from "./columns";
+import { byName, groupsOf } from "./nodemap-groups";
 import { type Grid, type Group, arrange, neighbour } from "./nodemap-layout";
+import { legend } from "./nodemap-legend";
 import { Pods } from "./nodemap-pods";
-import { CIVIDIS, STATES, Side } from "./nodemap-side";
+import { Side } from "./nodemap-side";
 import { NodeTables } from "./nodemap-tables";
 import { type Show, amount, summary } from "./nodemap-words";
 
 const HIGHEST = 560; // pixels of a map; where it is narrow, more
 const HIGHEST_NARROW = 900;
-const COLLATOR = new Intl.Collator("en", { numeric: true });
 
 class NodeMap {
   private readonly sides: Side[];
@@ -17,6 +18,7 @@ class NodeMap {
   private names: string[] = [];
   private order: number[] = []; // nodes by name, 2 before 10
   private groups: Group[] = [];
+  private shifted = ""; // of what shiftedAt says, what the groups were made with
   private grid: Grid | undefined;
   private kept: Uint8Array | undefined;
   private cursor = -1; // a node
@@ -81,7 +83,7 @@ class NodeMap {
     const index = new Map<string, number>();
     for (const side of this.sides) for (const name of side.names) if (!index.has(name)) index.set(name, index.size);
     this.names = [...index.keys()];
-    this.order = [...this.names.keys()].sort((one, other) => COLLATOR.compare(this.names[one]!, this.names[other]!));
+    this.order = [...this.names.keys()].sort((one, other) => byName(this.names[one]!, this.names[other]!));
     for (const side of this.sides) side.among(index);
   }
 
@@ -158,19 +160,24 @@ class NodeMap {
   private regroup(change: { by?: string; group?: string } = {}): void {
     if (change.by !== undefined) [this.by, this.group] = [change.by, ""];
     if (change.group !== undefined) this.group = change.group;
-    const found = new Map<string, number[]>();
-    for (const node of this.order) {
-      const value = this.sides.map((side) => side.group(this.by, node)).find(Boolean) ?? "";
-      const label = value || (this.by ? `no ${this.by}` : "all nodes");
-      if (!found.has(label)) found.set(label, []);
-      found.get(label)!.push(node);
-    }
-    this.groups = [...found].map(([label, nodes]) => ({ label, nodes })).sort((one, other) => COLLATOR.compare(one.label, other.label));
-    if (!found.has(this.group)) this.group = "";
+    this.sort();
+    if (!this.groups.some(({ label }) => label === this.group)) this.group = "";
     inAddress({ ...(change.by === undefined ? {} : { by: this.by }), group: this.group });
     const out = this.root.querySelector<HTMLElement>("[data-zoom-out]");
     if (out) out.hidden = !this.group;
     this.arrange();
+  }
+
+  /** Puts the nodes into the groups in which they are now. */
+  private sort(): void {
+    this.shifted = this.shiftedAt(this.time);
+    const maps = this.sides.map((side) => side.groupsAt(this.by, this.time));
+    this.groups = groupsOf(maps, this.by, this.order);
+  }
+
+  /** How often nodes have come into another group by `time`, a number a map. */
+  private shiftedAt(time: number): string {
+    return this.sides.map((side) => side.shifted(this.by, time)).join();
   }
 
   private get visible(): Group[] {
@@ -190,7 +197,13 @@ class NodeMap {
 
   private at(time: number, settled: boolean): void {
     this.time = time;
-    this.draw(false, settled);
+    if (!this.grid) return;
+    if (this.shiftedAt(time) === this.shifted) this.draw(false, settled);
+    else {
+      // A group that has no node for a while stays chosen.
+      this.sort();
+      this.arrange();
+    }
     if (!settled) return;
     void Promise.all(this.sides.map((side) => side.settle(this.key, time))).then((news) => {
       if (news.some(Boolean) && this.time === time) this.draw(false, true);
@@ -216,33 +229,12 @@ class NodeMap {
       if (settled) this.tables[at]!.fill({ show, states: side.states, found, groups: this.groups, group: this.group, by: this.by, names: this.names });
       this.pods[at]!.show(show.unit === "%" ? show.name.replace(/^use-/, "") : "cpu", this.time, this.title(side), anew);
     }
-    if (anew) this.legend(show, most, largest > most);
+    if (anew) this.root.querySelector("[data-legend]")?.replaceChildren(...legend(show, this.sides[0]!.states, most, largest > most));
     this.mark();
   }
 
   private title(side: Side): string {
     return this.sides.length > 1 ? `${side.root.dataset["label"]}: ` : "";
-  }
-
-  private legend(show: Show, most: number, more: boolean): void {
-    const legend = this.root.querySelector<HTMLElement>("[data-legend]");
-    if (!legend) return;
-    const swatch = (colour: string) => {
-      const made = element("span", "swatch");
-      made.style.background = colour;
-      return made;
-    };
-    const states = this.sides[0]!.states;
-    const end = show.unit === "%" ? `${most} %${more ? " and more" : ""}` : `${grouped(most)} pods`;
-    const entries = show.unit
-      ? [element("span", "", show.unit === "%" ? "0 %" : "0"), element("span", "ramp"), element("span", "", end)]
-      : states.map((words, code) => {
-          const made = element("span", "entry");
-          made.append(swatch(STATES[code] ?? "#888"), words);
-          return made;
-        });
-    if (show.unit) entries[1]!.append(...CIVIDIS.map(swatch));
-    legend.replaceChildren(element("span", "soft", show.label), ...entries, element("span", "soft", "blank: not there, or nothing known"));
   }
 
   // Search.

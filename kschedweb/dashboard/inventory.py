@@ -9,8 +9,9 @@ import numpy as np
 
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.clusters.selectors import snapshot_objects
-from kschedweb.dashboard import nodemap
-from kschedweb.dashboard.nodemap import PODS, STATE, Grouping, Show, requested, used
+from kschedweb.dashboard import grouping, nodemap
+from kschedweb.dashboard.grouping import Grouping
+from kschedweb.dashboard.nodemap import PODS, STATE, Show, requested, used
 from kschedweb.playground.services import Shelf
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ def _states(nodes: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
 def groupings(nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:
     """By what the list itself knows: zone, region and instance type."""
     keys = {"zone": "zone", "region": "region", "instance_type": "instance type"}
-    names = {name: nodemap.NAMED[label][0] for name, label in keys.items()}
-    return nodemap.groupings([{label: node[name] for name, label in names.items() if node[name]} for node in nodes])
+    names = {name: grouping.NAMED[label][0] for name, label in keys.items()}
+    return grouping.groupings([{label: node[name] for name, label in names.items() if node[name]} for node in nodes])
 
 
 def labelled(snapshot: Snapshot, nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:
@@ -100,7 +101,7 @@ def labelled(snapshot: Snapshot, nodes: Sequence[Mapping[str, Any]]) -> list[Gro
         return found
 
     known = _labels.get(snapshot.pk, read)
-    return nodemap.groupings([known.get(node["name"], {}) for node in nodes])
+    return grouping.groupings([known.get(node["name"], {}) for node in nodes])
 
 
 def stays(snapshot: Snapshot, node: NodeRow) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters.filters import NodeFilter
 from kschedweb.clusters.selectors import cluster_get, node_rows, snapshot_current
 from kschedweb.dashboard import inventory, nodemap
+from kschedweb.dashboard.grouping import packed
 from kschedweb.dashboard.mapping import NODE, SHOW, FramesSerializer, MapSerializer, NodePodsSerializer, asked_node
 from kschedweb.errors import ApplicationError, FieldProblem, NotFound
 from kschedweb.usage.selectors import present
@@ -59,7 +60,7 @@ class ClusterFrames(APIView):
         if show not in known:
             message = f"show: one of {', '.join(known)}."
             raise ApplicationError(message, errors=[{"path": "show", "message": message}])
-        return Response({"show": show, "times": 1, **nodemap.packed(inventory.values(nodes, show, use))})
+        return Response({"show": show, "times": 1, **packed(inventory.values(nodes, show, use))})
 
 
 class ClusterStays(APIView):

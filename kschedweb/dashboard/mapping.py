@@ -23,12 +23,21 @@ class ColumnSerializer(serializers.Serializer[Any]):
     values = serializers.CharField(help_text="Base64.")
 
 
+class ShiftsSerializer(serializers.Serializer[Any]):
+    """Nodes that come into other groups while time passes, in the order in which they do: a row each."""
+
+    times = serializers.ListField(child=serializers.FloatField(), help_text="Seconds.")
+    nodes = ColumnSerializer(help_text="Places in `names`.")
+    codes = ColumnSerializer(help_text="Places in `values`.")
+
+
 class GroupingSerializer(serializers.Serializer[Any]):
-    """Nodes by a label: `codes` are places in `values`, one a node."""
+    """Nodes by a label: `codes` are places in `values`, one a node, from the beginning on."""
 
     label = serializers.CharField()  # type: ignore[assignment]
     values = serializers.ListField(child=serializers.CharField(allow_blank=True))
     codes = ColumnSerializer()
+    shifts = ShiftsSerializer()
 
 
 class ShowSerializer(serializers.Serializer[Any]):

@@ -1,40 +1,29 @@
 """Node maps: every node as a cell, in groups, coloured by one figure; the same as a sentence and as tables.
 
 A page gets the sentence and the tables; nodemap.ts draws the cells from columns that it asks REST for. What goes there
-is bounded: MOST_NODES nodes, MOST_GROUPINGS groupings of at most MOST_GROUPS groups, one or two bytes a value.
+is bounded: MOST_NODES nodes, the groupings of grouping.py, one or two bytes a value.
 """
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedweb.errors import Unprocessable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MOST_NODES, MOST_GROUPINGS, MOST_GROUPS = 20_000, 24, 200
+    from kschedweb.dashboard.grouping import Grouping
+
+MOST_NODES = 20_000
 MOST_ROWS = 500  # of a table of nodes
-NARROW, WIDE = 255, 65_535  # what a column of bytes, or of pairs of them, says of a node that is not there
 FULL = 95.0  # percent of anything that a node has, from which on it is called full
 STATES = ("without a pod", "with pods", "full", "cordoned", "not ready")
 WITHOUT_POD, WITH_PODS, FULL_STATE, CORDONED, NOT_READY = range(len(STATES))
-# Groupings that have a plain name, and the labels that say them, the first one that a node has.
-NAMED = {
-    "zone": (ZONE, BETA_ZONE),
-    "region": (REGION, BETA_REGION),
-    "instance type": ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"),
-    "pool": (
-        "karpenter.sh/nodepool", "cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup",
-        "kubernetes.azure.com/agentpool", "agentpool", "nodepool", "node-pool", "pool",
-    ),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -64,78 +53,6 @@ def used(resource: str) -> Show:
     """Coloured by what is really used of ``resource``."""
     what = {"cpu": "CPU"}.get(resource, resource)
     return Show(f"use-{resource}", f"{what} used", verb="used", what=what)
-
-
-@dataclass(frozen=True, eq=False)
-class Grouping:
-    """The nodes by one label: ``codes`` says which of ``values`` each node has ("": it has none)."""
-
-    label: str
-    values: list[str]
-    codes: NDArray[np.int32]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"label": self.label, "values": self.values, "codes": packed(self.codes)}
-
-    @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> Grouping:
-        """What ``to_dict`` made."""
-        return cls(stored["label"], list(stored["values"]), unpacked(stored["codes"]).astype(np.int32))
-
-    def taken(self, places: NDArray[np.intp]) -> Grouping:
-        """Of some of the nodes, in their order."""
-        return Grouping(self.label, self.values, self.codes[places])
-
-    def words(self, code: int) -> str:
-        return self.values[code] or f"no {self.label}"
-
-
-def packed(values: NDArray[Any]) -> dict[str, Any]:
-    """Whole numbers from 0 on as base64, little-endian, one byte each or two where one is too small; nan: absent."""
-    known = values[~np.isnan(values)]
-    wide = bool(known.size and known.max() >= NARROW)
-    absent = WIDE if wide else NARROW
-    whole = np.where(np.isnan(values), absent, np.clip(np.rint(values), 0, absent - 1))
-    raw = whole.astype("<u2" if wide else "u1").tobytes()
-    return {"bytes": 2 if wide else 1, "values": base64.b64encode(raw).decode()}
-
-
-def unpacked(column: Mapping[str, Any]) -> NDArray[np.uint16]:
-    """The numbers of ``packed`` in one row, as they are there."""
-    kind = "<u2" if column["bytes"] == 2 else "u1"
-    return np.frombuffer(base64.b64decode(column["values"]), dtype=kind).astype(np.uint16)
-
-
-def groupings(labels: Sequence[Mapping[str, str]]) -> list[Grouping]:
-    """By zone, region, instance type and pool, then by every other label that tells nodes apart, by its key.
-
-    A label that has a value of its own for every node, or more than MOST_GROUPS, makes no groups.
-    """
-    found = [
-        grouping
-        for name, keys in NAMED.items()
-        if (grouping := _grouping(name, [_first(own, keys) for own in labels])) is not None
-    ]
-    taken = {key for keys in NAMED.values() for key in keys}
-    others = sorted({key for own in labels for key in own} - taken)
-    for key in others:
-        if len(found) == MOST_GROUPINGS:
-            break
-        if (grouping := _grouping(key, [str(own.get(key, "")) for own in labels])) and len(grouping.values) > 1:
-            found.append(grouping)
-    return found
-
-
-def _first(labels: Mapping[str, str], keys: Iterable[str]) -> str:
-    return next((str(labels[key]) for key in keys if labels.get(key)), "")
-
-
-def _grouping(label: str, values: Sequence[str]) -> Grouping | None:
-    distinct = sorted(set(values))
-    if not any(distinct) or len(distinct) > MOST_GROUPS or 2 < len(values) == len(distinct):
-        return None
-    code = {value: place for place, value in enumerate(distinct)}
-    return Grouping(label, distinct, np.array([code[value] for value in values], dtype=np.int32))
 
 
 def states(

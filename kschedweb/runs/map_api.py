@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.dashboard import nodemap
+from kschedweb.dashboard.grouping import packed
 from kschedweb.dashboard.mapping import NODE, SHOW, FramesSerializer, MapSerializer, NodePodsSerializer, asked_node
 from kschedweb.errors import ApplicationError, NotFound
 from kschedweb.runs import nodes, selectors
@@ -53,9 +54,7 @@ class RunFrames(APIView):
             message = f"show: one of {', '.join(nodes.shows(outcome))}."
             raise ApplicationError(message, errors=[{"path": "show", "message": message}])
         at = nodes.moments(outcome)[0] if "at" not in request.query_params else [_seconds(request, outcome.end)]
-        return Response(
-            {"show": show, "times": len(at), **nodemap.packed(nodes.values(outcome, show, at))}, headers=KEPT
-        )
+        return Response({"show": show, "times": len(at), **packed(nodes.values(outcome, show, at))}, headers=KEPT)
 
 
 class RunStays(APIView):

@@ -63,7 +63,8 @@ def _side(shown: Shown, show: Show, time: float) -> MapSide:
     run, outcome = shown.run, shown.outcome
     at = np.array([time])
     values = nodes.values(outcome, show.key, at)[0]
-    now = Now(outcome.nodes, nodes.grouped(run.groups), show, values, nodes.pods(outcome, at)[0], f"After {span(time)}")
+    groups = [grouping.at(time) for grouping in nodes.grouped(run.groups)]
+    now = Now(outcome.nodes, groups, show, values, nodes.pods(outcome, at)[0], f"After {span(time)}")
     return MapSide(
         label=shown.label,
         now=now,

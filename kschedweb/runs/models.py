@@ -41,7 +41,7 @@ class Run(models.Model):
     summary = models.JSONField(default=list)  # measures, in their order
     notes = models.JSONField(default=list)  # what was left out or read differently
     outcome = models.BinaryField(null=True)  # engine.whatif's encoding
-    groups = models.JSONField(default=list)  # dashboard.nodemap.Grouping of the outcome's nodes, in its order
+    groups = models.JSONField(default=list)  # dashboard.grouping.Grouping of the outcome's nodes, in its order
     virtual_seconds = models.FloatField(null=True)
     seconds = models.FloatField(null=True)  # that the run took
     ended_at = models.DateTimeField(null=True)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kschedweb.dashboard.nodemap import PODS, STATE, Grouping, Show, requested, states, used
+from kschedweb.dashboard.grouping import Grouping, Relabelled, groupings
+from kschedweb.dashboard.nodemap import PODS, STATE, Show, requested, states, used
+from kschedweb.engine.simulation import NodeChanges, NodeJoins
 from kschedweb.engine.whatif.outcome import Kind, NodeState
 from kschedweb.runs.charts import thinned
 from kschedweb.runs.frames import times
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kschedweb.engine.whatif.outcome import Outcome
+    from kschedweb.engine.whatif.prepared import Prepared
 
 MOST_STAYS = 2_000  # pods of one node that are told of, the last ones
 MOST_STEPS = 1_000
@@ -141,6 +144,27 @@ def stays(outcome: Outcome, node: str) -> dict[str, Any]:
         },
         "omitted": len(found) - len(kept),
     }
+
+
+def groups(prepared: Prepared, names: Sequence[str]) -> list[Grouping]:
+    """The nodes of a run by their labels, from those with which they came to whatever is written later."""
+    objects = [one for one in prepared.objects if one.get("kind") == "Node"]
+    now = {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in objects}
+    first, later = dict(now), list[Relabelled]()
+    places = {name: place for place, name in enumerate(names)}
+    for event in prepared.events:
+        if isinstance(event, NodeJoins):
+            name, labels = event.node["metadata"]["name"], event.node["metadata"].get("labels") or {}
+        elif isinstance(event, NodeChanges) and event.labels is not None:
+            name, written = event.node, {**now.get(event.node, {}), **event.labels}
+            labels = {key: value for key, value in written.items() if value is not None}
+        else:
+            continue
+        now[name] = labels
+        first.setdefault(name, labels)
+        if name in places:
+            later.append(Relabelled(event.time, places[name], labels))
+    return groupings([first.get(name, {}) for name in names], later)
 
 
 def grouped(stored: Sequence[Any]) -> list[Grouping]:

@@ -15,9 +15,8 @@ from django.utils import timezone
 
 from kschedweb import __version__
 from kschedweb.accounts import audit
-from kschedweb.dashboard.nodemap import groupings
 from kschedweb.engine.config import load
-from kschedweb.engine.simulation import NodeJoins, SimulationError
+from kschedweb.engine.simulation import SimulationError
 from kschedweb.engine.whatif.comparison import compare
 from kschedweb.engine.whatif.measures import measure
 from kschedweb.engine.whatif.run import run as simulate
@@ -25,14 +24,12 @@ from kschedweb.errors import ApplicationError, Conflict, NotFound, Unprocessable
 from kschedweb.jobs.models import ENDED
 from kschedweb.jobs.services import job_cancel, job_start
 from kschedweb.playground.selectors import revision_named
-from kschedweb.runs import chance, selectors
+from kschedweb.runs import chance, nodes, selectors
 from kschedweb.runs.models import Comparison, Difference, Run
 from kschedweb.scenarios import selectors as scenarios
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
-    from kschedweb.engine.whatif.outcome import Outcome
-    from kschedweb.engine.whatif.prepared import Prepared
     from kschedweb.policies.models import Revision
     from kschedweb.scenarios.models import ScenarioRevision
 
@@ -184,19 +181,11 @@ def _play(run: Run, step: Step) -> None:
         summary=[asdict(one) for one in measures],
         notes=found.notes,
         outcome=found.encode(),
-        groups=_groups(prepared, found),
+        groups=[grouping.to_dict() for grouping in nodes.groups(prepared, found.nodes)],
         virtual_seconds=found.end,
         seconds=time.monotonic() - begun,
         ended_at=timezone.now(),
     )
-
-
-def _groups(prepared: Prepared, found: Outcome) -> list[dict[str, Any]]:
-    """The groupings of the outcome's nodes, by the labels with which they came."""
-    joined = [event.node for event in prepared.events if isinstance(event, NodeJoins)]
-    nodes = [one for one in prepared.objects if one.get("kind") == "Node"] + joined
-    labels = {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in nodes}
-    return [grouping.to_dict() for grouping in groupings([labels.get(name, {}) for name in found.nodes])]
 
 
 def _differences_start(run: Run) -> None:

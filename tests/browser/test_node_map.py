@@ -103,6 +103,35 @@ def test_playing_asks_the_server_for_nothing_and_the_address_keeps_the_time(page
     assert asked(page)["speed"] == "20"
 
 
+def test_nodes_change_their_groups_while_the_player_passes_what_is_written(page_as: PageAs, editor: User) -> None:
+    zone = "topology.kubernetes.io/zone"
+    relabel: list[Any] = [
+        {"at": "5m", "labelNodes": {"nodes": ["node-0"], "labels": {zone: "zone-1"}}},
+        {"at": "8m", "labelNodes": {"nodes": ["node-3"], "labels": {zone: "zone-1"}}},
+    ]
+    run = seed_runs.run(editor, seed_runs.scenario(editor, changes=relabel))
+    page = page_as("viewer")
+    ready(page, f"/runs/{run.pk}/?at=0")
+    seek, heads = page.locator("[data-seek]"), page.locator(".nodemap-plot .annotation-text")
+    for at, groups in (
+        (0, ["zone-0 2", "zone-1 2", "zone-2 2"]),
+        (301, ["zone-0 1", "zone-1 3", "zone-2 2"]),
+        (600, ["zone-1 4", "zone-2 2"]),
+        (299, ["zone-0 2", "zone-1 2", "zone-2 2"]),
+    ):
+        seek.evaluate(SEEK, str(at))
+        assert heads.all_text_contents() == groups
+
+    # A group that is chosen stays so while it has no node.
+    page.get_by_role("group", name="Node map").focus()
+    page.keyboard.press(" ")
+    assert asked(page)["group"] == "zone-0"
+    for at, nodes in ((600, "no node has CPU"), (301, "1 node "), (0, "2 nodes")):
+        seek.evaluate(SEEK, str(at))
+        assert nodes in page.locator("[data-summary]").inner_text()
+        assert asked(page)["group"] == "zone-0"
+
+
 def test_from_all_nodes_to_a_group_a_node_and_its_pods_by_keys_alone(page_as: PageAs, axe: Any, editor: User) -> None:
     run = seed_runs.run(editor)
     page = page_as("viewer")

@@ -1,54 +1,14 @@
-"""Node maps: columns there and back, groups by labels, and what a map says without being drawn."""
+"""Node maps: what a map says without being drawn."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kschedweb.dashboard import nodemap
-from kschedweb.dashboard.nodemap import CORDONED, FULL_STATE, NOT_READY, WITH_PODS, WITHOUT_POD, Grouping, Now
+from kschedweb.dashboard.grouping import Grouping
+from kschedweb.dashboard.nodemap import CORDONED, FULL_STATE, NOT_READY, WITH_PODS, WITHOUT_POD, Now
 from kschedweb.errors import Unprocessable
-
-
-@given(st.lists(st.one_of(st.none(), st.integers(0, 70_000)), max_size=40))
-def test_a_column_comes_back_as_it_was(numbers: list[int | None]) -> None:
-    column = nodemap.packed(np.array([np.nan if one is None else one for one in numbers], dtype=np.float64))
-    known = [one for one in numbers if one is not None]
-    assert column["bytes"] == (2 if max(known, default=0) >= nodemap.NARROW else 1)
-    absent = nodemap.WIDE if column["bytes"] == 2 else nodemap.NARROW
-    expected = [absent if one is None else min(one, absent - 1) for one in numbers]
-    assert nodemap.unpacked(column).tolist() == expected
-
-
-def test_nodes_are_grouped_by_what_tells_them_apart() -> None:
-    labels = [
-        {
-            "topology.kubernetes.io/zone": f"zone-{number % 2}",
-            "beta.kubernetes.io/instance-type": "large",
-            "kubernetes.io/hostname": f"node-{number}",
-            "kubernetes.io/os": "linux",
-            "team": "red" if number < 2 else "blue",
-        }
-        for number in range(5)
-    ]
-    del labels[4]["team"]
-    found = nodemap.groupings(labels)
-    assert [one.label for one in found] == ["zone", "instance type", "team"]
-    team = found[2]
-    assert [team.words(code) for code in team.codes.tolist()] == ["red", "red", "blue", "blue", "no team"]
-    again = Grouping.of(team.to_dict())
-    assert (again.values, again.codes.tolist()) == (team.values, team.codes.tolist())
-
-
-def test_a_label_with_too_many_values_makes_no_groups_and_groupings_are_bounded() -> None:
-    labels = [
-        {"rack": str(number % 250), **{f"key-{key:02d}": str(number % 3) for key in range(40)}} for number in range(500)
-    ]
-    found = nodemap.groupings(labels)
-    assert "rack" not in [one.label for one in found]
-    assert len(found) == nodemap.MOST_GROUPINGS
 
 
 def test_a_state_that_needs_a_person_covers_how_full_a_node_is() -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from kschedweb.accounts.models import User
-from kschedweb.dashboard.nodemap import STATES, unpacked
+from kschedweb.dashboard.grouping import unpacked
+from kschedweb.dashboard.nodemap import STATES
 from kschedweb.runs import nodes, selectors
 from kschedweb.runs.models import Run
 from kschedweb.scenarios.models import ScenarioRevision
@@ -129,3 +130,34 @@ def test_a_map_without_javascript_shows_a_group_and_its_nodes(client_as: Callabl
     assert table["summary"] == "After 6 ms 6 nodes with 5 pods, at most 1 on one, 1 with none."
     assert [row[0] for row in table["nodes"]] == ["node-1", "node-4"]
     assert table["summary"] in page.content.decode()
+
+
+RELABEL: list[Any] = [
+    {"at": "2m", "labelNodes": {"nodes": ["node-0", "node-3"], "labels": {"topology.kubernetes.io/zone": "zone-1"}}},
+    {"at": "3m", "labelNodes": {"nodes": ["node-5"], "labels": {"topology.kubernetes.io/zone": None}}},
+    {"at": "4m", "addNodes": {"like": "node-1", "count": 1, "labels": {"topology.kubernetes.io/zone": "zone-9"}}},
+]
+
+
+def test_nodes_are_in_the_groups_that_their_labels_say_at_each_time(
+    client_as: Callable[[str], Any], api_as: Callable[[str], Any], editor: User
+) -> None:
+    run = seed_runs.run(editor, seed_runs.scenario(editor, changes=RELABEL))
+
+    def zones(at: int) -> dict[str, int]:
+        (table,) = client_as("viewer").get(f"/runs/{run.pk}/?at={at}&by=zone").context["map"].tables
+        return {row[0]: row[1] for row in table["groups"]}
+
+    assert zones(119) == {"zone-0": 2, "zone-1": 2, "zone-2": 2}
+    assert zones(120) == {"zone-1": 4, "zone-2": 2}
+    assert zones(180) == {"zone-1": 4, "zone-2": 1, "no zone": 1}
+    assert zones(600) == {"zone-1": 4, "zone-2": 1, "no zone": 1, "zone-9": 1}
+    document = api_as("viewer").get(f"/api/v1/runs/{run.pk}/map/").json()
+    zone = document["groupings"][0]
+    names = [document["names"][place] for place in unpacked(zone["shifts"]["nodes"]).tolist()]
+    values = [zone["values"][code] for code in unpacked(zone["shifts"]["codes"]).tolist()]
+    assert list(zip(zone["shifts"]["times"], names, values, strict=True)) == [
+        (120.0, "node-0", "zone-1"),
+        (120.0, "node-3", "zone-1"),
+        (180.0, "node-5", ""),
+    ]

@@ -8,7 +8,7 @@ import pytest
 from django.http import Http404
 
 from kschedweb.accounts.models import User
-from kschedweb.dashboard import nodemap
+from kschedweb.dashboard.grouping import Grouping
 from kschedweb.errors import ApplicationError, Conflict
 from kschedweb.jobs.models import Job, State
 from kschedweb.jobs.services import job_claim
@@ -28,7 +28,7 @@ def test_a_run_is_a_job_and_what_came_of_it_is_kept(editor: User) -> None:
     assert run.engine == services.ENGINE
     outcome = selectors.outcome(run)
     assert outcome.end == run.virtual_seconds == 600.0
-    zone = nodemap.Grouping.of(run.groups[0])
+    zone = Grouping.of(run.groups[0])
     assert (zone.label, zone.values) == ("zone", ["zone-0", "zone-1", "zone-2"])
     assert len(zone.codes) == len(outcome.nodes) == 6
     assert int((outcome.bound >= 0).sum()) == 21  # all of the 20, and the important one

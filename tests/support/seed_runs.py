@@ -27,10 +27,10 @@ profiles:
 """
 
 
-def document(nodes: int = 6, pods: int = 20, drawn: bool = False) -> Json:
+def document(nodes: int = 6, pods: int = 20, drawn: bool = False, changes: list[Json] | None = None) -> Json:
     """Nodes of 4 CPU in three zones; pods of 1 CPU, and at the end an important one that preempts others.
 
-    With ``drawn`` small pods come at times that the seed decides.
+    With ``drawn`` small pods come at times that the seed decides; ``changes`` are made in place of that pod's coming.
     """
     from tests.support.seed import node, pod
 
@@ -47,14 +47,14 @@ def document(nodes: int = 6, pods: int = 20, drawn: bool = False) -> Json:
         "name": "rush",
         "base": {"empty": True},
         "objects": [*made, high, *waiting],
-        "changes": [{"at": "5m", "addWorkload": {"manifest": important}}],
+        "changes": [{"at": "5m", "addWorkload": {"manifest": important}}] if changes is None else changes,
         "arrivals": [{"generate": {"perHour": 120, "until": "8m", "shapes": [SMALL]}}] if drawn else [],
         "run": {"until": "10m", "sample": "10s"},
     }
 
 
-def outcome(policy: str = "", seed: int = 1, changes: list[Json] | None = None, **size: Any) -> Outcome:
-    """What comes of the document, perhaps with other ``changes``, under ``policy`` ("": the default); no database."""
+def outcome(policy: str = "", seed: int = 1, **asked: Any) -> Outcome:
+    """What comes of the ``document`` that is asked for under ``policy`` ("": the default); no database."""
     from kschedweb.engine.config import default_document, load
     from kschedweb.engine.whatif.document import read
     from kschedweb.engine.whatif.prepared import prepare
@@ -62,8 +62,7 @@ def outcome(policy: str = "", seed: int = 1, changes: list[Json] | None = None, 
 
     configuration = load(policy or default_document()).configuration
     assert configuration is not None
-    asked = document(**size) | ({} if changes is None else {"changes": changes})
-    return run(prepare(read(asked), [], {}, seed=seed, now=0.0), configuration)
+    return run(prepare(read(document(**asked)), [], {}, seed=seed, now=0.0), configuration)
 
 
 def scenario(user: User | None, name: str = "rush", shared: bool = True, **size: Any) -> ScenarioRevision:

@@ -1,0 +1,57 @@
+// Which nodes are in which group of a label at a time: labels may change while time passes.
+import { type Column, type Numbers, last, unpack } from "./columns";
+import type { Group } from "./nodemap-layout";
+
+export type GroupingColumns = {
+  label: string;
+  values: string[];
+  codes: Column;
+  shifts: { times: number[]; nodes: Column; codes: Column };
+};
+
+const COLLATOR = new Intl.Collator("en", { numeric: true });
+
+/** 2 before 10. */
+export const byName = (one: string, other: string) => COLLATOR.compare(one, other);
+
+/** The nodes of one map by one label. */
+export class Grouping {
+  readonly label: string;
+  private readonly values: string[];
+  private readonly codes: Numbers;
+  private readonly times: number[];
+  private readonly shifts: [Numbers, Numbers];
+
+  constructor(columns: GroupingColumns) {
+    this.label = columns.label;
+    this.values = columns.values;
+    this.codes = unpack(columns.codes);
+    this.times = columns.shifts.times;
+    this.shifts = [unpack(columns.shifts.nodes), unpack(columns.shifts.codes)];
+  }
+
+  /** How often nodes have come into another group by `time`. */
+  shifted(time: number): number {
+    return this.times.length && this.times[0]! <= time + 1e-6 ? last(this.times, time) + 1 : 0;
+  }
+
+  /** The group of each node at `time`, "" where it has none. */
+  at(time: number): string[] {
+    const now = this.codes.data.slice();
+    const [nodes, codes] = this.shifts;
+    for (let shift = 0; shift < this.shifted(time); shift += 1) now[nodes.data[shift]!] = codes.data[shift]!;
+    return Array.from(now, (code) => this.values[code] ?? "");
+  }
+}
+
+/** The nodes in `order` by what the first map says that knows a group of them. */
+export function groupsOf(maps: string[][], by: string, order: number[]): Group[] {
+  const found = new Map<string, number[]>();
+  for (const node of order) {
+    const value = maps.map((map) => map[node]).find(Boolean) ?? "";
+    const label = value || (by ? `no ${by}` : "all nodes");
+    if (!found.has(label)) found.set(label, []);
+    found.get(label)!.push(node);
+  }
+  return [...found].map(([label, nodes]) => ({ label, nodes })).sort((one, other) => byName(one.label, other.label));
+}

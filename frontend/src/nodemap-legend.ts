@@ -1,0 +1,32 @@
+// What the colours of a node map mean.
+import { element, grouped } from "./columns";
+import type { Show } from "./nodemap-words";
+
+export const CIVIDIS = ["#00224e", "#35456c", "#585f6e", "#7c7b78", "#a59c74", "#d2c060", "#fee838"];
+// Okabe and Ito's: without a pod, with pods, full, cordoned, not ready.
+export const STATES = ["#56b4e9", "#0072b2", "#cc79a7", "#e69f00", "#d55e00"];
+
+/** `most` is what the last colour stands for; with `more`, for whatever is beyond it too. */
+export function legend(show: Show, states: string[], most: number, more: boolean): HTMLElement[] {
+  const entries = show.unit ? ramp(show, most, more) : states.map((words, code) => entry(STATES[code] ?? "#888", words));
+  return [element("span", "soft", show.label), ...entries, element("span", "soft", "blank: not there, or nothing known")];
+}
+
+function ramp(show: Show, most: number, more: boolean): HTMLElement[] {
+  const colours = element("span", "ramp");
+  colours.append(...CIVIDIS.map(swatch));
+  const [first, end] = show.unit === "%" ? ["0 %", `${most} %`] : ["0", `${grouped(most)} pods`];
+  return [element("span", "", first), colours, element("span", "", more && show.unit === "%" ? `${end} and more` : end)];
+}
+
+function entry(colour: string, words: string): HTMLElement {
+  const made = element("span", "entry");
+  made.append(swatch(colour), words);
+  return made;
+}
+
+function swatch(colour: string): HTMLElement {
+  const made = element("span", "swatch");
+  made.style.background = colour;
+  return made;
+}
