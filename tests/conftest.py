@@ -29,6 +29,7 @@ hypothesis_settings.register_profile("kschedweb", deadline=None)
 hypothesis_settings.load_profile("kschedweb")
 
 ROOT = Path(__file__).resolve().parent.parent
+LONGEST_NAME, GZIP = 100, b"\x1f\x8b"
 LOST = pytest.StashKey[str]()  # the rows to restore, where the last test emptied the database when it ended
 
 
@@ -43,6 +44,13 @@ def long(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Tests have short names, and the same in every process: gzip writes the time into what it packs."""
+    if isinstance(val, str | bytes) and (len(val) > LONGEST_NAME or val[:2] == GZIP):
+        return argname
+    return None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by what they use; of those with servers or a browser a module stays in one pytest-xdist process.
 
