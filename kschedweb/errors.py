@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypedDict
+from typing import Self, TypedDict
 
 
 class FieldProblem(TypedDict):
@@ -27,6 +27,11 @@ class ApplicationError(Exception):
         self.errors = list(errors)
         if status is not None:
             self.status = status
+
+    @classmethod
+    def at(cls, path: str, message: str) -> Self:
+        """A refusal that stands beside the field ``path``."""
+        return cls(message, errors=[{"path": path, "message": message}])
 
 
 class NotFound(ApplicationError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
@@ -15,7 +15,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from rest_framework.exceptions import PermissionDenied as RestPermissionDenied
 from rest_framework.permissions import BasePermission
 
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action, Made, may, may_change
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
     from rest_framework.views import APIView
 
+    from kschedweb.accounts.models import User
 
+Row = TypeVar("Row", bound=Made)
 View = Callable[..., "HttpResponseBase"]
 
 
@@ -50,6 +52,13 @@ def requires(action: Action, *, with_temporary_password: bool = False) -> Callab
         return guarded
 
     return decorate
+
+
+def owned(user: User, row: Row, what: str, verb: str = "change") -> Row:
+    """``row``, called ``what``; raises PermissionDenied for others than who made it and admins."""
+    if not may_change(user, row):
+        raise PermissionDenied(f"Only who started {what}, or an admin, may {verb} it.")
+    return row
 
 
 def _here(request: HttpRequest) -> str:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Protocol
+
 from django.db import models
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+
+class Made(Protocol):
+    """A row that says who made it."""
+
+    @property
+    def created_by_id(self) -> Any: ...
 
 
 class Action(models.TextChoices):
@@ -46,3 +58,9 @@ def scope_allows(scope: str, action: str) -> bool:
 def may(role: str, action: str) -> bool:
     """Whether a person of ``role`` may do ``action``."""
     return action in ALLOWED.get(role, frozenset())
+
+
+def may_change(user: User, row: Made) -> bool:
+    """Whether ``user`` may change what somebody made: whoever did, as long as they may edit, and admins."""
+    mine = row.created_by_id is not None and row.created_by_id == user.pk
+    return may(user.role, Action.ADMINISTER) or (mine and may(user.role, Action.EDIT))

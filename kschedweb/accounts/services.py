@@ -43,12 +43,12 @@ def user_create(*, actor: User | None, username: str, role: str, email: str = ""
     user.set_password(password)
     user.full_clean()
     if User.objects.filter(username__iexact=username).exists():
-        raise Conflict("This name is taken.", errors=[{"path": "username", "message": "This name is taken."}])
+        raise Conflict.at("username", "This name is taken.")
     try:
         with transaction.atomic():
             user.save()
     except IntegrityError:
-        raise Conflict("This name is taken.", errors=[{"path": "username", "message": "This name is taken."}]) from None
+        raise Conflict.at("username", "This name is taken.") from None
     audit.record(actor, "user.created", user, user.username, role=role)
     return user, password
 
@@ -141,10 +141,10 @@ def token_create(*, user: User, name: str, scope: Action | str, days: int) -> tu
     """A token for ``user``'s programs and its key, which is shown once and not kept."""
     if not may(user.role, scope):
         message = "Your role does not allow this scope."
-        raise ApplicationError(message, errors=[{"path": "scope", "message": message}])
+        raise ApplicationError.at("scope", message)
     if not 1 <= days <= MAX_TOKEN_DAYS:
         message = f"A token lives for 1 to {MAX_TOKEN_DAYS} days."
-        raise ApplicationError(message, errors=[{"path": "days", "message": message}])
+        raise ApplicationError.at("days", message)
     now = timezone.now()
     if Token.objects.filter(user=user, revoked_at=None, expires_at__gt=now).count() >= MAX_TOKENS:
         raise Conflict(f"You have {MAX_TOKENS} tokens. Revoke one first.")

@@ -22,9 +22,10 @@ from kschedweb.capacity.questions import (
     NodeAsked,
     NodesAsked,
     PodAsked,
-    wrong,
 )
+from kschedweb.dashboard.rest import validated
 from kschedweb.engine.whatif.drain import Options
+from kschedweb.errors import ApplicationError
 from kschedweb.playground.selectors import revision_asked, snapshot_asked
 
 if TYPE_CHECKING:
@@ -230,7 +231,9 @@ class NodesView(APIView):
         data, snapshot, revision = _about(NodesRequestSerializer, request)
         node = data["node"]
         if bool(node["like"]) == bool(node["allocatable"]):
-            raise wrong("node", "Say either which node the new ones are like, or what they have room for.")
+            raise ApplicationError.at(
+                "node", "Say either which node the new ones are like, or what they have room for."
+            )
         type_ = NodeAsked(
             node["like"], tuple(node["allocatable"].items()), tuple(node["labels"].items()), tuple(node["zones"])
         )
@@ -288,9 +291,7 @@ class DrainView(APIView):
 
 
 def _about(form: type[AboutSerializer], request: Request) -> tuple[dict[str, Any], Snapshot, Revision]:
-    asked = form(data=request.data)
-    asked.is_valid(raise_exception=True)
-    data = asked.validated_data
+    data = validated(form, request.data)
     snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
     return data, snapshot, revision_asked(data["policy"], str(data.get("revision") or ""))
 
@@ -299,7 +300,7 @@ def _pod(data: dict[str, Any], *, required: bool) -> PodAsked:
     asked = PodAsked(data.get("workload", ""), data.get("manifest", ""), tuple(data.get("requests", {}).items()))
     given = sum(map(bool, (asked.workload, asked.manifest, asked.requests)))
     if given > 1 or (required and not given):
-        raise wrong("pod", "Say in one way which pods are meant: workload, manifest, or requests.")
+        raise ApplicationError.at("pod", "Say in one way which pods are meant: workload, manifest, or requests.")
     return asked
 
 

@@ -44,7 +44,7 @@ class PodAsked:
         try:
             return pod_shape(raw, snapshot)
         except ShapeError as error:
-            raise wrong("manifest" if self.manifest else "requests", str(error)) from None
+            raise ApplicationError.at("manifest" if self.manifest else "requests", str(error)) from None
 
     def _known(self, snapshot: EngineSnapshot) -> PodShape:
         try:
@@ -52,17 +52,17 @@ class PodAsked:
                 return replica_shape(snapshot.pod(self.workload), snapshot)
             return workload_shape(snapshot, self.workload)
         except KeyError:
-            raise wrong("workload", f"The snapshot has no pod {self.workload}.") from None
+            raise ApplicationError.at("workload", f"The snapshot has no pod {self.workload}.") from None
         except (ShapeError, ObjectError) as error:
-            raise wrong("workload", str(error)) from None
+            raise ApplicationError.at("workload", str(error)) from None
 
     def _written(self) -> Any:
         try:
             documents = documents_read(self.manifest, MANIFEST)
         except DocumentError as error:
-            raise wrong("manifest", error.detail) from None
+            raise ApplicationError.at("manifest", error.detail) from None
         if len(documents) != 1:
-            raise wrong("manifest", f"Write one object; here are {len(documents)}.")
+            raise ApplicationError.at("manifest", f"Write one object; here are {len(documents)}.")
         return template(documents[0])
 
     def _plain(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class PodAsked:
             try:
                 read(amount, name)
             except ObjectError as error:
-                raise wrong(f"requests.{name}", str(error)) from None
+                raise ApplicationError.at(f"requests.{name}", str(error)) from None
         container = {"name": "main", "image": "", "resources": {"requests": dict(self.requests)}}
         return {"metadata": {"name": "pod", "namespace": "default"}, "spec": {"containers": [container]}}
 
@@ -84,7 +84,7 @@ def template(raw: Any) -> Any:
         spec = spec["jobTemplate"].get("spec") or {}
     inner = spec.get("template") if isinstance(spec, dict) else None
     if not isinstance(inner, dict):
-        raise wrong("manifest", f"{raw.get('kind')}: has neither containers nor spec.template.")
+        raise ApplicationError.at("manifest", f"{raw.get('kind')}: has neither containers nor spec.template.")
     own, metadata = _mapping(raw.get("metadata")), _mapping(inner.get("metadata"))
     named = {key: own[key] for key in ("name", "namespace") if own.get(key) is not None}
     return {"metadata": {**metadata, **named}, "spec": inner.get("spec")}
@@ -113,7 +113,7 @@ class NodeAsked:
         """Raises ApplicationError that names the field."""
         if self.like:
             if self.like not in snapshot.index:
-                raise wrong("like", f"The snapshot has no node {self.like}.")
+                raise ApplicationError.at("like", f"The snapshot has no node {self.like}.")
             raw = snapshot.nodes[snapshot.index[self.like]].raw
         else:
             raw = {
@@ -123,7 +123,7 @@ class NodeAsked:
         try:
             return node_shape(raw, zones=self.zones, taken=snapshot.names)
         except ShapeError as error:
-            raise wrong("like" if self.like else "allocatable", str(error)) from None
+            raise ApplicationError.at("like" if self.like else "allocatable", str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,3 @@ class DrainAsked:
     nodes: tuple[str, ...]
     options: Options = field(default_factory=Options)
     keep_order: bool = False
-
-
-def wrong(path: str, message: str) -> ApplicationError:
-    """A refusal that stands beside the field ``path``."""
-    return ApplicationError(message, errors=[{"path": path, "message": message}])

@@ -12,12 +12,12 @@ from threading import RLock
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
-from kschedweb.capacity.questions import MOST_COPIES, wrong
+from kschedweb.capacity.questions import MOST_COPIES
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.whatif import capacity, drain, sizing
-from kschedweb.errors import Unavailable, Unprocessable
+from kschedweb.errors import ApplicationError, Unavailable, Unprocessable
 from kschedweb.playground import utilisation
 from kschedweb.playground.services import Shelf
 from kschedweb.policies.selectors import configuration
@@ -59,7 +59,7 @@ def nodes(snapshot: Snapshot, revision: Revision, asked: NodesAsked, *, seconds:
     def work(engine: EngineSnapshot, until: float) -> sizing.Sizing:
         pods = asked.pods(engine)
         if len(pods) > MOST_COPIES:
-            raise wrong("copies", f"At most {MOST_COPIES} pods at a time; these are {len(pods)}.")
+            raise ApplicationError.at("copies", f"At most {MOST_COPIES} pods at a time; these are {len(pods)}.")
         pulse = _pulse(until, seconds, "Ask about fewer pods, or allow fewer nodes.")
         shape = asked.node.shape(engine)
         return sizing.size(engine, configuration(revision), pods, shape, most=asked.most, pulse=pulse)
@@ -73,7 +73,7 @@ def rehearse(snapshot: Snapshot, revision: Revision, asked: DrainAsked, *, secon
     def work(engine: EngineSnapshot, until: float) -> drain.Rehearsal:
         unknown = [name for name in asked.nodes if name not in engine.index]
         if unknown:
-            raise wrong("nodes", f"The snapshot has no node {', '.join(unknown[:5])}.")
+            raise ApplicationError.at("nodes", f"The snapshot has no node {', '.join(unknown[:5])}.")
         pulse = _pulse(until, seconds, "Ask about fewer nodes.")
         return drain.rehearse(
             engine, configuration(revision), asked.nodes, asked.options, keep_order=asked.keep_order, pulse=pulse

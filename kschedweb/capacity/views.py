@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
-from django.http import Http404
+from django.http import Http404, HttpRequest
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
@@ -16,12 +18,12 @@ from kschedweb.accounts.roles import Action
 from kschedweb.capacity import charts, selectors, services, words
 from kschedweb.capacity.forms import DrainForm, FitForm, NodesForm
 from kschedweb.dashboard.exports import FORMATS, export
+from kschedweb.dashboard.figures import Chart
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.errors import ApplicationError
 
 if TYPE_CHECKING:
     from django import forms
-    from django.http import HttpRequest, HttpResponse
     from django.http.response import HttpResponseBase
 
     from kschedweb.clusters.models import Snapshot
@@ -31,66 +33,71 @@ PAGE_SIZE = 50
 SECONDS = 12.0  # that a person waits for a page
 
 
-@require_safe
-@requires(Action.VIEW)
-def fit(request: HttpRequest) -> HttpResponseBase:
+@dataclass(frozen=True)
+class _Page:
+    """A question's page: its rows by ``head``, its sentence and its figure."""
+
+    name: str
+    head: Sequence[str]
+    rows: Callable[[Any], list[list[object]]]
+    answer: Callable[[Any], str]
+    chart: Callable[[Any], Chart | None]
+
+
+FIT = _Page("fit", charts.FIT_HEAD, charts.fit_rows, words.fit_answer, charts.fit_chart)
+NODES = _Page("nodes", charts.NODES_HEAD, charts.nodes_rows, words.nodes_answer, charts.nodes_chart)
+DRAIN = _Page("drain", charts.DRAIN_HEAD, charts.drain_rows, words.drain_answer, charts.drain_chart)
+View = Callable[[HttpRequest, "Snapshot", "Revision"], "HttpResponseBase"]
+
+
+def _about_a_cluster(view: View) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Decorate a page: it is given the snapshot and the policy that the question is about."""
+
+    @require_safe
+    @requires(Action.VIEW)
+    @wraps(view)
+    def asked(request: HttpRequest) -> HttpResponseBase:
+        scope = scope_of(request)
+        if scope.snapshot is None:
+            return render(request, "dashboard/nothing.html", {"noun": "capacity"})
+        if scope.revision is None:
+            raise Http404("There is no such policy or revision.")
+        return view(request, scope.snapshot, scope.revision)
+
+    return asked
+
+
+@_about_a_cluster
+def fit(request: HttpRequest, snapshot: Snapshot, revision: Revision) -> HttpResponseBase:
     """How many more pods of a shape fit, on which nodes, and why not more."""
-    asked = _asked(request)
-    if asked is None:
-        return render(request, "dashboard/nothing.html", {"noun": "capacity"})
-    snapshot, revision = asked
     form = FitForm(request.GET)
     found = None
+    context: dict[str, Any] = {"workloads": selectors.workloads(snapshot)}
     if form.asks and form.is_valid():
         found = _tried(form, lambda: services.fit(snapshot, revision, form.question, seconds=SECONDS))
-    if found is None:
-        return _unanswered(request, "capacity/fit.html", form, snapshot, {"workloads": selectors.workloads(snapshot)})
-    if (file := request.GET.get("format")) in FORMATS:
-        return export(file, f"{snapshot.cluster.name}-fit", charts.FIT_HEAD, charts.fit_rows(found))
-    ordered = sorted(charts.fit_rows(found), key=lambda row: -_number(row[1]))
-    context = {
-        "found": found,
-        "answer": words.fit_answer(found),
-        "chart": charts.fit_chart(found),
-        "reasons": [(reason, [found.names[node] for node in reason.nodes[:5].tolist()]) for reason in found.reasons],
-        "workloads": selectors.workloads(snapshot),
-    }
-    return _page(request, "capacity/fit.html", form, context, ordered)
+    if found is not None:
+        reasons = [(reason, [found.names[node] for node in reason.nodes[:5].tolist()]) for reason in found.reasons]
+        context["reasons"] = reasons
+    return _shown(request, FIT, form, snapshot, found, context)
 
 
-@require_safe
-@requires(Action.VIEW)
-def nodes(request: HttpRequest) -> HttpResponseBase:
+@_about_a_cluster
+def nodes(request: HttpRequest, snapshot: Snapshot, revision: Revision) -> HttpResponseBase:
     """How many nodes of a type must be added so that pods fit."""
-    asked = _asked(request)
-    if asked is None:
-        return render(request, "dashboard/nothing.html", {"noun": "capacity"})
-    snapshot, revision = asked
     form = NodesForm(request.GET)
     if not form.asks:
         form = NodesForm()
-    choices = {"workloads": selectors.workloads(snapshot), "node_names": selectors.node_names(snapshot)}
+    context = {"workloads": selectors.workloads(snapshot), "node_names": selectors.node_names(snapshot)}
     found = None
     if form.is_valid():
         found = _tried(form, lambda: services.nodes(snapshot, revision, form.question, seconds=SECONDS))
-    if found is None:
-        return _unanswered(request, "capacity/nodes.html", form, snapshot, choices)
-    if (file := request.GET.get("format")) in FORMATS:
-        return export(file, f"{snapshot.cluster.name}-nodes", charts.NODES_HEAD, charts.nodes_rows(found))
-    context = {"found": found, "answer": words.nodes_answer(found), "chart": charts.nodes_chart(found), **choices}
-    return _page(request, "capacity/nodes.html", form, context, charts.nodes_rows(found))
+    return _shown(request, NODES, form, snapshot, found, context)
 
 
-@require_safe
-@requires(Action.VIEW)
-def drain(request: HttpRequest) -> HttpResponseBase:
+@_about_a_cluster
+def drain(request: HttpRequest, snapshot: Snapshot, revision: Revision) -> HttpResponseBase:
     """Whether nodes can be emptied, in what order, blocked by what."""
-    asked = _asked(request)
-    if asked is None:
-        return render(request, "dashboard/nothing.html", {"noun": "capacity"})
-    snapshot, revision = asked
     form = DrainForm(request.GET)
-    choices = {"zones": selectors.zones(snapshot)}
     found = None
     if form.asks and form.is_valid():
         in_zone = selectors.nodes_in(snapshot, form.cleaned_data["zone"])
@@ -99,22 +106,7 @@ def drain(request: HttpRequest) -> HttpResponseBase:
         else:
             question = form.question(in_zone)
             found = _tried(form, lambda: services.rehearse(snapshot, revision, question, seconds=SECONDS))
-    if found is None:
-        return _unanswered(request, "capacity/drain.html", form, snapshot, choices)
-    if (file := request.GET.get("format")) in FORMATS:
-        return export(file, f"{snapshot.cluster.name}-drain", charts.DRAIN_HEAD, charts.drain_rows(found))
-    context = {"found": found, "answer": words.drain_answer(found), "chart": charts.drain_chart(found), **choices}
-    return _page(request, "capacity/drain.html", form, context, charts.drain_rows(found))
-
-
-def _asked(request: HttpRequest) -> tuple[Snapshot, Revision] | None:
-    """What the question is about; ``None`` where no cluster has a snapshot yet."""
-    scope = scope_of(request)
-    if scope.snapshot is None:
-        return None
-    if scope.revision is None:
-        raise Http404("There is no such policy or revision.")
-    return scope.snapshot, scope.revision
+    return _shown(request, DRAIN, form, snapshot, found, {"zones": selectors.zones(snapshot)})
 
 
 def _tried(form: forms.Form, ask: Callable[[], Any]) -> Any:
@@ -129,19 +121,27 @@ def _tried(form: forms.Form, ask: Callable[[], Any]) -> Any:
         return None
 
 
-def _unanswered(
-    request: HttpRequest, template: str, form: forms.Form, snapshot: Snapshot, context: dict[str, Any]
-) -> HttpResponse:
-    status = 400 if form.errors and getattr(form, "asks", False) else 200
-    about = {"form": form, "snapshot": snapshot, "kept": _kept(request)}
-    return render(request, template, about | context, status=status)
-
-
-def _page(
-    request: HttpRequest, template: str, form: forms.Form, context: dict[str, Any], rows: Iterable[Sequence[object]]
-) -> HttpResponse:
-    page = Paginator(list(rows), PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, template, {"form": form, "page": page, "kept": _kept(request), **context})
+def _shown(
+    request: HttpRequest, page: _Page, form: forms.Form, snapshot: Snapshot, found: Any, context: dict[str, Any]
+) -> HttpResponseBase:
+    """The page with its answer, or that as a file (?format=); the question alone where nothing is ``found``."""
+    context |= {"form": form, "kept": _kept(request)}
+    template = f"capacity/{page.name}.html"
+    if found is None:
+        status = 400 if form.errors and getattr(form, "asks", False) else 200
+        return render(request, template, context | {"snapshot": snapshot}, status=status)
+    rows = page.rows(found)
+    if (file := request.GET.get("format")) in FORMATS:
+        return export(file, f"{snapshot.cluster.name}-{page.name}", page.head, rows)
+    if page is FIT:
+        rows = sorted(rows, key=lambda row: -_number(row[1]))
+    context |= {
+        "found": found,
+        "answer": page.answer(found),
+        "chart": page.chart(found),
+        "page": Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page")),
+    }
+    return render(request, template, context)
 
 
 def _kept(request: HttpRequest) -> str:

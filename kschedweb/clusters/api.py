@@ -214,7 +214,7 @@ class ClusterImport(APIView):
         services.name_check(name)
         if not files:
             message = "Send at least one file under the name file."
-            raise ApplicationError(message, errors=[{"path": "file", "message": message}])
+            raise ApplicationError.at("file", message)
         replace = str(fields.get("replace", "")).lower() in ("1", "true", "yes", "on")
         cluster, snapshot, read = services.cluster_import(
             user=request.user, name=name, files=files, limit=settings.UPLOAD_LIMIT, replace=replace

@@ -69,7 +69,7 @@ def cluster_connect(
     elif source == Source.IN_CLUSTER:
         secret = sources.in_cluster_secret()
     else:
-        raise _field("source", "Choose how to connect: kubeconfig, token or in-cluster.")
+        raise ApplicationError.at("source", "Choose how to connect: kubeconfig, token or in-cluster.")
     if source != Source.IN_CLUSTER:
         keys()
     version, permissions = _tried(source, secret)
@@ -106,7 +106,7 @@ def cluster_credentials_replace(
     """
     credentials_replaceable(cluster)
     if bool(token.strip()) == bool(kubeconfig.strip()):
-        raise _field("token", "Give either a token or a kubeconfig.")
+        raise ApplicationError.at("token", "Give either a token or a kubeconfig.")
     before = sources.secret_of(cluster)
     if kubeconfig.strip():
         secret = kubeconfig_read(kubeconfig, context)
@@ -115,7 +115,9 @@ def cluster_credentials_replace(
             sources.token_secret(before.server, token, ca or before.ca), tls_server_name=before.tls_server_name
         )
     if secret.server != before.server:
-        raise _field("kubeconfig", f"This is for {secret.server}; the cluster is {before.server}: connect another one.")
+        raise ApplicationError.at(
+            "kubeconfig", f"This is for {secret.server}; the cluster is {before.server}: connect another one."
+        )
     version, permissions = _tried(cluster.source, secret)
     with transaction.atomic():
         credential_save(cluster=cluster, secret=secret)
@@ -329,16 +331,12 @@ def cluster_create(cluster: Cluster) -> Cluster:
 
 def name_check(name: str) -> None:
     if not NAME.fullmatch(name):
-        raise _field("name", "A name has lower-case letters, digits and hyphens, and at most 63 of them.")
+        raise ApplicationError.at("name", "A name has lower-case letters, digits and hyphens, and at most 63 of them.")
     if name in RESERVED:
-        raise _field("name", f"{name} is the address of a page: choose another name.")
+        raise ApplicationError.at("name", f"{name} is the address of a page: choose another name.")
 
 
 def name_free(name: str) -> None:
     if Cluster.objects.filter(name=name).exists():
         message = f"There is already a cluster {name}."
-        raise Conflict(message, errors=[{"path": "name", "message": message}])
-
-
-def _field(path: str, message: str) -> ApplicationError:
-    return ApplicationError(message, errors=[{"path": path, "message": message}])
+        raise Conflict.at("name", message)

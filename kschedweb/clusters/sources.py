@@ -44,7 +44,7 @@ def token_secret(server: str, token: str, ca: str = "") -> Secret:
     elif len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
         problem = "This is not a token: it must be one word of printable ASCII characters."
     if problem:
-        raise ApplicationError(problem, errors=[{"path": "token", "message": problem}])
+        raise ApplicationError.at("token", problem)
     if ca:
         ca_check(ca)
     return Secret(server=server.strip(), token=token, ca=ca)
@@ -56,7 +56,7 @@ def ca_check(ca: str) -> None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ca)
     except (ssl.SSLError, ValueError, TypeError):
         message = "This is not a PEM certificate (-----BEGIN CERTIFICATE-----)."
-        raise ApplicationError(message, errors=[{"path": "ca", "message": message}]) from None
+        raise ApplicationError.at("ca", message) from None
 
 
 def secret_of(cluster: Cluster) -> Secret:

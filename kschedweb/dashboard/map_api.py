@@ -59,7 +59,7 @@ class ClusterFrames(APIView):
         show, known = request.query_params.get("show", "cpu"), inventory.shows(nodes, use)
         if show not in known:
             message = f"show: one of {', '.join(known)}."
-            raise ApplicationError(message, errors=[{"path": "show", "message": message}])
+            raise ApplicationError.at("show", message)
         return Response({"show": show, "times": 1, **packed(inventory.values(nodes, show, use))})
 
 

@@ -90,5 +90,5 @@ def asked_node(request: Request) -> str:
     node = request.query_params.get("node", "")
     if not node:
         message = "node: name a node."
-        raise ApplicationError(message, errors=[{"path": "node", "message": message}])
+        raise ApplicationError.at("node", message)
     return node

@@ -14,6 +14,7 @@ from django.http import Http404
 from rest_framework import exceptions, serializers
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 from rest_framework.settings import api_settings
 from rest_framework.views import set_rollback
 
@@ -56,6 +57,11 @@ def validated(serializer: type[serializers.BaseSerializer[Any]], data: Any) -> d
     asked.is_valid(raise_exception=True)
     values: dict[str, Any] = asked.validated_data
     return values
+
+
+def accepted(request: Request, body: Any, address: str, pk: Any) -> Response:
+    """202 for what a worker does from here on; it can be followed at ``address`` of ``pk``."""
+    return Response(body, status=202, headers={"Location": reverse(address, args=[pk], request=request)})
 
 
 class Replayed(Exception):

@@ -9,11 +9,10 @@ from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework import generics, serializers
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.dashboard.rest import IdempotencyMixin, accepted, validated
 from kschedweb.errors import ApplicationError
 from kschedweb.experiments import selectors, services
 from kschedweb.experiments.models import Experiment
@@ -115,15 +114,13 @@ class ExperimentStart(IdempotencyMixin, APIView):
     @extend_schema(request=StartSerializer, responses={202: ExperimentSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Start an experiment; `job` is the work that does it."""
-        asked = StartSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = asked.validated_data
+        values = validated(StartSerializer, request.data)
         recording = None
         if values["recording"]:
             recording = selectors.recording_list().filter(name=values["recording"]).first()
             if recording is None:
                 message = f"There is no recording named {values['recording']}."
-                raise ApplicationError(message, errors=[{"path": "recording", "message": message}])
+                raise ApplicationError.at("recording", message)
         found = services.experiment_start(
             user=request.user,
             recording=recording,
@@ -131,8 +128,7 @@ class ExperimentStart(IdempotencyMixin, APIView):
             seeds=values["seeds"],
             setup=values["setup"],
         )
-        location = reverse("api:experiment", args=[found.pk], request=request)
-        return Response(ExperimentSerializer(found).data, status=202, headers={"Location": location})
+        return accepted(request, ExperimentSerializer(found).data, "api:experiment", found.pk)
 
 
 class ExperimentDetail(APIView):

@@ -31,20 +31,16 @@ Progress = Callable[[float], None]
 Step = Callable[[str, int, int], None]
 
 
-def _refused(path: str, message: str) -> ApplicationError:
-    return ApplicationError(message, errors=[{"path": path, "message": message}])
-
-
 @transaction.atomic
 def recording_add(*, user: User | None, name: str, content: bytes, limit: int) -> Recording:
     """Keep an uploaded recording (CSV, also gzipped) under ``name``; one of that name must not exist yet."""
     if Recording.objects.filter(name=name).exists():
-        raise _refused("recording_name", f"There is a recording named {name} already: choose another name.")
+        raise ApplicationError.at("recording_name", f"There is a recording named {name} already: choose another name.")
     text = _text(content, limit)
     try:
         read = EngineRecording.read(text.splitlines())
     except RecordingError as error:
-        raise _refused("file", f"The file is no recording: {error}.") from None
+        raise ApplicationError.at("file", f"The file is no recording: {error}.") from None
     machines, samples = read.percent.shape
     recording = Recording.objects.create(
         name=name, content=gzip.compress(text.encode()), machines=machines, samples=samples, created_by=user
@@ -60,10 +56,10 @@ def _text(content: bytes, limit: int) -> str:
             content = reader.decompress(content, limit + 1)
         if len(content) > limit:
             message = f"The file is larger than this site takes ({limit // 1024 // 1024} MiB)."
-            raise TooLarge(message, errors=[{"path": "file", "message": message}])
+            raise TooLarge.at("file", message)
         return content.decode()
     except (zlib.error, UnicodeDecodeError):
-        raise _refused("file", "The file is neither CSV text nor gzipped CSV text.") from None
+        raise ApplicationError.at("file", "The file is neither CSV text nor gzipped CSV text.") from None
 
 
 @transaction.atomic
@@ -102,16 +98,16 @@ def _task() -> Any:
 def _check(experiment: Experiment) -> None:
     """Raise ApplicationError for what cannot be run, with the field."""
     if not 1 <= len(experiment.policies) <= MOST_POLICIES:
-        raise _refused("policies", f"Choose from 1 to {MOST_POLICIES} policies.")
+        raise ApplicationError.at("policies", f"Choose from 1 to {MOST_POLICIES} policies.")
     if not 1 <= len(experiment.seeds) <= MOST_SEEDS or not all(0 <= seed < 2**31 for seed in experiment.seeds):
-        raise _refused("seeds", f"Name from 1 to {MOST_SEEDS} whole numbers from 0 on.")
+        raise ApplicationError.at("seeds", f"Name from 1 to {MOST_SEEDS} whole numbers from 0 on.")
     for policy in experiment.policies:
         try:
             _configuration(policy, 1)
         except NotFound as error:
-            raise _refused("policies", error.detail) from None
+            raise ApplicationError.at("policies", error.detail) from None
         except PolicyError as error:
-            raise _refused("policies", f"{selectors.title(policy)}: {error}") from None
+            raise ApplicationError.at("policies", f"{selectors.title(policy)}: {error}") from None
     try:
         setup = Setup.of(experiment.setup)
         if setup.nodes > MOST_NODES:
@@ -121,7 +117,9 @@ def _check(experiment: Experiment) -> None:
         Workload(selectors.recording_read(experiment), experiment.seeds[0], setup)
     except SetupError as error:
         field, _, said = str(error).partition(": ")
-        raise _refused(field if said else "setup", f"{(said or field)[0].upper()}{(said or field)[1:]}.") from None
+        raise ApplicationError.at(
+            field if said else "setup", f"{(said or field)[0].upper()}{(said or field)[1:]}."
+        ) from None
 
 
 def _configuration(policy: str, nodes: int) -> Configuration | None:

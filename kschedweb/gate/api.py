@@ -20,7 +20,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters.documents import Limits, documents_read, text_decode
 from kschedweb.clusters.imports import DEPTH, NODES
 from kschedweb.dashboard.parsers import StrictJSONParser
-from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.dashboard.rest import IdempotencyMixin, validated
 from kschedweb.engine.whatif import gate as engine
 from kschedweb.engine.whatif import thresholds
 from kschedweb.engine.whatif.document import DocumentError
@@ -123,9 +123,7 @@ class GateVerdict(_Verdicts):
 
 
 def _question(request: ApiRequest) -> services.Question:
-    form = GateAskSerializer(data=_merged(request))
-    form.is_valid(raise_exception=True)
-    data = form.validated_data
+    data = validated(GateAskSerializer, _merged(request))
     try:
         limits = thresholds.read(data.get("thresholds"))
     except DocumentError as error:
@@ -150,8 +148,7 @@ def _policy(asked: dict[str, Any], path: str) -> engine.Policy:
     try:
         revision = revision_asked(asked["name"], str(asked.get("revision") or ""))
     except (Http404, NotFound) as error:
-        message = str(error.args[0]) if error.args else "There is no such policy."
-        raise ApplicationError(message, errors=[{"path": f"{path}.name", "message": message}], status=404) from None
+        raise selectors.missing(f"{path}.name", error) from None
     return engine.Policy(f"{revision.policy.name}@{revision.number}", revision.document)
 
 

@@ -91,7 +91,7 @@ class GateForm(forms.Form):
         }
         for key in ("maxPending", "maxSkewIncrease"):
             if key in raw:
-                raw[key] = _number(raw[key])
+                raw[key] = thresholds.number(raw[key])
         if data.get("measures"):
             raw["measures"] = self._measures(data["measures"])
         try:
@@ -115,7 +115,7 @@ class GateForm(forms.Form):
                     "measures", f"Line {number}: write a name and limits: skew_cpu_end max=40 maxChange=10%."
                 )
                 continue
-            found[read["name"]] = {key: _number(value.rstrip(",")) for key, value in limits}
+            found[read["name"]] = {key: thresholds.number(value.rstrip(",")) for key, value in limits}
         return found
 
     @property
@@ -136,13 +136,3 @@ class GateForm(forms.Form):
             scenario=name if kind == "scenario" else "",
             place=data["place"] or ALL,
         )
-
-
-def _number(text: str) -> float | int | str:
-    """A number where it is one, else the text."""
-    for form in (int, float):
-        try:
-            return form(text)
-        except ValueError:
-            continue
-    return text

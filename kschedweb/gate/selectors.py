@@ -9,12 +9,12 @@ from django.db.models import Q
 from django.http import Http404
 
 from kschedweb.clusters.models import Cluster
-from kschedweb.errors import ApplicationError, Conflict, NotFound, Unprocessable
+from kschedweb.errors import Conflict, NotFound, Unprocessable
 from kschedweb.gate.models import Gate
 from kschedweb.jobs.models import State
 from kschedweb.playground.selectors import snapshot_asked
 from kschedweb.policies.models import Revision
-from kschedweb.scenarios.models import ScenarioRevision
+from kschedweb.scenarios.models import ScenarioRevision, readable
 from kschedweb.scenarios.selectors import revision_get, scenario_get, scenario_list
 
 if TYPE_CHECKING:
@@ -31,11 +31,8 @@ def gate_list(user: User) -> QuerySet[Gate]:
     """The gates that ``user`` may see, newest first, without what is large: all but those on scenarios not shared."""
     listed = Gate.objects.select_related("job", "created_by", "snapshot__cluster", "revision__scenario")
     listed = listed.defer(*LARGE, "snapshot__content", "snapshot__resource_versions", "revision__text")
-    if user.role == "admin":
-        return listed
-    scenario = "revision__scenario"
-    readable = Q(revision=None) | Q(**{f"{scenario}__shared": True}) | Q(**{f"{scenario}__built_in": True})
-    return listed.filter(readable | Q(**{f"{scenario}__created_by": user}))
+    shared = readable(user, "revision__scenario")
+    return listed.filter(shared | Q(revision=None)) if shared else listed
 
 
 def gate_get(user: User, gate_id: UUID | str) -> Gate:
@@ -62,7 +59,7 @@ def snapshot_of(cluster: str, snapshot: str = "") -> Snapshot:
     try:
         return snapshot_asked(cluster, snapshot)
     except (Http404, NotFound) as error:
-        raise _refused("snapshot.id" if snapshot else "snapshot.cluster", error) from None
+        raise missing("snapshot.id" if snapshot else "snapshot.cluster", error) from None
 
 
 def scenario_of(user: User, scenario: UUID | str, number: int | None = None) -> ScenarioRevision:
@@ -70,12 +67,12 @@ def scenario_of(user: User, scenario: UUID | str, number: int | None = None) -> 
     try:
         return revision_get(scenario_get(user, scenario), number)
     except Http404 as error:
-        raise _refused("scenario.revision" if number else "scenario.id", error) from None
+        raise missing("scenario.revision" if number else "scenario.id", error) from None
 
 
-def _refused(path: str, error: Exception) -> ApplicationError:
-    message = str(error.args[0]) if error.args else "There is no such thing."
-    return ApplicationError(message, errors=[{"path": path, "message": message}], status=404)
+def missing(path: str, error: Exception) -> NotFound:
+    """``error`` beside the field ``path``."""
+    return NotFound.at(path, str(error.args[0]) if error.args else "There is no such thing.")
 
 
 def policy_choices() -> list[tuple[str, str]]:

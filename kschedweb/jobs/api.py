@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.core.exceptions import PermissionDenied
 from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework import generics, serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kschedweb.accounts.permissions import owned
 from kschedweb.accounts.roles import Action
 from kschedweb.dashboard.rest import IdempotencyMixin
 from kschedweb.jobs import selectors, services
@@ -76,9 +76,7 @@ class JobCancel(IdempotencyMixin, APIView):
     @extend_schema(request=None, responses={202: JobSerializer})
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Ask the job to stop: at once if it waits, at its next step if it runs; 409 if it has ended."""
-        job = selectors.job_get(id)
-        if not selectors.may_cancel(request.user, job):
-            raise PermissionDenied("Only who started a job, or an admin, may cancel it.")
+        job = owned(request.user, selectors.job_get(id), "a job", "cancel")
         return Response(JobSerializer(services.job_cancel(job=job, user=request.user)).data, status=202)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.http import Http404
 
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import may_change
 from kschedweb.jobs.models import ENDED, Job
 
 if TYPE_CHECKING:
@@ -35,4 +35,4 @@ def unfinished_count() -> int:
 
 def may_cancel(user: User, job: Job) -> bool:
     """Whoever started it, and admins."""
-    return may(user.role, Action.ADMINISTER) or (may(user.role, Action.EDIT) and job.created_by_id == user.pk)
+    return may_change(user, job)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.permissions import owned, requires
 from kschedweb.accounts.roles import Action
 from kschedweb.errors import Conflict
 from kschedweb.jobs import selectors, services
@@ -54,9 +53,7 @@ def job(request: PageRequest, job_id: UUID) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def cancel(request: PageRequest, job_id: UUID) -> HttpResponse:
-    row = selectors.job_get(job_id)
-    if not selectors.may_cancel(request.user, row):
-        raise PermissionDenied("Only who started a job, or an admin, may cancel it.")
+    row = owned(request.user, selectors.job_get(job_id), "a job", "cancel")
     try:
         services.job_cancel(job=row, user=request.user)
     except Conflict as error:

@@ -203,8 +203,8 @@ def _outcome(snapshot: Snapshot, revision: Revision, pod_key: str) -> Outcome:
     held = explanation.pre_enqueue
     if not held.ok:
         return Outcome("", 0, held.message, held.reasons)
-    if explanation.chosen is not None:
-        return Outcome(explanation.nodes[explanation.chosen], len(explanation.feasible), "")
+    if explanation.node:
+        return Outcome(explanation.node, len(explanation.feasible), "")
     return Outcome("", 0, explanation.message, last_reasons(explanation) or (explanation.message,))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -15,9 +14,9 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.errors import ApplicationError
-from kschedweb.playground import arithmetic, figures, selectors, services, utilisation
+from kschedweb.playground import selectors, services, utilisation
 from kschedweb.playground.decision import Decision
-from kschedweb.playground.matrix import page_size
+from kschedweb.playground.shown import cell, decided
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -54,32 +53,20 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
             raise
         return render(request, "playground/failed.html", {**context, "error": error}, status=200)
     if getattr(request, "htmx", False) and request.htmx.target == "cell":  # type: ignore[attr-defined]
-        return render(request, "playground/arithmetic.html", _cell(request, Decision(case)))
+        return render(request, "playground/arithmetic.html", cell(request, Decision(case)))
     against = _against(request, snapshot, key)
     found = Decision(case, against[1] if against else None)
-    positions = found.positions(request.GET.get("stage", ""))
-    page = Paginator(positions, page_size(len(positions))).get_page(request.GET.get("page"))
     context |= {
         "decision": found,
-        "explanation": found.explanation,
-        "answer": found.answer(),
-        "miss": None if found.explanation.feasible.size or found.waiting else found.nearest_miss(),
-        "stages": found.stages(),
-        "stage": request.GET.get("stage", ""),
-        "quiet": found.quiet(),
-        "page": page,
-        "rows": found.rows(list(page.object_list)),
-        "chart": figures.scores(found),
         "room": services.with_room(snapshot, key, revision),
         "against": against[0] if against else None,
         "other": Decision(against[1]).answer() if against else None,
-        "same": against is not None and _choice(case) == _choice(against[1]),
+        "same": against is not None and case.explanation.node == against[1].explanation.node,
         "choices": selectors.revisions_to_compare(),
         "in_force": utilisation.known(case.snapshot, snapshot),
         "neighbours": selectors.neighbours(snapshot, namespace, pod),
         **_links(request),
-        **_node(request, found),
-        **_cell(request, found),
+        **decided(request, found, "The snapshot has no node"),
     }
     return render(request, "playground/decision.html", context)
 
@@ -113,11 +100,6 @@ def _against(request: HttpRequest, snapshot: Snapshot, key: str) -> tuple[Revisi
     return revision, services.case(snapshot, key, revision)
 
 
-def _choice(case: Case) -> str | None:
-    chosen = case.explanation.chosen
-    return None if chosen is None else case.explanation.nodes[chosen]
-
-
 def _links(request: HttpRequest) -> dict[str, object]:
     """What the page's own links and forms carry on from its address."""
     asked = {name: value for name, value in request.GET.items() if value}
@@ -127,23 +109,3 @@ def _links(request: HttpRequest) -> dict[str, object]:
         "kept": cells,
         "kept_for_compare": {name: value for name, value in asked.items() if name not in ("against", "page")},
     }
-
-
-def _node(request: HttpRequest, found: Decision) -> dict[str, object]:
-    """The part about one node: every filter's word on it."""
-    name = request.GET.get("node", "").strip()
-    if not name:
-        return {}
-    position = found.case.snapshot.index.get(name)
-    if position is None:
-        return {"node": name, "node_error": f"The snapshot has no node {name}."}
-    return {"node": name, "verdicts": found.verdicts(position), "node_row": found.rows([position])[0]}
-
-
-def _cell(request: HttpRequest, found: Decision) -> dict[str, object]:
-    """The arithmetic of the cell that the address names."""
-    name, plugin = request.GET.get("node", "").strip(), request.GET.get("cell", "")
-    position = found.case.snapshot.index.get(name)
-    if position is None or not plugin:
-        return {}
-    return {"arithmetic": arithmetic.explain(found, position, plugin)}

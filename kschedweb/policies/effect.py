@@ -12,7 +12,6 @@ from kschedweb.playground import services as playground
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.engine import Explanation
     from kschedweb.engine.config import Configuration
 
 POD_LIMIT = 50
@@ -59,10 +58,6 @@ def effect(snapshot: Snapshot, before: Configuration, after: Configuration) -> E
         except ApplicationError as error:
             result.failed.append(f"{key}: {error.detail}")
             continue
-        if _node(old) != _node(new):
-            result.moved.append(Moved(namespace, name, _node(old), _node(new), new.message))
+        if old.node != new.node:
+            result.moved.append(Moved(namespace, name, old.node, new.node, new.message))
     return result
-
-
-def _node(explanation: Explanation) -> str:
-    return "" if explanation.chosen is None else explanation.nodes[explanation.chosen]

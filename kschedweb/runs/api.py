@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 from django.urls import path
 from django.urls import reverse as page_address
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import generics
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.dashboard.pagination import ListPagination
-from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.dashboard.rest import IdempotencyMixin, accepted, validated
 from kschedweb.errors import ApplicationError
 from kschedweb.runs import moved, podtable, selectors, services
 from kschedweb.runs.models import Comparison, Run
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import ApiRequest
+    from kschedweb.engine.whatif.outcome import Outcome
 
 AT = OpenApiParameter("at", float, description="Seconds in the simulation; the end of the run without it.")
 
@@ -65,19 +65,15 @@ class RunStart(IdempotencyMixin, APIView):
     @extend_schema(request=RunStartSerializer, responses={202: RunSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Play a scenario under a policy; `job` is the work that does it."""
-        asked = RunStartSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = asked.validated_data
-        revision = selectors.revision_asked(request.user, str(values["scenario"]), str(values["revision"] or ""))
+        values = validated(RunStartSerializer, request.data)
         found = services.run_start(
             user=request.user,
-            revision=revision,
+            revision=selectors.revision_asked(request.user, str(values["scenario"]), str(values["revision"] or "")),
             policy=values["policy"],
             document=values["document"],
             seed=values["seed"],
         )
-        location = reverse("api:run", args=[found.pk], request=request)
-        return Response(RunSerializer(found).data, status=202, headers={"Location": location})
+        return accepted(request, RunSerializer(found).data, "api:run", found.pk)
 
 
 class RunDetail(APIView):
@@ -96,6 +92,9 @@ class _OfRun(generics.ListAPIView[Any]):
     pagination_class = ListPagination
     queryset = Run.objects.none()
 
+    def outcome(self) -> Outcome:
+        return selectors.outcome(selectors.run_get(self.request.user, self.kwargs["id"]))  # type: ignore[arg-type]
+
     def time(self, end: float) -> float:
         asked = self.request.query_params.get("at", "")
         try:
@@ -104,21 +103,12 @@ class _OfRun(generics.ListAPIView[Any]):
             time = float("nan")
         if not 0 <= time < float("inf"):
             message = "at: must be a number of seconds from 0 on."
-            raise ApplicationError(message, errors=[{"path": "at", "message": message}])
+            raise ApplicationError.at("at", message)
         return time
 
 
-class RunPods(_OfRun):
-    """The pods as they come, at a time."""
-
-    serializer_class = RunPodSerializer
-
-    def get_queryset(self) -> Any:
-        outcome = selectors.outcome(selectors.run_get(self.request.user, self.kwargs["id"]))  # type: ignore[arg-type]
-        asked = {name: self.request.query_params.get(name, "") for name in ("state", "search", "node")}
-        return PodList(outcome, self.time(outcome.end), **asked)
-
-    @extend_schema(
+@extend_schema_view(
+    get=extend_schema(
         parameters=[
             AT,
             OpenApiParameter("state", str, enum=list(podtable.STATES)),
@@ -126,24 +116,30 @@ class RunPods(_OfRun):
             OpenApiParameter("node", str),
         ]
     )
-    def get(self, request: Any, *args: Any, **kwargs: Any) -> Response:
-        return super().get(request, *args, **kwargs)
+)
+class RunPods(_OfRun):
+    """The pods as they come, at a time."""
+
+    serializer_class = RunPodSerializer
+
+    def get_queryset(self) -> Any:
+        outcome = self.outcome()
+        asked = {name: self.request.query_params.get(name, "") for name in ("state", "search", "node")}
+        return PodList(outcome, self.time(outcome.end), **asked)
 
 
+@extend_schema_view(
+    get=extend_schema(
+        parameters=[OpenApiParameter("forced", bool, description="Only preemptions, evictions and pods of lost nodes.")]
+    )
+)
 class RunMoves(_OfRun):
     """Every pod coming to a node or leaving it, in the order in which they did."""
 
     serializer_class = RunMoveSerializer
 
     def get_queryset(self) -> Any:
-        outcome = selectors.outcome(selectors.run_get(self.request.user, self.kwargs["id"]))  # type: ignore[arg-type]
-        return MoveList(outcome, forced=self.request.query_params.get("forced") == "true")
-
-    @extend_schema(
-        parameters=[OpenApiParameter("forced", bool, description="Only preemptions, evictions and pods of lost nodes.")]
-    )
-    def get(self, request: Any, *args: Any, **kwargs: Any) -> Response:
-        return super().get(request, *args, **kwargs)
+        return MoveList(self.outcome(), forced=self.request.query_params.get("forced") == "true")
 
 
 class RunSamples(_OfRun):
@@ -152,7 +148,7 @@ class RunSamples(_OfRun):
     serializer_class = RunSampleSerializer
 
     def get_queryset(self) -> Any:
-        return SampleList(selectors.outcome(selectors.run_get(self.request.user, self.kwargs["id"])))  # type: ignore[arg-type]
+        return SampleList(self.outcome())
 
 
 AS = OpenApiParameter("as", str, enum=list(FORMATS), description="What file; `json` without it.")
@@ -202,9 +198,7 @@ class ComparisonStart(IdempotencyMixin, APIView):
     @extend_schema(request=ComparisonStartSerializer, responses={202: ComparisonDetailSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Start a run for every policy and seed; follow `runs` until all have ended."""
-        asked = ComparisonStartSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = asked.validated_data
+        values = validated(ComparisonStartSerializer, request.data)
         found = services.comparison_start(
             user=request.user,
             revision=selectors.revision_asked(request.user, str(values["scenario"]), str(values["revision"] or "")),
@@ -212,9 +206,8 @@ class ComparisonStart(IdempotencyMixin, APIView):
             seeds=values["seeds"],
             title=values["title"],
         )
-        location = reverse("api:comparison", args=[found.pk], request=request)
         body = ComparisonDetailSerializer(selectors.comparison_get(request.user, found.pk)).data
-        return Response(body, status=202, headers={"Location": location})
+        return accepted(request, body, "api:comparison", found.pk)
 
 
 class ComparisonDetail(APIView):
@@ -226,6 +219,16 @@ class ComparisonDetail(APIView):
         return Response(ComparisonDetailSerializer(selectors.comparison_get(request.user, id)).data)
 
 
+@extend_schema_view(
+    get=extend_schema(
+        parameters=[
+            OpenApiParameter("other", OpenApiTypes.INT, description="Place of the policy in `policies`, from 1."),
+            OpenApiParameter("plugin", str),
+            OpenApiParameter("what", str, enum=list(moved.WHAT)),
+            OpenApiParameter("search", str, description="Part of `namespace/name`."),
+        ]
+    )
+)
 class ComparisonMoved(generics.ListAPIView[Any]):
     """The pods that go elsewhere than under the reference."""
 
@@ -240,17 +243,6 @@ class ComparisonMoved(generics.ListAPIView[Any]):
         other = self.request.query_params.get("other", "1")
         position = int(other) if other.isascii() and other.isdigit() and len(other) < 3 else -1
         return moved.MovedList(list(selectors.difference_list(found)), position, asked)
-
-    @extend_schema(
-        parameters=[
-            OpenApiParameter("other", OpenApiTypes.INT, description="Place of the policy in `policies`, from 1."),
-            OpenApiParameter("plugin", str),
-            OpenApiParameter("what", str, enum=list(moved.WHAT)),
-            OpenApiParameter("search", str, description="Part of `namespace/name`."),
-        ]
-    )
-    def get(self, request: Any, *args: Any, **kwargs: Any) -> Response:
-        return super().get(request, *args, **kwargs)
 
 
 urlpatterns = [

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action
+from kschedweb.accounts.permissions import owned, requires
+from kschedweb.accounts.roles import Action, may_change
 from kschedweb.clusters.views import add_errors, rights
 from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.errors import ApplicationError
@@ -23,7 +22,6 @@ from kschedweb.runs.links import carried
 from kschedweb.runs.report import comparison_report
 from kschedweb.runs.report_file import report_response
 from kschedweb.runs.views import asked_revision, player
-from kschedweb.scenarios.models import owns
 from kschedweb.scenarios.services import scenario_share
 
 if TYPE_CHECKING:
@@ -84,7 +82,7 @@ def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
         "comparison": found,
         "sides": sides,
         "ended": ended,
-        "own": _own(request, found),
+        "own": may_change(request.user, found),
         "seconds_left": comparing.seconds_left(found),
         "may_share": _may_share(request, found),
     }
@@ -113,14 +111,9 @@ def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
     return render(request, "runs/comparison.html", context)
 
 
-def _own(request: PageRequest, found: Comparison) -> bool:
-    return request.user.role == "admin" or (found.created_by_id == request.user.pk and request.user.role == "editor")
-
-
 def _may_share(request: PageRequest, found: Comparison) -> bool:
     scenario = found.revision.scenario
-    hidden = not scenario.shared and not scenario.built_in
-    return hidden and request.user.role in ("admin", "editor") and owns(request.user, scenario)
+    return not scenario.shared and not scenario.built_in and may_change(request.user, scenario)
 
 
 def _chosen(request: HttpRequest, sides: list[Side]) -> Side | None:
@@ -260,7 +253,4 @@ def delete(request: PageRequest, comparison_id: UUID) -> HttpResponse:
 
 
 def _mine(request: PageRequest, comparison_id: UUID) -> Comparison:
-    found = selectors.comparison_get(request.user, comparison_id)
-    if not _own(request, found):
-        raise PermissionDenied("Only who started a comparison, or an admin, may change it.")
-    return found
+    return owned(request.user, selectors.comparison_get(request.user, comparison_id), "a comparison")

@@ -52,7 +52,7 @@ class RunFrames(APIView):
         show = request.query_params.get("show", "cpu")
         if show not in nodes.shows(outcome):
             message = f"show: one of {', '.join(nodes.shows(outcome))}."
-            raise ApplicationError(message, errors=[{"path": "show", "message": message}])
+            raise ApplicationError.at("show", message)
         at = nodes.moments(outcome)[0] if "at" not in request.query_params else [_seconds(request, outcome.end)]
         return Response({"show": show, "times": len(at), **packed(nodes.values(outcome, show, at))}, headers=KEPT)
 
@@ -83,7 +83,7 @@ def _seconds(request: Request, end: float) -> float:
         time = float("nan")
     if not 0 <= time < float("inf"):
         message = "at: must be a number of seconds from 0 on."
-        raise ApplicationError(message, errors=[{"path": "at", "message": message}])
+        raise ApplicationError.at("at", message)
     return min(time, end)
 
 

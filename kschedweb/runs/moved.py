@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from kschedweb.runs import selectors
+from kschedweb.runs.rows import Rows
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -53,7 +54,7 @@ class MovedRow:
         return self.pod, self.what, self.before, self.after, self.plugin, self.lead, self.said, self.seed, self.policy
 
 
-class MovedList(Sequence[MovedRow]):
+class MovedList(Rows[MovedRow]):
     """Of the policy at ``position``; ``asked`` keeps what fits its plugin, what and search ("": any)."""
 
     def __init__(self, differences: Sequence[Difference], position: int, asked: dict[str, str]) -> None:
@@ -84,20 +85,8 @@ class MovedList(Sequence[MovedRow]):
         names = {"moved": "moved", "newly-unscheduled": "newlyUnscheduled", "newly-scheduled": "newlyScheduled"}
         return [(what, WHAT[what], self.number(name)) for what, name in names.items()]
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @overload
-    def __getitem__(self, place: int) -> MovedRow: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[MovedRow]: ...
-    def __getitem__(self, place: int | slice) -> MovedRow | list[MovedRow]:
-        if isinstance(place, slice):
-            return [self._row(*pair) for pair in self.rows[place]]
-        return self._row(*self.rows[place])
-
-    @staticmethod
-    def _row(one: Difference, entry: dict[str, Any]) -> MovedRow:
+    def row(self, of: tuple[Difference, dict[str, Any]]) -> MovedRow:
+        one, entry = of
         return MovedRow(
             entry["pod"],
             entry["what"],

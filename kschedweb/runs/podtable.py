@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kschedweb.engine.whatif.outcome import Kind, Outcome
+from kschedweb.runs.rows import Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +85,7 @@ def states(outcome: Outcome, time: float) -> tuple[NDArray[np.int8], NDArray[np.
     return found, placed
 
 
-class PodList(Sequence[PodRow]):
+class PodList(Rows[PodRow]):
     """The pods that are in ``state`` ("": any) at ``time`` and whose name or node holds ``search``, as they came."""
 
     def __init__(self, outcome: Outcome, time: float, state: str = "", search: str = "", node: str = "") -> None:
@@ -99,30 +99,18 @@ class PodList(Sequence[PodRow]):
         rows = np.flatnonzero(kept)
         if search:
             rows = np.array([row for row in rows.tolist() if search in outcome.pods[row]], dtype=np.intp)
-        self.rows = rows[np.argsort(outcome.arrived[rows], kind="stable")]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @overload
-    def __getitem__(self, place: int) -> PodRow: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[PodRow]: ...
-    def __getitem__(self, place: int | slice) -> PodRow | list[PodRow]:
-        if isinstance(place, slice):
-            return [self._row(row) for row in self.rows[place].tolist()]
-        return self._row(int(self.rows[place]))
+        self.rows = rows[np.argsort(outcome.arrived[rows], kind="stable")].tolist()
 
     def of(self, key: str) -> PodRow:
         """The pod ``namespace/name``, the last that was called so. Raises KeyError."""
-        return self._row(self.outcome.index[key])
+        return self.row(self.outcome.index[key])
 
     def counts(self) -> dict[str, int]:
         """How many of all pods are in each state, states without a pod left out."""
         numbers = np.bincount(self.states, minlength=len(_NAMES)).tolist()
         return {name: number for name, number in zip(_NAMES, numbers, strict=True) if number}
 
-    def _row(self, row: int) -> PodRow:
+    def row(self, row: int) -> PodRow:
         out = self.outcome
         node, said = int(self.placed[row]), int(out.message[row])
         return PodRow(
@@ -159,26 +147,15 @@ class MoveRow:
         return self.time, self.pod, self.node, self.kind, self.text
 
 
-class MoveList(Sequence[MoveRow]):
+class MoveList(Rows[MoveRow]):
     """The log in its order; ``forced`` keeps only preemptions, evictions and pods lost with their node."""
 
     def __init__(self, outcome: Outcome, forced: bool = False) -> None:
         self.outcome = outcome
-        self.rows = np.flatnonzero(outcome.moves.kind > Kind.LEFT) if forced else np.arange(len(outcome.moves))
+        kinds = outcome.moves.kind
+        self.rows = np.flatnonzero(kinds > Kind.LEFT).tolist() if forced else range(len(kinds))
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @overload
-    def __getitem__(self, place: int) -> MoveRow: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[MoveRow]: ...
-    def __getitem__(self, place: int | slice) -> MoveRow | list[MoveRow]:
-        if isinstance(place, slice):
-            return [self._row(row) for row in self.rows[place].tolist()]
-        return self._row(int(self.rows[place]))
-
-    def _row(self, row: int) -> MoveRow:
+    def row(self, row: int) -> MoveRow:
         out, moves = self.outcome, self.outcome.moves
         node, text = int(moves.node[row]), int(moves.text[row])
         return MoveRow(

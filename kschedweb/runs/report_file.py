@@ -35,7 +35,7 @@ def report_response(report: Report, form: str) -> HttpResponseBase:
         answer = HttpResponse(page(report), content_type="text/html; charset=utf-8")
     else:
         message = f"A report is one of {', '.join(FORMATS)}."
-        raise ApplicationError(message, errors=[{"path": "as", "message": message}])
+        raise ApplicationError.at("as", message)
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
 

@@ -19,7 +19,7 @@ from kschedweb.jobs.models import ENDED
 from kschedweb.playground.services import Case, Shelf
 from kschedweb.policies.models import Revision
 from kschedweb.runs.models import Comparison, Difference, Run
-from kschedweb.scenarios.models import ScenarioRevision
+from kschedweb.scenarios.models import ScenarioRevision, readable
 from kschedweb.scenarios.selectors import prepared, revision_get, scenario_get, scenario_list
 
 if TYPE_CHECKING:
@@ -36,20 +36,10 @@ _decisions: Shelf[tuple[Case, Decided]] = Shelf(16)
 LARGE = ("outcome", "configuration", "groups", "revision__text")
 
 
-def _readable(user: User) -> Q:
-    """Rows whose scenario ``user`` may read (scenarios.models.may_read, as a condition)."""
-    if user.role == "admin":
-        return Q()
-    scenario = "revision__scenario"
-    return Q(**{f"{scenario}__shared": True}) | Q(**{f"{scenario}__built_in": True}) | Q(
-        **{f"{scenario}__created_by": user}
-    )  # fmt: skip
-
-
 def run_list(user: User) -> QuerySet[Run]:
     """The runs that ``user`` may see, newest first, without what is large."""
     related = ("revision__scenario", "policy__policy", "job", "created_by", "comparison")
-    return Run.objects.filter(_readable(user)).select_related(*related).defer(*LARGE)
+    return Run.objects.filter(readable(user, "revision__scenario")).select_related(*related).defer(*LARGE)
 
 
 def run_get(user: User, run_id: UUID | str) -> Run:
@@ -75,7 +65,7 @@ def comparison_list(user: User) -> QuerySet[Comparison]:
     """The comparisons that ``user`` may see, newest first; ``ended`` of ``total`` runs are done."""
     runs = Run.objects.select_related("job").defer(*LARGE[:3]).order_by("position", "seed")
     return (
-        Comparison.objects.filter(_readable(user))
+        Comparison.objects.filter(readable(user, "revision__scenario"))
         .select_related("revision__scenario", "created_by")
         .defer("revision__text")
         .annotate(total=Count("runs"), ended=Count("runs", filter=Q(runs__ended_at__isnull=False)))

@@ -13,6 +13,37 @@ from kschedweb.runs.models import Comparison, Run
 from kschedweb.runs.services import FEWEST_POLICIES, LARGEST_SEED, MOST_POLICIES, MOST_SEEDS
 
 
+class AskedSerializer(serializers.Serializer[Any]):
+    """On which scenario something is to be done."""
+
+    scenario = serializers.UUIDField()
+    revision = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        default=None,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="Without one the newest.",
+    )
+
+
+class StartedSerializer(serializers.Serializer[Any]):
+    """What was done on a scenario, and by whom."""
+
+    scenario = serializers.UUIDField(source="revision.scenario_id", read_only=True)
+    revision = serializers.IntegerField(source="revision.number", read_only=True, help_text="Of the scenario.")
+    created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
+
+
+class SeedsField(serializers.ListField):
+    """Seeds of a scenario, the first alone where nothing is said."""
+
+    child = serializers.IntegerField(min_value=0, max_value=LARGEST_SEED)
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"required": False, "default": [1], "min_length": 1, **options})
+
+
 class MeasureSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]
@@ -22,16 +53,13 @@ class MeasureSerializer(serializers.Serializer[Any]):
     value = serializers.FloatField(allow_null=True)
 
 
-class RunSerializer(serializers.ModelSerializer[Run]):
+class RunSerializer(StartedSerializer, serializers.ModelSerializer[Run]):
     """A run; follow its job until it has ended."""
 
-    scenario = serializers.UUIDField(source="revision.scenario_id", read_only=True)
-    revision = serializers.IntegerField(source="revision.number", read_only=True, help_text="Of the scenario.")
     policy = serializers.CharField(source="label", read_only=True, help_text="As `name@revision`.")
     comparison = serializers.UUIDField(source="comparison_id", read_only=True, allow_null=True)
     job = serializers.UUIDField(source="job_id", read_only=True, allow_null=True)
     state = serializers.CharField(read_only=True)
-    created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
 
     class Meta:
         model = Run
@@ -56,18 +84,9 @@ class RunDetailSerializer(RunSerializer):
         return [dict(vars(one)) for one in kept(run)]
 
 
-class RunStartSerializer(serializers.Serializer[Any]):
+class RunStartSerializer(AskedSerializer):
     """What to run: under a saved policy, or under a document that is not saved."""
 
-    scenario = serializers.UUIDField()
-    revision = serializers.IntegerField(
-        required=False,
-        allow_null=True,
-        default=None,
-        min_value=1,
-        max_value=2**31 - 1,
-        help_text="Without one the newest.",
-    )
     policy = serializers.CharField(required=False, default="", allow_blank=True, max_length=120)
     document = serializers.CharField(
         required=False, default="", allow_blank=True, max_length=1_000_000, help_text="A KubeSchedulerConfiguration."
@@ -80,12 +99,9 @@ class RunStartSerializer(serializers.Serializer[Any]):
         return attrs
 
 
-class ComparisonSerializer(serializers.ModelSerializer[Comparison]):
+class ComparisonSerializer(StartedSerializer, serializers.ModelSerializer[Comparison]):
     """A comparison; its runs are jobs of their own."""
 
-    scenario = serializers.UUIDField(source="revision.scenario_id", read_only=True)
-    revision = serializers.IntegerField(source="revision.number", read_only=True, help_text="Of the scenario.")
-    created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
     runs_done = serializers.SerializerMethodField()
     runs_total = serializers.SerializerMethodField()
 
@@ -159,31 +175,16 @@ class ComparisonDetailSerializer(ComparisonSerializer):
         return comparing.sentence(sides, comparing.lines(sides), listed.first_count, listed.pods)
 
 
-class ComparisonStartSerializer(serializers.Serializer[Any]):
+class ComparisonStartSerializer(AskedSerializer):
     """What to compare; the first policy is the reference."""
 
-    scenario = serializers.UUIDField()
-    revision = serializers.IntegerField(
-        required=False,
-        allow_null=True,
-        default=None,
-        min_value=1,
-        max_value=2**31 - 1,
-        help_text="Without one the newest.",
-    )
     policies = serializers.ListField(
         child=serializers.CharField(max_length=120),
         min_length=FEWEST_POLICIES,
         max_length=MOST_POLICIES,
         help_text="As `name` or `name@revision`.",
     )
-    seeds = serializers.ListField(
-        child=serializers.IntegerField(min_value=0, max_value=LARGEST_SEED),
-        required=False,
-        default=[1],
-        min_length=1,
-        max_length=MOST_SEEDS,
-    )
+    seeds = SeedsField(max_length=MOST_SEEDS)
     title = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
 
 

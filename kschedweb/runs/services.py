@@ -47,16 +47,12 @@ class Entry:
     revision: Revision | None
 
 
-def _refused(path: str, message: str) -> ApplicationError:
-    return ApplicationError(message, errors=[{"path": path, "message": message}])
-
-
 def _entry(named: str, path: str) -> Entry:
     """The saved policy ``name`` or ``name@revision``, as far as the engine still takes it."""
     try:
         revision = revision_named(named)
     except (Http404, NotFound):
-        raise _refused(path, f"There is no policy {named[:120]}.") from None
+        raise ApplicationError.at(path, f"There is no policy {named[:120]}.") from None
     label = f"{revision.policy.name}@{revision.number}"
     return Entry(label, _checked(revision.document, label, path), revision)
 
@@ -64,14 +60,15 @@ def _entry(named: str, path: str) -> Entry:
 def _checked(document: str, label: str, path: str) -> str:
     found = load(document)
     if found.configuration is None:
-        raise _refused(path, f"{label}: {'; '.join(found.errors[:3])}")
+        raise ApplicationError.at(path, f"{label}: {'; '.join(found.errors[:3])}")
     return document
 
 
-def _seeds(seeds: Sequence[int]) -> list[int]:
+def seeds_checked(seeds: Sequence[int], most: int = MOST_SEEDS) -> list[int]:
+    """``seeds`` without those that are there twice. Raises ApplicationError for more than ``most``, or none."""
     listed = list(dict.fromkeys(seeds))
-    if not 1 <= len(listed) <= MOST_SEEDS or not all(0 <= seed <= LARGEST_SEED for seed in listed):
-        raise _refused("seeds", f"Name from 1 to {MOST_SEEDS} whole numbers from 0 on.")
+    if not 1 <= len(listed) <= most or not all(0 <= seed <= LARGEST_SEED for seed in listed):
+        raise ApplicationError.at("seeds", f"Name from 1 to {most} whole numbers from 0 on.")
     return listed
 
 
@@ -90,7 +87,7 @@ def run_start(
         entry = Entry(label or "not saved", _checked(document, label or "The policy", "document"), None)
     else:
         entry = _entry(policy, "policy")
-    run = _run(user, revision, entry, _seeds([seed])[0])
+    run = _run(user, revision, entry, seeds_checked([seed])[0])
     audit.record(user, "run.started", run, f"{revision.scenario.name} under {entry.label}")
     return run
 
@@ -105,8 +102,8 @@ def comparison_start(
     """
     entries = [_entry(named, "policies") for named in dict.fromkeys(policies)]
     if not FEWEST_POLICIES <= len({entry.label for entry in entries}) <= MOST_POLICIES:
-        raise _refused("policies", f"Choose from {FEWEST_POLICIES} to {MOST_POLICIES} different policies.")
-    listed = _seeds(seeds)
+        raise ApplicationError.at("policies", f"Choose from {FEWEST_POLICIES} to {MOST_POLICIES} different policies.")
+    listed = seeds_checked(seeds)
     if not chance.drawn(revision.document):
         listed = listed[:1]
     title = title.strip() or f"{revision.scenario.name}: {' and '.join(entry.label for entry in entries)}"
@@ -241,7 +238,7 @@ def comparison_rename(*, user: User | None, comparison: Comparison, title: str) 
     """Give the comparison another title."""
     title = title.strip()
     if not 1 <= len(title) <= 200:
-        raise _refused("title", "A title has from 1 to 200 characters.")
+        raise ApplicationError.at("title", "A title has from 1 to 200 characters.")
     before, comparison.title = comparison.title, title
     comparison.save(update_fields=["title"])
     audit.record(user, "comparison.renamed", comparison, title, before=before)

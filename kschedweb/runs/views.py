@@ -5,22 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action
+from kschedweb.accounts.permissions import owned, requires
+from kschedweb.accounts.roles import Action, may, may_change
 from kschedweb.clusters.views import add_errors, rights
 from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.dashboard.nodemap import PODS
 from kschedweb.errors import ApplicationError, Conflict, NotFound
 from kschedweb.jobs.selectors import may_cancel
-from kschedweb.playground import arithmetic, figures
 from kschedweb.playground.decision import Decision
-from kschedweb.playground.matrix import page_size
+from kschedweb.playground.shown import cell, decided
 from kschedweb.runs import chance, charts, frames, maps, measures, nodes, podtable, samples, selectors, services
 from kschedweb.runs.family_charts import Shown, family_charts
 from kschedweb.runs.forms import LookForm, RunForm
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
     from django.http.response import HttpResponseBase
 
-    from kschedweb.accounts.models import User
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.engine.whatif.outcome import Outcome
     from kschedweb.runs.models import Run
@@ -95,10 +92,10 @@ def run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
         "job": found.job,
         "ended": selectors.finished(found),
         "may_cancel": found.job is not None and may_cancel(request.user, found.job),
-        "may_delete": found.comparison_id is None and selectors.finished(found) and _own(request.user, found),
+        "may_delete": found.comparison_id is None and selectors.finished(found) and may_change(request.user, found),
     }
     if found.ended_at is None:
-        context["may_again"] = context["ended"] and request.user.role in ("admin", "editor")
+        context["may_again"] = context["ended"] and may(request.user.role, Action.EDIT)
         return render(request, "runs/run.html", context)
     outcome = selectors.outcome(found)
     look = LookForm(request.GET, nodes.shows(outcome), outcome.end)
@@ -118,10 +115,6 @@ def run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
         "drawn": chance.drawn(found.revision.document),
     }
     return render(request, "runs/run.html", context)
-
-
-def _own(user: User, found: Run) -> bool:
-    return user.role == "admin" or (found.created_by_id == user.pk and user.role == "editor")
 
 
 def _pods(request: HttpRequest, outcome: Outcome, time: float) -> PodList:
@@ -197,9 +190,7 @@ def report(request: PageRequest, run_id: UUID) -> HttpResponseBase:
 @require_POST
 @requires(Action.EDIT)
 def delete(request: PageRequest, run_id: UUID) -> HttpResponse:
-    found = selectors.run_get(request.user, run_id)
-    if not _own(request.user, found):
-        raise PermissionDenied("Only who started a run, or an admin, may delete it.")
+    found = owned(request.user, selectors.run_get(request.user, run_id), "a run", "delete")
     try:
         services.run_delete(user=request.user, run=found)
     except Conflict as error:
@@ -226,56 +217,21 @@ def decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) -> Ht
         return render(request, "runs/decision.html", {**context, "error": error})
     shown = Decision(case)
     if getattr(request, "htmx", False) and request.htmx.target == "cell":
-        return render(request, "playground/arithmetic.html", _cell(request, shown))
-    positions = shown.positions(request.GET.get("stage", ""))
-    page = Paginator(positions, page_size(len(positions))).get_page(request.GET.get("page"))
+        return render(request, "playground/arithmetic.html", cell(request, shown))
     context |= {
         "time": tried.time,
         "placement": tried.placement,
-        "other_choice": tried.placement.node and tried.placement.node != _chosen(shown),
+        "other_choice": tried.placement.node and tried.placement.node != shown.explanation.node,
         "attempt": tried.attempt,
         "attempts": row.attempts,
-        "explanation": shown.explanation,
-        "answer": shown.answer(),
-        "miss": None if shown.explanation.feasible.size or shown.waiting else shown.nearest_miss(),
-        "stages": shown.stages(),
-        "stage": request.GET.get("stage", ""),
-        "quiet": shown.quiet(),
-        "page": page,
-        "rows": shown.rows(list(page.object_list)),
-        "chart": figures.scores(shown),
         "names": shown.explanation.nodes[:MOST_NAMES],
         **carried(request, "stage", "page", "attempt", name="base_query"),
-        **_node(request, shown),
-        **_cell(request, shown),
+        **decided(request, shown, "The cluster then had no node"),
     }
     return render(request, "runs/decision.html", context)
-
-
-def _chosen(shown: Decision) -> str:
-    chosen = shown.explanation.chosen
-    return "" if chosen is None else shown.explanation.nodes[chosen]
 
 
 def _attempt(request: HttpRequest, attempts: int) -> int:
     """The try that is asked for, from 1; the last without one."""
     asked = request.GET.get("attempt", "")
     return int(asked) if asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= attempts else attempts
-
-
-def _node(request: HttpRequest, shown: Decision) -> dict[str, Any]:
-    name = request.GET.get("node", "").strip()
-    if not name:
-        return {}
-    position = shown.case.snapshot.index.get(name)
-    if position is None:
-        return {"node": name, "node_error": f"The cluster had no node {name} then."}
-    return {"node": name, "verdicts": shown.verdicts(position), "node_row": shown.rows([position])[0]}
-
-
-def _cell(request: HttpRequest, shown: Decision) -> dict[str, Any]:
-    name, plugin = request.GET.get("node", "").strip(), request.GET.get("cell", "")
-    position = shown.case.snapshot.index.get(name)
-    if position is None or not plugin:
-        return {}
-    return {"arithmetic": arithmetic.explain(shown, position, plugin)}

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.functional import cached_property
 
+from kschedweb.accounts.roles import Role
 from kschedweb.clusters.models import Snapshot
 from kschedweb.policies.document import parse
 
@@ -103,6 +104,10 @@ class ScenarioFile(models.Model):
         return -(-self.size // 1024)
 
 
-def owns(user: User, scenario: Scenario) -> bool:
-    """Whether ``scenario`` is ``user``'s own, or ``user`` an admin."""
-    return scenario.created_by_id == user.pk or user.role == "admin"
+def readable(user: User, scenario: str = "") -> models.Q:
+    """The condition under which ``user`` may read a row; ``scenario`` leads to its scenario, "": it is one."""
+    if user.role == Role.ADMIN:
+        return models.Q()
+    before = f"{scenario}__" if scenario else ""
+    open_to_all = models.Q(**{f"{before}shared": True}) | models.Q(**{f"{before}built_in": True})
+    return open_to_all | models.Q(**{f"{before}created_by": user})

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404
 
 from kschedweb.clusters.models import Snapshot
@@ -20,7 +20,7 @@ from kschedweb.playground.services import Shelf
 from kschedweb.policies.revisions.selectors import numbered, with_newest
 from kschedweb.scenarios import transfer, uploads
 from kschedweb.scenarios.effect import shortened
-from kschedweb.scenarios.models import FileKind, Scenario, ScenarioFile, ScenarioRevision
+from kschedweb.scenarios.models import FileKind, Scenario, ScenarioFile, ScenarioRevision, readable
 from kschedweb.scenarios.picture import Picture
 from kschedweb.scenarios.picture import picture as drawn
 from kschedweb.scenarios.ready import Ready, all_ready
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 def scenario_list(user: User) -> QuerySet[Scenario]:
     """The scenarios that ``user`` may see, each with ``newest`` (number), ``changed_at`` and ``changed_by``."""
     rows = with_newest(Scenario.objects.select_related("created_by"), ScenarioRevision.objects.all(), "scenario")
-    if user.role != "admin":
-        rows = rows.filter(Q(shared=True) | Q(built_in=True) | Q(created_by=user))
-    return rows.order_by("name", "id")
+    return rows.filter(readable(user)).order_by("name", "id")
 
 
 def scenario_get(user: User, scenario_id: UUID | str) -> Scenario:

@@ -11,13 +11,14 @@ from django.db.models import ProtectedError
 from django.utils.text import slugify
 
 from kschedweb.accounts import audit
+from kschedweb.accounts.roles import may_change
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.errors import Conflict, NotFound
 from kschedweb.policies.document import kept
 from kschedweb.policies.edits import rewrite
 from kschedweb.policies.revisions import services as revisions
 from kschedweb.scenarios import transfer, uploads
-from kschedweb.scenarios.models import NAME_LIMIT, FileKind, Scenario, ScenarioFile, ScenarioRevision, owns
+from kschedweb.scenarios.models import NAME_LIMIT, FileKind, Scenario, ScenarioFile, ScenarioRevision
 from kschedweb.scenarios.validation import Checked, check, placed
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def file_add(*, scenario: Scenario, upload: uploads.Upload, author: User | None)
     if there is not None and there.sha256 == upload.sha256:
         return there
     if there is not None:
-        raise _taken("name", f"There is another file {upload.name} in this scenario: choose another name.")
+        raise Conflict.at("name", f"There is another file {upload.name} in this scenario: choose another name.")
     if scenario.files.count() >= MOST_FILES:
         raise Conflict(f"A scenario has at most {MOST_FILES} files: delete one that is not used any more.")
     row = upload.row(scenario, author)
@@ -255,11 +256,7 @@ def _name(scenario: Scenario, checked: Checked) -> None:
         with transaction.atomic():
             scenario.save()
     except IntegrityError:
-        raise _taken("name", f"There is a scenario named {scenario.name} already: choose another name.") from None
-
-
-def _taken(path: str, message: str) -> Conflict:
-    return Conflict(message, errors=[{"path": path, "message": message}])
+        raise Conflict.at("name", f"There is a scenario named {scenario.name} already: choose another name.") from None
 
 
 def _owned(scenario: Scenario, author: User | None) -> None:
@@ -268,7 +265,7 @@ def _owned(scenario: Scenario, author: User | None) -> None:
         return
     if scenario.built_in:
         raise PermissionDenied(f"{scenario.name} comes with the site: make a copy of it, and change that.")
-    if not owns(author, scenario):
+    if not may_change(author, scenario):
         raise PermissionDenied(f"{scenario.name} belongs to somebody else: make a copy of it, and change that.")
 
 

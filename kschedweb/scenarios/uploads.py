@@ -91,7 +91,7 @@ def unpacked(name: str, content: bytes, limit: int) -> bytes:
             raise refused("file", f"{name}: the gzip file is damaged or ends too early. Send it again.") from None
     if len(text) > limit:
         message = f"{name} is larger than this site takes ({limit // 1024 // 1024} MiB of text)."
-        raise TooLarge(message, errors=[{"path": "file", "message": message}])
+        raise TooLarge.at("file", message)
     return text
 
 
@@ -101,7 +101,7 @@ def plain(row: ScenarioFile) -> bytes:
 
 
 def refused(path: str, message: str) -> ApplicationError:
-    return ApplicationError(message, errors=[{"path": path, "message": message}])
+    return ApplicationError.at(path, message)
 
 
 def _name(name: str) -> str:

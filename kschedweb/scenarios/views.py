@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action, may, may_change
 from kschedweb.engine.whatif.schema import json_schema
 from kschedweb.errors import ApplicationError, Unprocessable
 from kschedweb.policies.revisions.views import (
@@ -32,7 +32,7 @@ from kschedweb.scenarios.editor import Choices
 from kschedweb.scenarios.effect import effect
 from kschedweb.scenarios.filters import ScenarioFilter
 from kschedweb.scenarios.forms import ImportForm, ScenarioCreateForm, UploadForm
-from kschedweb.scenarios.models import Scenario, ScenarioRevision, owns
+from kschedweb.scenarios.models import Scenario, ScenarioRevision
 from kschedweb.scenarios.ready import ready_of
 
 if TYPE_CHECKING:
@@ -316,14 +316,13 @@ def _effect(found: Scenario, shown: Editor) -> dict[str, Any]:
 
 
 def _about(request: PageRequest, found: Scenario) -> dict[str, Any]:
-    may_edit = may(request.user.role, Action.EDIT)
     return {
         "scenario": found,
         "kept": found,
         "kind": "scenario",
         "key": found.pk,
-        "may_copy": may_edit,
-        "may_change": may_edit and owns(request.user, found) and not found.built_in,
+        "may_copy": may(request.user.role, Action.EDIT),
+        "may_change": may_change(request.user, found) and not found.built_in,
         "explained": ready_of(found.pk) is not None,
     }
 

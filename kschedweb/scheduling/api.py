@@ -285,7 +285,7 @@ def _revision(policy: Policy, number: int | None) -> Revision | None:
     found = policy.revisions.filter(number=number).first()
     if found is None:
         message = f"Policy {policy.name} has no revision {number}."
-        raise ApplicationError(message, errors=[{"path": "revision", "message": message}])
+        raise ApplicationError.at("revision", message)
     return found
 
 

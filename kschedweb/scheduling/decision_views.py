@@ -13,9 +13,8 @@ from django.views.decorators.vary import vary_on_headers
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.selectors import cluster_get
-from kschedweb.playground import figures
-from kschedweb.playground.matrix import page_size
 from kschedweb.playground.parts import Arithmetic
+from kschedweb.playground.shown import columns
 from kschedweb.scheduling import charts, judged, selectors
 from kschedweb.scheduling.insight import BEST
 from kschedweb.scheduling.judged import Judged
@@ -59,17 +58,8 @@ def decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> HttpResp
 def _columns(request: HttpRequest, found: Judged) -> dict[str, Any]:
     """Funnel, figure and matrix, and every verdict on the node of the address."""
     asked = {name: value for name, value in request.GET.items() if value and name not in ("node", "cell")}
-    stage = request.GET.get("stage", "")
-    positions = found.positions(stage)
-    page = Paginator(positions, page_size(len(positions))).get_page(request.GET.get("page"))
-    context: dict[str, Any] = {
-        "explanation": found.explanation,
-        "stages": found.stages(),
-        "stage": stage,
-        "quiet": found.quiet(),
-        "page": page,
-        "rows": found.rows(list(page.object_list)),
-        "chart": figures.scores(found),
+    return {
+        **columns(request, found, "The cluster then had no node"),
         "only_stored": True,
         "worked": found.insight.worked,
         "insight": found.insight,
@@ -78,14 +68,6 @@ def _columns(request: HttpRequest, found: Judged) -> dict[str, Any]:
         "names": found.explanation.nodes[:MOST_NAMES],
         **_cell(request, found),
     }
-    if name := request.GET.get("node", "").strip():
-        context["node"] = name
-        if name in found.explanation.nodes:
-            position = found.explanation.nodes.index(name)
-            context |= {"verdicts": found.verdicts(position), "node_row": found.rows([position])[0]}
-        else:
-            context["node_error"] = f"The cluster had no node {name} then."
-    return context
 
 
 def _cell(request: HttpRequest, found: Judged) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class DriftView(APIView):
         span = request.query_params.get("span") or selectors.DEFAULT_SPAN
         if span not in selectors.SPANS:
             message = f"Choose one of {', '.join(selectors.SPANS)}."
-            raise ApplicationError(message, errors=[{"path": "span", "message": message}])
+            raise ApplicationError.at("span", message)
         found = {
             "span": span,
             "whole": selectors.summary(live, span),

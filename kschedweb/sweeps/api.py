@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.core.exceptions import PermissionDenied
 from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework import generics
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
+from kschedweb.accounts.permissions import owned
 from kschedweb.accounts.roles import Action
-from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.dashboard.rest import IdempotencyMixin, accepted, validated
 from kschedweb.runs.selectors import revision_asked
 from kschedweb.sweeps import selectors, services
 from kschedweb.sweeps.models import Sweep, Trial
@@ -27,6 +26,7 @@ from kschedweb.sweeps.serializers import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from uuid import UUID
 
     from django.db.models import QuerySet
@@ -51,17 +51,14 @@ class SweepStart(IdempotencyMixin, APIView):
     @extend_schema(request=SweepStartSerializer, responses={202: SweepSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Start a sweep: any number of workers share its trials. Follow `job` until it has ended."""
-        asked = SweepStartSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values: dict[str, Any] = dict(asked.validated_data)
+        values = validated(SweepStartSerializer, request.data)
         scenario, number = str(values.pop("scenario")), str(values.pop("revision") or "")
         values["space"] = _written(request.data)
         made = services.sweep_start(
             user=request.user, revision=revision_asked(request.user, scenario, number), **values
         )
-        location = reverse("api:sweep", args=[made.pk], request=request)
         body = SweepSerializer(selectors.sweep_get(request.user, made.pk)).data
-        return Response(body, status=202, headers={"Location": location})
+        return accepted(request, body, "api:sweep", made.pk)
 
 
 def _written(data: Any) -> list[dict[str, Any]]:
@@ -90,11 +87,10 @@ class SweepTrials(generics.ListAPIView[Trial]):
         return selectors.trial_list(selectors.sweep_get(self.request.user, self.kwargs["id"]))  # type: ignore[arg-type]
 
 
-def _mine(request: ApiRequest, id: UUID) -> Sweep:
-    found = selectors.sweep_get(request.user, id)
-    if request.user.role != "admin" and found.created_by_id != request.user.pk:
-        raise PermissionDenied("Only who started a sweep, or an admin, may change it.")
-    return found
+def _changed(request: ApiRequest, id: UUID, change: Callable[..., object]) -> Response:
+    """How the sweep is after ``change``, which a worker brings to an end."""
+    change(user=request.user, sweep=owned(request.user, selectors.sweep_get(request.user, id), "a sweep"))
+    return Response(SweepSerializer(selectors.sweep_get(request.user, id)).data, status=202)
 
 
 class SweepCancel(IdempotencyMixin, APIView):
@@ -103,8 +99,7 @@ class SweepCancel(IdempotencyMixin, APIView):
     @extend_schema(request=None, responses={202: SweepSerializer})
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Let no further trial begin; what is done is kept. 409 where the sweep has ended."""
-        services.sweep_cancel(user=request.user, sweep=_mine(request, id))
-        return Response(SweepSerializer(selectors.sweep_get(request.user, id)).data, status=202)
+        return _changed(request, id, services.sweep_cancel)
 
 
 class SweepResume(IdempotencyMixin, APIView):
@@ -113,8 +108,7 @@ class SweepResume(IdempotencyMixin, APIView):
     @extend_schema(request=None, responses={202: SweepSerializer})
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Go on with the trials that are not done; failed ones are tried again. 409 where there is nothing to do."""
-        services.sweep_resume(user=request.user, sweep=_mine(request, id))
-        return Response(SweepSerializer(selectors.sweep_get(request.user, id)).data, status=202)
+        return _changed(request, id, services.sweep_resume)
 
 
 class SweepSave(IdempotencyMixin, APIView):
@@ -124,13 +118,12 @@ class SweepSave(IdempotencyMixin, APIView):
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Keep a trial: a new policy, or a further revision of the base policy if nobody changed that since."""
         found = selectors.sweep_get(request.user, id)
-        asked = SavePolicySerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        asked = validated(SavePolicySerializer, request.data)
         made = services.sweep_policy_save(
             user=request.user,
             sweep=found,
-            number=asked.validated_data["trial"],
-            name=asked.validated_data["name"],
+            number=asked["trial"],
+            name=asked["name"],
             address=f"/sweeps/{found.pk}/",
         )
         body = {"policy": made.policy.name, "revision": made.number}

@@ -10,6 +10,7 @@ from django import forms
 
 from kschedweb.policies.arguments import number
 from kschedweb.runs.forms import ComparisonForm, RunForm
+from kschedweb.runs.services import LARGEST_SEED
 from kschedweb.sweeps import services
 from kschedweb.sweeps.models import Method
 from kschedweb.sweeps.offers import Offer
@@ -58,7 +59,7 @@ class SweepForm(BaseForm):
     seed = forms.IntegerField(
         label="Seed of the search",
         min_value=0,
-        max_value=services.LARGEST_SEED - services.MOST_TRIALS,
+        max_value=LARGEST_SEED - services.MOST_TRIALS,
         initial=1,
         required=False,
         help_text="Another one begins elsewhere.",

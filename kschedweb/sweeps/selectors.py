@@ -15,6 +15,7 @@ from kschedweb.engine.whatif.space import Space, read
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.services import Shelf
 from kschedweb.policies.document import parse
+from kschedweb.scenarios.models import readable
 from kschedweb.sweeps.models import Sweep, Trial, TrialState
 
 if TYPE_CHECKING:
@@ -30,10 +31,7 @@ _TEMPLATES = {one.name: one for one in known(["{}"])}
 def sweep_list(user: User) -> QuerySet[Sweep]:
     """The sweeps whose scenario ``user`` may read, newest first; ``done`` and ``failed`` are trials."""
     rows = Sweep.objects.select_related("revision__scenario", "policy__policy", "job", "created_by")
-    if user.role != "admin":
-        scenario = "revision__scenario"
-        shared = Q(**{f"{scenario}__shared": True}) | Q(**{f"{scenario}__built_in": True})
-        rows = rows.filter(shared | Q(**{f"{scenario}__created_by": user}))
+    rows = rows.filter(readable(user, "revision__scenario"))
     return rows.defer("revision__text", "policy__document").annotate(
         done=Count("trials", filter=Q(trials__state=TrialState.DONE)),
         failed=Count("trials", filter=Q(trials__state=TrialState.FAILED)),

@@ -8,10 +8,12 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from kschedweb.runs.serializers import AskedSerializer, SeedsField, StartedSerializer
+from kschedweb.runs.services import LARGEST_SEED
 from kschedweb.sweeps import selectors
 from kschedweb.sweeps.models import Method, Origin, Sweep, Trial, TrialState
 from kschedweb.sweeps.results import Results
-from kschedweb.sweeps.services import DIRECTIONS, LARGEST_SEED, MOST_OBJECTIVES, MOST_SEEDS, MOST_TRIALS
+from kschedweb.sweeps.services import DIRECTIONS, MOST_OBJECTIVES, MOST_SEEDS, MOST_TRIALS
 
 
 @extend_schema_field(OpenApiTypes.ANY)
@@ -45,11 +47,9 @@ class ObjectiveSerializer(serializers.Serializer[Any]):
     )
 
 
-class SweepSerializer(serializers.ModelSerializer[Sweep]):
+class SweepSerializer(StartedSerializer, serializers.ModelSerializer[Sweep]):
     """A sweep; follow `job` until it has ended."""
 
-    scenario = serializers.UUIDField(source="revision.scenario_id", read_only=True)
-    revision = serializers.IntegerField(source="revision.number", read_only=True, help_text="Of the scenario.")
     policy = serializers.CharField(source="label", read_only=True, help_text="As `name@revision`.")
     job = serializers.UUIDField(source="job_id", read_only=True, allow_null=True)
     state = serializers.CharField(read_only=True)
@@ -57,7 +57,6 @@ class SweepSerializer(serializers.ModelSerializer[Sweep]):
     failed = serializers.IntegerField(read_only=True)
     objectives = ObjectiveSerializer(many=True, read_only=True)
     seeds = serializers.ListField(child=serializers.IntegerField(), read_only=True, help_text="Of the scenario.")
-    created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
 
     class Meta:
         model = Sweep
@@ -135,30 +134,15 @@ class SweepDetailSerializer(SweepSerializer):
         return [{"path": one.path, "shares": [share.value for share in row]} for one, row in found]
 
 
-class SweepStartSerializer(serializers.Serializer[Any]):
+class SweepStartSerializer(AskedSerializer):
     """What to sweep. A search has `trials` trials, a grid as many as it has points."""
 
-    scenario = serializers.UUIDField()
-    revision = serializers.IntegerField(
-        required=False,
-        allow_null=True,
-        default=None,
-        min_value=1,
-        max_value=2**31 - 1,
-        help_text="Without one the newest.",
-    )
     policy = serializers.CharField(max_length=120, help_text="As `name` or `name@revision`.")
     space = DimensionSerializer(many=True)
     objectives = ObjectiveSerializer(many=True, help_text=f"At most {MOST_OBJECTIVES}.")
     method = serializers.ChoiceField(choices=Method.choices, required=False, default=Method.TPE)
     trials = serializers.IntegerField(required=False, default=100, min_value=2, max_value=MOST_TRIALS)
-    seeds = serializers.ListField(
-        child=serializers.IntegerField(min_value=0, max_value=LARGEST_SEED),
-        required=False,
-        default=[1],
-        min_length=1,
-        max_length=MOST_SEEDS,
-    )
+    seeds = SeedsField(max_length=MOST_SEEDS)
     seed = serializers.IntegerField(required=False, default=1, min_value=0, max_value=LARGEST_SEED - MOST_TRIALS)
     title = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
 

@@ -19,6 +19,7 @@ from kschedweb.policies.document import parse
 from kschedweb.policies.edits import rewrite
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.services import policy_create, revision_save
+from kschedweb.runs.services import LARGEST_SEED, seeds_checked
 from kschedweb.sweeps import selectors
 from kschedweb.sweeps.models import Method, Origin, Sweep, Trial, TrialState
 
@@ -30,12 +31,7 @@ MOST_TRIALS = 2000
 MOST_OBJECTIVES = 4
 MOST_SEEDS = 3  # prepared scenarios that a worker keeps in memory
 MOST_ALONE = 5  # values of each dimension that are tried one at a time
-LARGEST_SEED = 2**31 - 1
 DIRECTIONS = ("lower", "higher")
-
-
-def _refused(path: str, message: str) -> ApplicationError:
-    return ApplicationError(message, errors=[{"path": path, "message": message}])
 
 
 @transaction.atomic
@@ -69,7 +65,7 @@ def sweep_start(
         space=[one.to_dict() for one in found.dimensions],
         objectives=_objectives(objectives),
         method=_method(method, len(objectives)),
-        seeds=_seeds(seeds),
+        seeds=seeds_checked(seeds, MOST_SEEDS),
         seed=_search_seed(seed),
         created_by=user,
     )
@@ -89,7 +85,7 @@ def _base(policy: str) -> Revision:
     try:
         return revision_named(policy)
     except (Http404, NotFound):
-        raise _refused("policy", f"There is no policy {policy[:120]}.") from None
+        raise ApplicationError.at("policy", f"There is no policy {policy[:120]}.") from None
 
 
 def _space(raw: Any, document: str) -> Space:
@@ -102,40 +98,39 @@ def _space(raw: Any, document: str) -> Space:
 
 def _objectives(asked: Sequence[dict[str, str]]) -> list[dict[str, str]]:
     if not 1 <= len(asked) <= MOST_OBJECTIVES:
-        raise _refused("objectives", f"Choose from 1 to {MOST_OBJECTIVES} objectives.")
+        raise ApplicationError.at("objectives", f"Choose from 1 to {MOST_OBJECTIVES} objectives.")
     found: list[dict[str, str]] = []
     for place, one in enumerate(asked):
         name, direction = str(one.get("measure", "")), str(one.get("direction") or "")
         usual = selectors.objective(name)
         if usual is None:
-            raise _refused(f"objectives[{place}].measure", f"There is no measure {name[:120]!r}.")
+            raise ApplicationError.at(f"objectives[{place}].measure", f"There is no measure {name[:120]!r}.")
         if name in {other["measure"] for other in found}:
-            raise _refused(f"objectives[{place}].measure", f"{usual.label} is there twice.")
+            raise ApplicationError.at(f"objectives[{place}].measure", f"{usual.label} is there twice.")
         direction = direction or usual.direction
         if direction not in DIRECTIONS:
-            raise _refused(f"objectives[{place}].direction", f"Say whether {usual.label} should be lower or higher.")
+            raise ApplicationError.at(
+                f"objectives[{place}].direction", f"Say whether {usual.label} should be lower or higher."
+            )
         found.append({"measure": name, "direction": direction})
     return found
 
 
 def _method(method: str, objectives: int) -> str:
     if method not in Method.values:
-        raise _refused("method", f"There is no method {method[:40]!r}; known are {', '.join(Method.values)}.")
+        raise ApplicationError.at(
+            "method", f"There is no method {method[:40]!r}; known are {', '.join(Method.values)}."
+        )
     if method == Method.NSGA2 and objectives < 2:
-        raise _refused("method", "NSGA-II looks for a front of several objectives: choose a second one, or TPE.")
+        raise ApplicationError.at(
+            "method", "NSGA-II looks for a front of several objectives: choose a second one, or TPE."
+        )
     return method
-
-
-def _seeds(seeds: Sequence[int]) -> list[int]:
-    listed = list(dict.fromkeys(seeds))
-    if not 1 <= len(listed) <= MOST_SEEDS or not all(0 <= one <= LARGEST_SEED for one in listed):
-        raise _refused("seeds", f"Name from 1 to {MOST_SEEDS} whole numbers from 0 on.")
-    return listed
 
 
 def _search_seed(seed: int) -> int:
     if not 0 <= seed <= LARGEST_SEED - MOST_TRIALS:
-        raise _refused("seed", "Name a whole number from 0 on.")
+        raise ApplicationError.at("seed", "Name a whole number from 0 on.")
     return seed
 
 
@@ -145,11 +140,11 @@ def _beginning(space: Space, method: str, trials: int) -> list[tuple[str, tuple[
     points: list[tuple[str, tuple[Any, ...]]] = [(Origin.BASE, space.start)]
     if method != Method.GRID:
         if not 2 <= trials <= MOST_TRIALS:
-            raise _refused("trials", f"A search has from 2 to {MOST_TRIALS:,} trials.")
+            raise ApplicationError.at("trials", f"A search has from 2 to {MOST_TRIALS:,} trials.")
         return points + [(Origin.ALONE, point) for point in alone[: trials // 3]]
     if space.size > MOST_TRIALS:
         said = f"The grid has {space.size:,} points, and {MOST_TRIALS:,} is the most: vary less, or let Optuna search."
-        raise _refused("space", said)
+        raise ApplicationError.at("space", said)
     listed = [*((Origin.ALONE, point) for point in alone), *((Origin.SEARCH, point) for point in space.grid())]
     seen = {space.start}
     for origin, point in listed:
@@ -214,7 +209,9 @@ def sweep_policy_save(*, user: User, sweep: Sweep, number: int, name: str, addre
         policy = policy_create(name=name, document=document, author=user, comment=comment)
         return policy.revisions.get(number=1)
     if sweep.policy is None or sweep.policy.policy_id != policy.pk:
-        raise _refused("name", f"There is a policy {name} that the sweep did not begin with: choose another name.")
+        raise ApplicationError.at(
+            "name", f"There is a policy {name} that the sweep did not begin with: choose another name."
+        )
     return revision_save(policy=policy, document=document, author=user, expected=sweep.policy.number, comment=comment)
 
 

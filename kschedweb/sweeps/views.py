@@ -6,7 +6,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import Http404
 from django.shortcuts import redirect, render
@@ -14,8 +13,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action
+from kschedweb.accounts.permissions import owned, requires
+from kschedweb.accounts.roles import Action, may_change
 from kschedweb.clusters.views import rights
 from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.errors import ApplicationError, NotFound
@@ -29,7 +28,7 @@ from kschedweb.sweeps.forms import Row as FormRow
 from kschedweb.sweeps.results import Results, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from uuid import UUID
 
     from django.http import HttpResponse
@@ -144,7 +143,12 @@ def sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
     """What a sweep has found; while it goes on, how far it is."""
     found = selectors.sweep_get(request.user, sweep_id)
     ended = selectors.finished(found)
-    context: dict[str, Any] = {"sweep": found, "ended": ended, "own": _own(request, found), "left": _left(found)}
+    context: dict[str, Any] = {
+        "sweep": found,
+        "ended": ended,
+        "own": may_change(request.user, found),
+        "left": _left(found),
+    }
     if request.htmx and request.htmx.target == "progress":
         answer = render(request, "sweeps/progress.html", context)
         if ended:
@@ -213,51 +217,38 @@ def _left(found: Sweep) -> str:
     return span((timezone.now() - job.started_at).total_seconds() / done * open_count)
 
 
-def _own(request: PageRequest, found: Sweep) -> bool:
-    return request.user.role == "admin" or (found.created_by_id == request.user.pk and request.user.role == "editor")
-
-
-def _mine(request: PageRequest, sweep_id: UUID) -> Sweep:
-    found = selectors.sweep_get(request.user, sweep_id)
-    if not _own(request, found):
-        raise PermissionDenied("Only who started a sweep, or an admin, may change it.")
-    return found
+def _changed(request: PageRequest, sweep_id: UUID, change: Callable[..., object], said: str = "") -> bool:
+    """Have ``change`` done, and say so, or why it was not."""
+    found = owned(request.user, selectors.sweep_get(request.user, sweep_id), "a sweep")
+    try:
+        change(user=request.user, sweep=found)
+    except ApplicationError as error:
+        messages.error(request, error.detail)
+        return False
+    if said:
+        messages.success(request, said)
+    return True
 
 
 @require_POST
 @requires(Action.EDIT)
 def cancel(request: PageRequest, sweep_id: UUID) -> HttpResponse:
-    found = _mine(request, sweep_id)
-    try:
-        services.sweep_cancel(user=request.user, sweep=found)
-        messages.info(request, "The sweep stops; what is done is kept.")
-    except ApplicationError as error:
-        messages.info(request, error.detail)
+    _changed(request, sweep_id, services.sweep_cancel, "The sweep stops; what is done is kept.")
     return redirect("sweep", sweep_id)
 
 
 @require_POST
 @requires(Action.EDIT)
 def resume(request: PageRequest, sweep_id: UUID) -> HttpResponse:
-    found = _mine(request, sweep_id)
-    try:
-        services.sweep_resume(user=request.user, sweep=found)
-    except ApplicationError as error:
-        messages.info(request, error.detail)
+    _changed(request, sweep_id, services.sweep_resume)
     return redirect("sweep", sweep_id)
 
 
 @require_POST
 @requires(Action.EDIT)
 def delete(request: PageRequest, sweep_id: UUID) -> HttpResponse:
-    found = _mine(request, sweep_id)
-    try:
-        services.sweep_delete(user=request.user, sweep=found)
-    except ApplicationError as error:
-        messages.error(request, error.detail)
-        return redirect("sweep", sweep_id)
-    messages.success(request, "The sweep and its trials are deleted.")
-    return redirect("sweeps")
+    done = _changed(request, sweep_id, services.sweep_delete, "The sweep and its trials are deleted.")
+    return redirect("sweeps") if done else redirect("sweep", sweep_id)
 
 
 @require_POST

@@ -254,7 +254,7 @@ class _UseList(generics.ListAPIView[Any]):
         ordering = self.request.query_params.get("ordering") or "-unused"
         if ordering.removeprefix("-") not in selectors.ORDERS:
             message = f"Choose one of {', '.join(selectors.ORDERS)}, with a - in front for downwards."
-            raise ApplicationError(message, errors=[{"path": "ordering", "message": message}])
+            raise ApplicationError.at("ordering", message)
         return selectors.arranged(uses, ordering)
 
 

@@ -118,7 +118,7 @@ def secret_of(cluster: Cluster, settings: Settings) -> Secret:
         if not getattr(typed, name):
             what = {"username": "user name"}.get(name, name)
             message = f"The {what} is needed; a stored one is used only while address and user name stay the same."
-            raise ApplicationError(message, errors=[{"path": name, "message": message}])
+            raise ApplicationError.at(name, message)
     return typed
 
 
@@ -152,4 +152,4 @@ def endpoint_of(address: str, secret: Secret) -> Endpoint:
 
 def address_error(error: AddressError) -> ApplicationError:
     """The same at the field of this form."""
-    return ApplicationError(error.detail, errors=[{"path": "address", "message": error.detail}])
+    return ApplicationError.at("address", error.detail)

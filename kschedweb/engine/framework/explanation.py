@@ -89,6 +89,11 @@ class Explanation:
     preemption: Any = None  # what PostFilter found, where it was asked for and could help; it has a ``to_dict``
 
     @property
+    def node(self) -> str:
+        """The node that the pod goes to, "" for none."""
+        return "" if self.chosen is None else self.nodes[self.chosen]
+
+    @property
     def condition(self) -> str:
         """The whole message, as in the condition PodScheduled."""
         return f"{self.message} {self.post_filter}" if self.post_filter else self.message

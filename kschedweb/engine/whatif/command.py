@@ -173,10 +173,12 @@ def _thresholds(options: argparse.Namespace) -> Thresholds:
         if not isinstance(raw, dict):
             raise DocumentError([Problem(f"--thresholds {options.thresholds}", "must be an object")])
         _read(raw, f"--thresholds {options.thresholds}")
-    given = {key: _number(value) for name, key in SHORT.items() if (value := getattr(options, name)) is not None}
+    given = {
+        key: thresholds.number(value) for name, key in SHORT.items() if (value := getattr(options, name)) is not None
+    }
     for name in SHORT:
         if (value := getattr(options, name)) is not None:
-            _read({SHORT[name]: _number(value)}, "--" + name.replace("_", "-"), SHORT[name])
+            _read({SHORT[name]: thresholds.number(value)}, "--" + name.replace("_", "-"), SHORT[name])
     measures = dict(raw.get("measures") or {})
     for text in options.measure:
         name, limits = _limits(text)
@@ -198,17 +200,7 @@ def _limits(text: str) -> tuple[str, Json]:
     if not colon or not name or not all(key and sign and value for key, sign, value in parts):
         wanted = "write a name, a colon and limits, such as skew_cpu_end:max=40,maxChange=10%"
         raise DocumentError([Problem(f"--measure {text}", wanted)])
-    return name, {key.strip(): _number(value.strip()) for key, _, value in parts}
-
-
-def _number(text: str) -> float | int | str:
-    """A number where it is one, else the text."""
-    for form in (int, float):
-        try:
-            return form(text)
-        except ValueError:
-            continue
-    return text
+    return name, {key.strip(): thresholds.number(value.strip()) for key, _, value in parts}
 
 
 def _of_file(one: Problem, option: str, part: str) -> Problem:

@@ -159,3 +159,13 @@ def read(raw: Any, path: str = "thresholds") -> Thresholds:
         raise DocumentError(problems)
     assert isinstance(found, Thresholds)
     return found
+
+
+def number(text: str) -> float | int | str:
+    """A limit as a person writes it: a number where it is one, else the text."""
+    for form in (int, float):
+        try:
+            return form(text)
+        except ValueError:
+            continue
+    return text

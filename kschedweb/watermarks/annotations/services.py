@@ -83,10 +83,12 @@ def _remove_job(cluster: Cluster, user: User | None, forms: dict[str, bool]) -> 
 
 def _check(cluster: Cluster, *, own: bool, crane: bool, time_zone: str) -> None:
     if time_zone not in time_zones():
-        raise _field("time_zone", f"There is no time zone {time_zone[:64]}: choose one such as Asia/Shanghai or UTC.")
+        raise ApplicationError.at(
+            "time_zone", f"There is no time zone {time_zone[:64]}: choose one such as Asia/Shanghai or UTC."
+        )
     if (own or crane) and cluster.source not in CONNECTED:
         message = f"Cluster {cluster.name} is not connected: there is nothing to write to."
-        raise Conflict(message, errors=[{"path": "own" if own else "crane", "message": message}])
+        raise Conflict.at("own" if own else "crane", message)
 
 
 def _permissions(cluster: Cluster, *, own: bool) -> list[dict[str, Any]]:
@@ -99,7 +101,7 @@ def _permissions(cluster: Cluster, *, own: bool) -> list[dict[str, Any]]:
             return []
         raise
     if not all(entry["allowed"] for entry in found if entry["resource"] == NODE.resource):
-        raise _field(
+        raise ApplicationError.at(
             "own" if own else "crane",
             "The cluster's credentials may not patch nodes. Give them docs/rbac-annotations.yaml, or leave this off: "
             "all else works with read access alone.",
@@ -220,7 +222,3 @@ def annotations_remove(
     for entry in total.failed:
         outcome.fail(entry["object"], entry["reason"])
     return asdict(outcome)
-
-
-def _field(path: str, message: str) -> ApplicationError:
-    return ApplicationError(message, errors=[{"path": path, "message": message}])

@@ -5,20 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tests.engine.builders import CONFIGURATION, node, pod
+from tests.support.seed_runs import PACKED as PACKED  # as the other tests say it
 
 Json = dict[str, Any]
-PACKED = """\
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- schedulerName: default-scheduler
-  pluginConfig:
-  - name: NodeResourcesFit
-    args:
-      scoringStrategy:
-        type: MostAllocated
-        resources: [{name: cpu, weight: 1}, {name: memory, weight: 1}]
-"""
 
 
 def cluster(nodes: int = 4, pods: int = 6, *more: Json) -> list[Json]:
