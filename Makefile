@@ -4,6 +4,8 @@
 # make format rewrite sources as the checks want   make clean  remove what was built (not the data)
 
 SHELL := /bin/bash
+# Many processes are started by tests: each would compile all it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help install run test check bench growth schema format frontend static clean
 

@@ -52,8 +52,18 @@ CONFIGURATIONS_OF_RECORDED = {"default": DEFAULT, "packing with GPUs weighed": P
 
 def read(name: str) -> list[dict[str, Any]]:
     """The lines of a golden file: ``{"ask", "scenario", "expected"}`` each, or those of configurations."""
-    lines = [json.loads(line) for line in _unpack(name, (GOLDENS / name).read_bytes()).decode().split("\n") if line]
-    return [({"ask": SCENARIOS[name]} | line) if name in SCENARIOS else line for line in lines]
+    return [parsed(name, line) for line in written(name)]
+
+
+def written(name: str) -> list[str]:
+    """The lines of a golden file as they are written."""
+    return [line for line in _unpack(name, (GOLDENS / name).read_bytes()).decode().split("\n") if line]
+
+
+def parsed(name: str, line: str) -> dict[str, Any]:
+    """A line of the golden file ``name``."""
+    found: dict[str, Any] = json.loads(line)
+    return ({"ask": SCENARIOS[name]} | found) if name in SCENARIOS else found
 
 
 def write(name: str, lines: list[dict[str, Any]]) -> None:
