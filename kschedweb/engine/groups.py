@@ -45,6 +45,12 @@ class Groups:
     def __len__(self) -> int:
         return len(self._groups)
 
+    def copy(self) -> Groups:
+        """The same codes, to which others can be added."""
+        other = Groups()
+        other._groups, other._codes = list(self._groups), dict(self._codes)
+        return other
+
     def code(self, pod: Pod) -> int:
         """The code of the pod's group."""
         code = self._codes.get(pod.seen_by_selectors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 
 import numpy as np
@@ -38,6 +39,17 @@ class World:
             pod = snapshot.pods.pods[slot]
             if pod is not None:
                 self._pods[pod.node_name][pod.key] = pod
+
+    def copy(self) -> World:
+        """The same cluster, which can change on its own; nothing that grows while it is read is shared either."""
+        other, snapshot = copy.copy(self), self.snapshot.copy()
+        snapshot.pods.groups = snapshot.pods.groups.copy()
+        other._current = other._last = snapshot
+        other.cluster, other.claims = snapshot.objects, snapshot.resource_claims
+        other.nodes, other._changed = dict(self.nodes), {}
+        other._zones = {zone: dict(nodes) for zone, nodes in self._zones.items()}
+        other._pods = {node: dict(pods) for node, pods in self._pods.items()}
+        return other
 
     @property
     def snapshot(self) -> Snapshot:

@@ -14,6 +14,7 @@ from kschedweb.engine.config import load
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.whatif.deciding import Decided, decide
 from kschedweb.engine.whatif.outcome import Outcome
+from kschedweb.engine.whatif.rewind import Rewinds
 from kschedweb.errors import Conflict, NotFound, Unprocessable
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.services import Case, Shelf
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 MOST_CHOICES = 200
 _outcomes: Shelf[Outcome] = Shelf(16)
 _differences: Shelf[list[dict[str, Any]]] = Shelf(16)  # by the run, whose id never comes again
+_rewinds: Shelf[Rewinds] = Shelf(4)  # 30 MB each where 8,000 pods come to 1,500 nodes
 _decisions: Shelf[tuple[Case, Decided]] = Shelf(16)
 LARGE = ("outcome", "configuration", "groups", "revision__text")
 
@@ -156,8 +158,9 @@ def decided(run: Run, pod: str, attempt: int) -> tuple[Case, Decided]:
 
     def work_out() -> tuple[Case, Decided]:
         try:
-            known = outcome(run)
-            found = decide(prepared(run.revision, run.seed), configuration(run), pod, attempt, outcome=known)
+            known, config, scenario = outcome(run), configuration(run), prepared(run.revision, run.seed)
+            rewinds = _rewinds.get((run.pk, run.ended_at), lambda: Rewinds(scenario, config, known))
+            found = decide(scenario, config, pod, attempt, outcome=known, rewinds=rewinds)
         except LookupError as error:
             raise NotFound(f"{error}.") from None
         except CycleError as error:
@@ -177,4 +180,5 @@ def forget() -> None:
     """Drop what is kept; for tests that change what a primary key means."""
     _outcomes.clear()
     _differences.clear()
+    _rewinds.clear()
     _decisions.clear()

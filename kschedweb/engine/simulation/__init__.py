@@ -17,7 +17,7 @@ from kschedweb.engine.simulation.events import (
 from kschedweb.engine.simulation.observer import Departure, Observer
 from kschedweb.engine.simulation.pods import replica
 from kschedweb.engine.simulation.result import Bound, Evicted, Pending, Rejected, Result, Sample
-from kschedweb.engine.simulation.run import Settings, Simulation, SimulationError
+from kschedweb.engine.simulation.run import Settings, Simulation, SimulationError, Start
 
 __all__ = [
     "Bound",
@@ -43,5 +43,6 @@ __all__ = [
     "Settings",
     "Simulation",
     "SimulationError",
+    "Start",
     "replica",
 ]

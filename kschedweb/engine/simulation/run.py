@@ -56,8 +56,23 @@ class Settings:
     lifecycle: LifecycleTiming = field(default_factory=LifecycleTiming)
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Raw objects (nodes, pods, everything else) at time 0, read once for any number of simulations."""
+
+    world: World
+    pending: list[Pod]
+    problems: list[tuple[str, str]]
+
+    @classmethod
+    def read(cls, objects: Iterable[Any]) -> Start:
+        """What cannot be understood is among ``problems``."""
+        snapshot = Snapshot.from_objects(objects)
+        return cls(World(snapshot), snapshot.pending, snapshot.problems)
+
+
 class Simulation:
-    """Raw ``objects`` (nodes, pods, everything else) at time 0, and the ``events`` that follow.
+    """Raw ``objects`` (nodes, pods, everything else) at time 0, read already or not, and the ``events`` that follow.
 
     Pods among the objects that have a node run for ever; those without arrive at time 0. ``registry`` and
     ``extenders`` are as for Scheduler. ``use`` knows what pods really use, and gives the snapshot its watermarks;
@@ -68,7 +83,7 @@ class Simulation:
 
     def __init__(
         self,
-        objects: Iterable[Any],
+        objects: Iterable[Any] | Start,
         configuration: Configuration,
         events: Iterable[happen.Event] = (),
         settings: Settings | None = None,
@@ -83,11 +98,11 @@ class Simulation:
         self.settings = settings or Settings()
         self.now = 0.0
         self.result = Result()
-        snapshot = Snapshot.from_objects(objects)
-        self.result.refused += [(0.0, f"{what}: {why}") for what, why in snapshot.problems]
+        start = objects if isinstance(objects, Start) else Start.read(objects)
+        self.result.refused += [(0.0, f"{what}: {why}") for what, why in start.problems]
+        self.world = start.world.copy()
         if watermarks is not None:
-            snapshot.watermarks = watermarks
-        self.world = World(snapshot)
+            self.world.measured(watermarks)
         scheduler = Scheduler(self.world.snapshot, configuration, registry, extenders=extenders)
         timing = Timing.of(configuration.document)
         frameworks = scheduler.frameworks
@@ -106,7 +121,7 @@ class Simulation:
             self.pods.observer.bound(life, 0.0)
             if use is not None:
                 use.came(pod, 0.0)
-        for pod in snapshot.pending:
+        for pod in start.pending:
             self._agenda.add(0.0, self._arrival(happen.PodArrives(0.0, pod.raw)))
         self._apart = self.settings.sample
         self._agenda.add(0.0, self._measure, looks=True)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.watermarks.table import Watermarks
 
 
 class Use(Protocol):
-    """Is told which pods run where, and measures what they use. Times are seconds.
-
-    One whose figures depend on what runs alone, not on what ran, may say so by an attribute ``instant`` that is true.
-    """
+    """Is told which pods run where, and measures what they use. Times are seconds."""
 
     @property
     def interval(self) -> float:
@@ -26,3 +23,11 @@ class Use(Protocol):
 
     def measured(self, now: float) -> Watermarks:
         """What was measured by now; asked at 0, and again after each ``interval``."""
+
+
+@runtime_checkable
+class InstantUse(Use, Protocol):
+    """One whose figures depend on what runs, not on what ran before."""
+
+    def copy(self) -> InstantUse:
+        """One that is told of what follows on its own."""

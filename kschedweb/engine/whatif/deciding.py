@@ -19,7 +19,7 @@ from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.whatif.outcome import Outcome
 from kschedweb.engine.whatif.playing import Registry, begin, finish
 from kschedweb.engine.whatif.prepared import Prepared
-from kschedweb.engine.whatif.rewind import Rewind, knows
+from kschedweb.engine.whatif.rewind import Rewind, Rewinds, knows
 
 if TYPE_CHECKING:
     from kschedweb.engine.simulation.pods import Life
@@ -57,13 +57,14 @@ def decide(
     *,
     outcome: Outcome | None = None,
     attempts: int | None = None,
+    rewinds: Rewinds | None = None,
     registry: Registry | None = None,
 ) -> Decided:
     """The ``attempt``-th try of the pod ``namespace/name``, -1 for the last.
 
     Where the ``outcome`` is at hand, the last try is found without replaying the run; or else ``attempts`` (how often
-    the pod was tried) spares a run to count them. Of several pods of one name, one after the other, the last one is
-    meant. Raises NoSuchTryError.
+    the pod was tried) spares a run to count them. ``rewinds`` of the run make a further decision of it faster. Of
+    several pods of one name, one after the other, the last one is meant. Raises NoSuchTryError.
     """
     lives = 0
     row = -1 if outcome is None else outcome.index.get(pod, -1)
@@ -79,7 +80,7 @@ def decide(
     if not 1 <= wanted <= attempts:
         raise NoSuchTryError(f"Pod {pod}: was tried {attempts} times in this run, there is no try {attempt}")
     if outcome is not None and wanted == attempts and knows(outcome, row):
-        rewind = Rewind(prepared, configuration, outcome, registry=registry)
+        rewind = rewinds.before(row) if rewinds else Rewind(prepared, configuration, outcome, registry=registry)
         reached = _ReachedError(rewind.to(row), float(outcome.tries.time[row]))
         return _looked_at(rewind.scheduler, reached, wanted, attempts)
     until = _Until(pod, wanted, lives)

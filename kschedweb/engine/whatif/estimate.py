@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -130,8 +131,6 @@ class EstimatedUse:
     of them, also in means over hours. It is measured each second for five minutes, then each minute.
     """
 
-    instant = True  # what is measured depends on what runs, not on what ran
-
     def __init__(self, estimate: Estimate, shift: float) -> None:
         self._estimate, self._shift = estimate, shift
         self._now = 0.0
@@ -141,6 +140,12 @@ class EstimatedUse:
         there = set(estimate.known.names)
         self._new = np.array([name not in there for name in estimate.nodes], dtype=np.bool_)
         self._known = estimate.known.aligned(estimate.nodes)
+
+    def copy(self) -> EstimatedUse:
+        """One that is told of what follows on its own."""
+        other = copy.copy(self)
+        other._used, other._running = self._used.copy(), dict(self._running)
+        return other
 
     @property
     def interval(self) -> float:

@@ -23,15 +23,16 @@ def begin(
     *,
     registry: Registry | None = None,
     quick: bool = True,
+    events: bool = True,
 ) -> Simulation:
-    """The simulation at its beginning."""
+    """The simulation at its beginning, perhaps without the ``events`` that are to follow."""
     settings = prepared.settings
     if settings.most_samples > MOST_SAMPLES:
         settings = replace(settings, most_samples=MOST_SAMPLES)
     return Simulation(
-        prepared.objects,
+        prepared.start,
         configuration,
-        prepared.events,
+        prepared.events if events else (),
         settings,
         registry=registry,
         use=None if prepared.use is None else prepared.use(),

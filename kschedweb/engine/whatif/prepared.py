@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from kschedweb.engine.objects.access import Json, ObjectError
-from kschedweb.engine.simulation import Event, Settings
+from kschedweb.engine.simulation import Event, Settings, Start
 from kschedweb.engine.simulation.use import Use
 from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.engine.whatif.arrivals import Arrivals
@@ -20,7 +21,7 @@ from kschedweb.engine.whatif.use import Known, use_of
 from kschedweb.engine.whatif.workloads import Workloads
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Prepared:
     """Everything that happens, the same for each policy. Times are seconds from the beginning, which is 0.
 
@@ -38,6 +39,11 @@ class Prepared:
     watermarks: Watermarks | None = None
     seed: int = 0
     notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def start(self) -> Start:
+        """The ``objects`` as each run begins with them."""
+        return Start.read(self.objects)
 
 
 def prepare(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -14,9 +15,12 @@ from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import Observer, PodArrives
 from kschedweb.engine.simulation.pods import started, terminating
+from kschedweb.engine.simulation.use import InstantUse
 from kschedweb.engine.whatif.outcome import Deletions, Kind, Measures, Outcome
 from kschedweb.engine.whatif.playing import Registry, begin
 from kschedweb.engine.whatif.prepared import Prepared
+
+STOPS, LEAST_APART = 8, 512  # stops on the way of a run, and moves between two of them at least
 
 
 def knows(outcome: Outcome, row: int) -> bool:
@@ -37,7 +41,8 @@ class Rewind:
     def __init__(
         self, prepared: Prepared, configuration: Configuration, outcome: Outcome, *, registry: Registry | None = None
     ) -> None:
-        simulation = begin(replace(prepared, events=[]), configuration, Observer(), registry=registry)
+        simulation = begin(prepared, configuration, Observer(), registry=registry, events=False)
+        self._registry = registry
         self.scheduler: Scheduler = simulation.loop.scheduler
         self._world, self._use = simulation.world, simulation.pods.use
         self._outcome = outcome
@@ -47,6 +52,16 @@ class Rewind:
         coming: list[tuple[float, Json | Pod]] = [(0.0, raw) for raw in prepared.objects if raw.get("kind") == "Pod"]
         coming += [(event.time, event.pod) for event in prepared.events if isinstance(event, PodArrives)]
         self._came = {(_key(pod), time): pod for time, pod in coming}
+
+    def copy(self) -> Rewind | None:
+        """One that goes on from here on its own; ``None`` where real use depends on all that ran before."""
+        if not (self._use is None or isinstance(self._use, InstantUse)):
+            return None
+        other = copy.copy(self)
+        other._world, other._pods = self._world.copy(), dict(self._pods)
+        other._use = None if self._use is None else self._use.copy()
+        other.scheduler = Scheduler(other._world.snapshot, self.scheduler.configuration, self._registry)
+        return other
 
     def in_order(self, rows: Iterable[int]) -> list[int]:
         """``rows`` in the order of their tries."""
@@ -62,14 +77,21 @@ class Rewind:
         """As ``to``, of any try of the pod in ``row``: that at ``time``, before which there were ``seen`` moves."""
         if seen < self._moved:
             raise ValueError("tries must come in their order")
-        if getattr(self._use, "instant", False):
-            self._measured = max(self._measured, self._last_measured(time, seen))
         self._advance(time, seen)
         snapshot = self._world.snapshot
         snapshot.now = time
         self.scheduler.use(snapshot)
         self.scheduler.start = start
         return self._pod(row)
+
+    @property
+    def moved(self) -> int:
+        """How many moves there have been where it is."""
+        return self._moved
+
+    def reach(self, moved: int) -> None:
+        """Let the first ``moved`` moves of the run happen."""
+        self._advance(float(self._outcome.moves.time[moved - 1]), moved)
 
     def _last_measured(self, time: float, seen: int) -> int:
         """The place of what was measured last: where only what runs counts, what was measured before is of no use."""
@@ -79,6 +101,8 @@ class Rewind:
 
     def _advance(self, time: float, seen: int) -> None:
         """Let happen what had happened by ``time``, of which ``seen`` were moves."""
+        if isinstance(self._use, InstantUse):
+            self._measured = max(self._measured, self._last_measured(time, seen))
         while True:
             moved = self._moved
             while _due(self._outcome.deletions, self._deleted, moved, time):
@@ -130,6 +154,35 @@ class Rewind:
             came = self._came[self._outcome.pods[row], float(self._outcome.arrived[row])]
             self._pods[row] = came if isinstance(came, Pod) else Pod.read(admit(came, self._world.cluster))
         return self._pods[row]
+
+
+class Rewinds:
+    """Rewinds of one run, for decisions in any order: each goes on from the last of STOPS stops before it.
+
+    A stop is a copy of the cluster as it was; it shares nodes and pods with the others.
+    """
+
+    def __init__(
+        self, prepared: Prepared, configuration: Configuration, outcome: Outcome, *, registry: Registry | None = None
+    ) -> None:
+        self._make = partial(Rewind, prepared, configuration, outcome, registry=registry)
+        self._outcome = outcome
+        self._apart = max(LEAST_APART, -(-len(outcome.moves) // STOPS))
+        self._stops: list[Rewind] = []
+
+    def before(self, row: int) -> Rewind:
+        """One that has yet to come to the last try of the pod in ``row``, and is the caller's."""
+        if not self._stops:
+            self._stops.append(self._make())
+        seen, first = int(self._outcome.tries.seen[row]), self._stops[0].moved
+        place = max(seen - first, 0) // self._apart
+        while len(self._stops) <= place:
+            further = self._stops[-1].copy()
+            if further is None:
+                return self._make()
+            further.reach(first + len(self._stops) * self._apart)
+            self._stops.append(further)
+        return self._stops[place].copy() or self._make()
 
 
 def _due(log: Deletions | Measures, place: int, moved: int, time: float) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.engine.config import load
-from kschedweb.engine.simulation import NodeJoins, PodArrives, Result, Settings, Simulation
+from kschedweb.engine.simulation import NodeJoins, PodArrives, Result, Settings, Simulation, Start
 from tests.engine.builders import CONFIGURATION, node, pod
 
 ALLOCATED = {
@@ -24,7 +24,10 @@ def arrives(time: float, name: str, duration: float) -> PodArrives:
 def simulate(*events: PodArrives | NodeJoins) -> Result:
     configuration = load(CONFIGURATION).configuration
     assert configuration is not None
-    return Simulation([node("a"), ALLOCATED, CLASS], configuration, list(events), Settings()).run(400.0)
+    start = Start.read([node("a"), ALLOCATED, CLASS])
+    first, second = (Simulation(start, configuration, list(events), Settings()).run(400.0) for _ in range(2))
+    assert first == second
+    return second
 
 
 def test_a_claim_keeps_its_devices_while_pods_that_overlap_use_it() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,10 +11,15 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from kschedweb.engine.cluster import ClusterObjects
+from kschedweb.engine.columns import Floats
 from kschedweb.engine.simulation import Event, NodeChanges, PodArrives, PodChanges, PodLeaves, Settings
 from kschedweb.engine.simulation.recorded import Follower, RecordedUse
 from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.whatif import rewind
 from kschedweb.engine.whatif.deciding import NoSuchTryError, decide
+from kschedweb.engine.whatif.estimate import EstimatedUse, estimate
 from kschedweb.engine.whatif.prepared import Prepared
 from kschedweb.engine.whatif.rewind import knows
 from kschedweb.engine.whatif.run import run
@@ -67,6 +73,37 @@ def test_the_log_shows_a_try_as_a_replay_does(seed: int, world: Callable[[int], 
         ]
 
 
+@settings(max_examples=9, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(seed=st.integers(0, 10_000), use=st.sampled_from(["", "recorded", "estimated"]), order=st.randoms())
+def test_decisions_in_any_order_show_what_each_shows_alone(seed: int, use: str, order: random.Random) -> None:
+    prepared, config = queue(seed), configuration(PACKING)
+    if use:
+        prepared = with_use(prepared, [10.0, 60.0, 30.0]) if use == "recorded" else with_estimate(prepared)
+    outcome = run(prepared, config)
+    rows = order.sample(range(len(outcome.pods)), 12)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(rewind, "LEAST_APART", 10)
+        rewinds = rewind.Rewinds(prepared, config, outcome)
+    found = [(row, decide(prepared, config, outcome.pods[row], outcome=outcome, rewinds=rewinds)) for row in rows]
+    for row, together in found:  # The first ones must not have moved on with those after them.
+        alone = decide(prepared, config, outcome.pods[row], outcome=outcome)
+        assert together.placement == alone.placement
+        assert together.explanation.to_dict() == alone.explanation.to_dict()
+        assert together.scheduler.explain(together.pod, preemption=True).to_dict() == alone.explanation.to_dict()
+        for name in ("requested", "nonzero", "pod_count"):
+            assert np.array_equal(getattr(together.snapshot, name), getattr(alone.snapshot, name))
+        for place in range(len(alone.snapshot)):
+            assert there(together.snapshot, place) == there(alone.snapshot, place)
+        if use:
+            assert np.array_equal(percent(together.snapshot), percent(alone.snapshot))
+
+
+def percent(snapshot: Snapshot) -> Floats:
+    """What each node uses of its CPU."""
+    assert snapshot.watermarks is not None
+    return snapshot.watermarks.column("cpu", "5m")
+
+
 def there(snapshot: Snapshot, node: int) -> list[tuple[str, float, float]]:
     """The pods of a node in their order, and since when they run."""
     return [(one.key, one.started, snapshot.scheduled_at(one)) for one in snapshot.pods.on(node)]
@@ -105,6 +142,16 @@ def with_use(prepared: Prepared, curve: list[float]) -> Prepared:
     pods = [event.pod for event in prepared.events if isinstance(event, PodArrives) and isinstance(event.pod, dict)]
     followers = {f"default/Pod/{raw['metadata']['name']}": Follower(0, 1.0) for raw in pods}
     return replace(prepared, use=lambda: RecordedUse(nodes, np.array([curve * 10]), 300.0, followers))
+
+
+def with_estimate(prepared: Prepared) -> Prepared:
+    """Every pod uses what it asks for, as far as its node has it; each node half of what it has beside that."""
+    names = [raw["metadata"]["name"] for raw in prepared.objects if raw["kind"] == "Node"]
+    has = {name: {"cpu": 4000, "memory": 2**33} for name in names}
+    figures = {("cpu", "5m"): np.full(len(names), 50.0)}
+    known = Watermarks(names, np.zeros(len(names)), figures)
+    found = estimate(known, [], has, has, ClusterObjects())
+    return replace(prepared, use=lambda: EstimatedUse(found, 0.0))
 
 
 @settings(max_examples=5, deadline=None)

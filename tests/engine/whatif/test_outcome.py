@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -53,7 +54,10 @@ def test_bytes_and_back_are_the_same(seed: int) -> None:
 @given(seed=SEEDS)
 def test_the_same_scenario_gives_the_same_outcome(seed: int) -> None:
     prepared = crowd(seed)
-    assert run(prepared, configuration()).encode() == run(prepared, configuration()).encode()
+    first = run(prepared, configuration()).encode()
+    run(prepared, configuration("MostAllocated"))
+    again, alone = (run(one, configuration()).encode() for one in (prepared, replace(prepared)))
+    assert first == again == alone
 
 
 @settings(max_examples=15, deadline=None)
