@@ -98,7 +98,7 @@ class Cluster:
     def _place(self, raw: Json, place: str, now: float, classes: ClusterObjects) -> None:
         try:
             pod = Pod.read(raw)
-            phase = mapping(raw, "status").get("phase")
+            phase, stays = mapping(raw, "status").get("phase"), stays_at_drain(pod)
         except ObjectError as problem:
             self.notes.append(f"{reference(raw)}: is left out: {problem}")
             return
@@ -107,7 +107,7 @@ class Cluster:
         self.keys.add(pod.key)
         if pod.node_name:
             self.ran.append(pod)
-        if pod.node_name and (place != ALL or stays_at_drain(pod)):
+        if pod.node_name and (place != ALL or stays):
             self.bound[pod.key] = shifted(self._admitted(raw, classes), now)
         elif pod.node_name or place != ARRIVALS:
             self.waiting[pod.key] = unbound(raw)

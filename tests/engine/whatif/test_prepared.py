@@ -17,7 +17,10 @@ ZONE = "topology.kubernetes.io/zone"
 
 
 def prepared(*objects: dict, files: dict[str, Any] | None = None, seed: int = 1, **document: Any) -> Prepared:
-    return prepare(read({"name": "x", **document}), list(objects), files or {}, seed=seed, now=0.0)
+    before = json.dumps(objects)
+    made = prepare(read({"name": "x", **document}), list(objects), files or {}, seed=seed, now=0.0)
+    assert json.dumps(objects) == before  # A base is shared by all who prepare something of it.
+    return made
 
 
 def run(made: Prepared, until: float | None = None) -> Result:
@@ -122,6 +125,14 @@ def test_pods_of_workloads_arrivals_and_records_have_the_priority_of_their_class
 
 def web(spec: dict) -> dict:
     return {"replicas": 2, "template": {"metadata": {"labels": {"app": "web"}}, "spec": spec}}
+
+
+def test_a_pod_of_the_base_whose_annotations_are_no_object_is_left_out() -> None:
+    bent = pod("bent", on="n0")
+    bent["metadata"]["annotations"] = [1]
+    made = prepared(*zoned("a"), bent, pod("bound", on="n0"))
+    assert made.notes == ["Pod default/bent: is left out: metadata.annotations: must be an object, is a list"]
+    assert [bound.pod for bound in run(made).bound] == ["default/bound"]
 
 
 def test_a_drain_moves_pods_that_have_a_controller_and_leaves_daemons_alone() -> None:
