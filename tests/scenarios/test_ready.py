@@ -252,7 +252,7 @@ def test_one_that_cannot_be_placed_does_not_keep_the_others_away(db: None, monke
 def test_the_demo_is_brought_along_and_needs_no_cluster(db: None) -> None:
     revision = ready_place(keys=[DEMO.key])[0]
     assert revision.snapshot is None
-    assert len(selectors.objects(revision)) == len(ready.demo.cluster())
+    assert len(selectors.base(revision).objects) == len(ready.demo.cluster())
 
 
 def test_the_list_shows_them_as_cards_and_people_s_own_as_rows(

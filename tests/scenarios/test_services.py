@@ -190,4 +190,4 @@ def test_the_same_revision_and_seed_are_prepared_once(editor: User) -> None:
     made = services.scenario_create(text=on_cluster(editor), author=editor)
     revision = selectors.revision_get(made)
     assert selectors.prepared(revision, seed=1) is selectors.prepared(selectors.revision_get(made), seed=1)
-    assert len(selectors.objects(revision)) == 14
+    assert len(selectors.base(revision).objects) == 14
