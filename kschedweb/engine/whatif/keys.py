@@ -15,7 +15,8 @@ from kschedweb.engine.whatif.shape import Choice, Duration, Flag, LabelSelector,
 from kschedweb.engine.whatif.structure import REQUIRED, ByType, Either, Field, ListOf, MapOf, Struct
 
 VERSION, KIND = "kschedweb/v1", "Scenario"
-DAY = 86400.0
+DAY = parts.DAY
+LEAST_WINDOW = 1800.0  # seconds
 CONTROLLERS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
 FORMATS = ("openb", "csv", "records")
 NAME = Text(1, 63, r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", "lower-case letters, digits and hyphens, as a name in Kubernetes")
@@ -311,7 +312,20 @@ DOCUMENT = Struct(
             Struct(
                 parts.UseOf,
                 (
-                    Field("from", Choice(("none", "watermarks", "trace")), "Where it comes from.", REQUIRED, "source"),
+                    Field(
+                        "from",
+                        Choice((parts.NONE, parts.WATERMARKS, parts.HISTORY, parts.TRACE)),
+                        "none: nothing is measured; watermarks: what was measured when the snapshot was taken, moved "
+                        "with the pods; history: the same, as it went up and down before the snapshot; trace: recorded "
+                        "machines that workloads follow.",
+                        REQUIRED,
+                        "source",
+                    ),
+                    Field(
+                        "window",
+                        Duration(LEAST_WINDOW),
+                        "How long before the snapshot the history begins that the run goes through; 24h unless told.",
+                    ),
                     Field("file", FILE, "The trace: a line a machine, its name and a percentage each five minutes."),
                 ),
             ),

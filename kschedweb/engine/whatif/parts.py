@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from kschedweb.engine.objects.access import Json
 
 ALL, PENDING, ARRIVALS = "all", "pending", "arrivals"
+NONE, WATERMARKS, HISTORY, TRACE = "none", "watermarks", "history", "trace"
+DAY = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,14 +247,36 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class UseOf:
-    """Where real use comes from: "none", "watermarks", or the "trace" in ``file``."""
+    """Where real use comes from: "none", "watermarks", the "history" of ``window`` seconds, or the "trace" in ``file``.
 
-    source: str = "none"
+    ``window`` is a day where nothing is said.
+    """
+
+    source: str = NONE
     file: str | None = None
+    window: float | None = None
 
     def __post_init__(self) -> None:
-        if (self.source == "trace") != (self.file is not None):
+        if (self.source == TRACE) != (self.file is not None):
             raise ValueError("file must be there with from: trace, and only then")
+        if self.window is not None and self.source != HISTORY:
+            raise ValueError("window goes with from: history alone")
+
+    @property
+    def collected(self) -> bool:
+        """Whether it is what a site collected about the base."""
+        return self.source in (WATERMARKS, HISTORY)
+
+    @property
+    def seconds(self) -> float:
+        """How far back figures are wanted, 0 for those of one time."""
+        return (DAY if self.window is None else self.window) if self.source == HISTORY else 0.0
+
+    def figures(self, snapshot: str | None) -> str:
+        """The file that holds the figures of the base ``snapshot``; "" where none is wanted."""
+        if not self.collected or not snapshot:
+            return ""
+        return f"figures-{snapshot}{f'-{self.seconds:.0f}s' if self.seconds else ''}.csv"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from functools import cached_property
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.simulation import Event, Settings, Start
 from kschedweb.engine.simulation.use import Use
+from kschedweb.engine.watermarks.collected import Collected
 from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.engine.whatif.arrivals import Arrivals
 from kschedweb.engine.whatif.changes import Changes
@@ -53,12 +54,13 @@ def prepare(
     *,
     seed: int,
     now: float,
-    utilisation: Watermarks | None = None,
+    utilisation: Collected | Watermarks | None = None,
 ) -> Prepared:
     """What ``document`` makes of the ``objects`` of its base, as they were at ``now`` (seconds of the epoch).
 
     ``files`` are the files it names, as bytes (perhaps packed by gzip), pieces of bytes, or lines. ``utilisation`` is
-    what the base's nodes really used. The same arguments give the same result. Raises DocumentError.
+    what nodes and workloads of the base really used at ``now``, or until then, where no file brings it. The same
+    arguments give the same result. Raises DocumentError.
     """
     making = _Making(document, objects, files, seed=seed, now=now)
     making.arrive(recorded=True)  # A recording brings nodes and workloads, which changes may name.
@@ -110,9 +112,9 @@ class _Making:
                     problems.append(error.problem(part.path))
         _raise(problems)
 
-    def use(self, utilisation: Watermarks | None) -> Known:
+    def use(self, utilisation: Collected | Watermarks | None) -> Known:
         try:
-            return use_of(self.document.use, self.cluster, self.files, utilisation, seed=self.seed, now=self.now)
+            return use_of(self.document, self.cluster, self.files, utilisation, seed=self.seed, now=self.now)
         except PartError as error:
             raise DocumentError([error.problem("use")]) from None
 

@@ -1,9 +1,9 @@
-"""What pods and nodes really use in a scenario: known watermarks, or recorded curves."""
+"""What pods and nodes really use in a scenario: what was collected about the base, or recorded curves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,11 +15,13 @@ from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.simulation import NodeJoins, PodArrives
 from kschedweb.engine.simulation.recorded import MILLI, Follower, RecordedUse
 from kschedweb.engine.simulation.use import Use
+from kschedweb.engine.watermarks.collected import Collected
 from kschedweb.engine.watermarks.table import Watermarks, workload_of
 from kschedweb.engine.whatif.cluster import Cluster, PartError
-from kschedweb.engine.whatif.estimate import Estimate, EstimatedUse, estimate
+from kschedweb.engine.whatif.estimate import Estimate, EstimatedUse
+from kschedweb.engine.whatif.history import notes, played
 from kschedweb.engine.whatif.limits import MOST_FOLLOWERS, MOST_USE
-from kschedweb.engine.whatif.parts import UseOf
+from kschedweb.engine.whatif.parts import Document, UseOf
 from kschedweb.engine.whatif.traces.files import Files
 
 INTERVAL = 300.0  # seconds, of recorded use
@@ -33,16 +35,34 @@ class Known:
     watermarks: Watermarks | None = None
 
 
-def use_of(use: UseOf, cluster: Cluster, files: Files, known: Watermarks | None, *, seed: int, now: float) -> Known:
-    """What ``use`` asks for; raises PartError where it is not there."""
-    if use.source == "watermarks":
-        if known is None:
-            raise PartError("no watermarks are known of this base: collect them, or choose none or a trace", "from")
-        shifted, found = replace(known, updated=known.updated - now), _estimate(known, cluster)
-        return Known(lambda: EstimatedUse(found, now), shifted)
-    if use.source == "trace" and use.file is not None:
+def use_of(
+    document: Document, cluster: Cluster, files: Files, known: Collected | Watermarks | None, *, seed: int, now: float
+) -> Known:
+    """What ``document.use`` asks for; raises PartError where it is not there.
+
+    What was collected about the base is ``known``, or comes as a file with the scenario, which goes before.
+    """
+    use = document.use
+    if use.collected:
+        found = files.figures(use.figures(document.base.snapshot))
+        if found is None:
+            found = Collected.of(known, now) if isinstance(known, Watermarks) else known
+        return _collected(use, cluster, found, document.run.until, now)
+    if use.file is not None:
         return Known(_recorded(use.file, cluster, files, seed))
     return Known()
+
+
+def _collected(use: UseOf, cluster: Cluster, found: Collected | None, until: float | None, now: float) -> Known:
+    """Each pod takes along what was collected about its workload, or what it had of its node's use."""
+    history = played(use, found, now)
+    assert found is not None  # else that is refused
+    for text in notes(found, history, until):
+        cluster.note(text)
+    before = {name: Node.read(raw).allocatable for name, raw in cluster.based.items()}
+    after = {node.name: node.allocatable for node in _nodes(cluster)}
+    estimate = Estimate(history, cluster.ran, before, after, _sets(cluster))
+    return Known(lambda: EstimatedUse(estimate), estimate.at(history.place(0.0)).known)
 
 
 def _recorded(name: str, cluster: Cluster, files: Files, seed: int) -> Callable[[], Use]:
@@ -64,13 +84,6 @@ def _recorded(name: str, cluster: Cluster, files: Files, seed: int) -> Callable[
     if not nodes or not followers:
         raise PartError(f"{name}: there is no node, or no pod, whose use could follow it", "file")
     return lambda: RecordedUse(nodes, curves, INTERVAL, followers)
-
-
-def _estimate(known: Watermarks, cluster: Cluster) -> Estimate:
-    before = {name: Node.read(raw).allocatable for name, raw in cluster.based.items()}
-    return estimate(
-        known, cluster.ran, before, {node.name: node.allocatable for node in _nodes(cluster)}, _sets(cluster)
-    )
 
 
 def _sets(cluster: Cluster) -> ClusterObjects:

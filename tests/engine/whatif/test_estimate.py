@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.watermarks.collected import Collected
 from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.engine.whatif import Prepared, prepare, read
 from kschedweb.engine.whatif.deciding import decide
-from kschedweb.engine.whatif.estimate import EstimatedUse, estimate
+from kschedweb.engine.whatif.estimate import Estimate, EstimatedUse
+from kschedweb.engine.whatif.history import Played
 from kschedweb.engine.whatif.run import run
 from tests.engine.builders import node, pod
 from tests.engine.whatif.test_prepared import default, owned
@@ -125,9 +127,8 @@ def test_no_use_is_lost_and_none_is_made_up(
         for n, (on, milli, told) in enumerate(pods)
     ]
     has = {f"n{place}": {"cpu": 4000, "memory": 1} for place in range(3)}
-    use = EstimatedUse(
-        estimate(known(*percent, workloads={WEB: {"cpu": {"1h": each}}}), listed, has, has, ClusterObjects()), NOW
-    )
+    found = Collected.of(known(*percent, workloads={WEB: {"cpu": {"1h": each}}}), NOW)
+    use = EstimatedUse(Estimate(Played(found, NOW, 0.0), listed, has, has, ClusterObjects()))
     for one in listed:
         use.came(one, 0.0)
     assert use.measured(0.0).column("cpu", "5m").tolist() == pytest.approx(percent, abs=1e-3)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.simulation.recording import Recording, RecordingError
+from kschedweb.engine.watermarks.collected import Collected, CollectedError
 from kschedweb.engine.whatif.cluster import PartError
 from kschedweb.engine.whatif.limits import MOST_RECORD
 from kschedweb.engine.whatif.parts import Trace
@@ -49,6 +50,13 @@ class Files:
         with self._opened(name) as source:
             return Recording.read(lines(source))
 
+    def figures(self, name: str) -> Collected | None:
+        """What nodes and workloads used, ``None`` where there is no such file."""
+        if name not in self._files:
+            return None
+        with self._opened(name) as source:
+            return Collected.read(lines(source))
+
     @contextmanager
     def _opened(self, name: str) -> Iterator[Lines]:
         source = self._files.get(name)
@@ -57,5 +65,5 @@ class Files:
             raise PartError(f"there is no file {name!r}; files are {known}", "file")
         try:
             yield source
-        except (TraceError, RecordingError) as error:
+        except (TraceError, RecordingError, CollectedError) as error:
             raise PartError(f"{name}: {error}", "file") from None

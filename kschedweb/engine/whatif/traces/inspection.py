@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kschedweb.engine.simulation.recording import MOST_MACHINES, Recording, RecordingError
+from kschedweb.engine.watermarks.collected import HEAD as HEAD_OF_FIGURES
+from kschedweb.engine.watermarks.collected import Collected, CollectedError
 from kschedweb.engine.whatif.limits import MOST_EVENTS, MOST_NODES, MOST_PODS, MOST_RECORD
 from kschedweb.engine.whatif.traces import openb
 from kschedweb.engine.whatif.traces.records import records
@@ -18,10 +20,21 @@ from kschedweb.engine.whatif.traces.table import Doubts, rows
 from kschedweb.engine.whatif.traces.text import TraceError, count, lines
 
 NODES, PODS, RECORDS, CSV, RECORDING = "openb-nodes", "openb-pods", "records", "csv", "recording"
-KINDS = (NODES, PODS, RECORDS, CSV, RECORDING)
-LOOKED_AT = {NODES: 100_000, PODS: 100_000, CSV: 100_000, RECORDS: 10_000, RECORDING: 1_000}  # lines, one by one
-MOST = {NODES: MOST_NODES, PODS: MOST_PODS, CSV: MOST_PODS, RECORDS: MOST_EVENTS, RECORDING: MOST_MACHINES}
-KIB = {NODES: 2.0, PODS: 1.0, RECORDS: 8.0, CSV: 1.0, RECORDING: 2.5}  # about what a line takes once it is read
+FIGURES = "figures"
+KINDS = (NODES, PODS, RECORDS, CSV, RECORDING, FIGURES)
+MOST_FIGURES = 1_000_000  # lines; what they hold is bounded by their reader
+# Lines that are looked at one by one.
+LOOKED_AT = {NODES: 100_000, PODS: 100_000, CSV: 100_000, RECORDS: 10_000, RECORDING: 1_000, FIGURES: MOST_FIGURES}
+MOST = {
+    NODES: MOST_NODES,
+    PODS: MOST_PODS,
+    CSV: MOST_PODS,
+    RECORDS: MOST_EVENTS,
+    RECORDING: MOST_MACHINES,
+    FIGURES: MOST_FIGURES,
+}
+# About what a line takes once it is read.
+KIB = {NODES: 2.0, PODS: 1.0, RECORDS: 8.0, CSV: 1.0, RECORDING: 2.5, FIGURES: 2.5}
 SHOWN, WIDTH, VALUES = 5, 80, 8  # first rows, characters of a cell, and values of a machine that are shown
 HEAD = 4096  # characters by which the kind is told
 NODE_COLUMNS, POD_COLUMNS = {"sn", "cpu_milli", "memory_mib"}, {"name", "cpu_milli", "memory_mib"}
@@ -69,7 +82,7 @@ def inspect(kind: str, data: bytes) -> Inspection:
     look, doubts = _Look(itertools.islice(lines(data, **longest), looked_at)), Doubts("", [])
     try:
         _LOOKS[kind](look, doubts)
-    except RecordingError as error:
+    except (RecordingError, CollectedError) as error:
         raise TraceError(str(error)) from None
     usable, heads = doubts.good, int(kind in (NODES, PODS, CSV))
     objects = usable if looked_at == total else round(usable / (looked_at - heads) * (total - heads))
@@ -87,6 +100,8 @@ def kind_of(data: bytes) -> str:
     if first.startswith("{"):
         return RECORDS
     cells = [cell.strip().strip('"') for cell in first.split(",")]
+    if cells[: len(HEAD_OF_FIGURES)] == HEAD_OF_FIGURES:
+        return FIGURES
     if len(cells) > 1 and all(map(_is_number, cells[1 : VALUES + 1])):
         return RECORDING
     if set(cells) >= NODE_COLUMNS:
@@ -170,4 +185,14 @@ def _recording(look: _Look, doubts: Doubts) -> None:
     doubts.good = len(recording.names)
 
 
-_LOOKS = {NODES: _nodes, PODS: _pods, RECORDS: _records, CSV: _csv, RECORDING: _recording}
+def _figures(look: _Look, doubts: Doubts) -> None:
+    found = Collected.read(look.lines)
+    look.columns = ["figures", "of"]
+    for kind, names, figures in (("nodes", found.names, found.nodes), ("workloads", found.owners, found.workloads)):
+        said = ", ".join(f"{resource} {key}" for resource, key in figures)
+        look.rows.append([said[:WIDTH], f"{len(names):,} {kind}"])
+    look.times((found.times[0], found.times[-1]))
+    doubts.good = len(found.names) + len(found.owners)
+
+
+_LOOKS = {NODES: _nodes, PODS: _pods, RECORDS: _records, CSV: _csv, RECORDING: _recording, FIGURES: _figures}
