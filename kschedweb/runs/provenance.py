@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kschedweb.runs import chance
 from kschedweb.scenarios import selectors as scenarios
+from kschedweb.scenarios.effect import used
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
@@ -33,11 +34,6 @@ PLACED = {
     "stay",
     "pending": "pods that have a node keep it; those that wait are scheduled",
     "arrivals": "pods that have a node keep it; those that wait are left out",
-}
-USED = {
-    "none": "nothing is measured; annotations of nodes count as they are",
-    "watermarks": "the cluster's watermarks at the time of the snapshot; pods take their use along when they move",
-    "trace": "recorded use of machines, dealt out to the workloads",
 }
 
 
@@ -80,8 +76,7 @@ def placing(document: Mapping[str, Any]) -> str:
 
 def use(document: Mapping[str, Any]) -> str:
     """Where real use comes from."""
-    asked = document.get("use")
-    return USED.get(str(asked.get("from")) if isinstance(asked, Mapping) else "none", USED["none"])
+    return used(document)
 
 
 def randomness(document: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,11 @@ class Editor:
     def problems(self) -> list[Problem]:
         """In the order of the lines."""
         return sorted(self.checked.problems, key=lambda problem: (problem.line, problem.column))
+
+    def refused(self, problems: Sequence[Problem]) -> None:
+        """Show also what was found wrong when it was to be saved."""
+        self.checked.problems.extend(problems)
+        form.place(self.form, problems)
 
     @property
     def state(self) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.simulation import events
-from kschedweb.engine.whatif.parts import Document, Generate, Trace
+from kschedweb.engine.whatif.parts import DAY, Document, Generate, Trace
+from kschedweb.scenarios.schema import duration
 
 if TYPE_CHECKING:
     from kschedweb.engine.whatif.prepared import Prepared
@@ -21,6 +22,13 @@ _WORDS: dict[type[events.Event], tuple[str, str]] = {
     events.NodeChanges: ("node is changed", "nodes are changed"),
     events.NodeDrains: ("node is drained", "nodes are drained"),
     events.NodeFallsSilent: ("node falls silent", "nodes fall silent"),
+}
+_USED = {
+    "none": "nothing is measured; annotations of nodes count as they are",
+    "watermarks": "what was measured when the snapshot was taken; pods take their use along when they move",
+    "history": "what was measured in the {window} before the snapshot, one time after the other; pods take their use "
+    "along when they move",
+    "trace": "recorded use of machines, dealt out to the workloads",
 }
 MOST_NOTES = 20
 MOST_ARRIVING = 20_000  # of each arrival that are looked at while somebody edits: about a second's work
@@ -42,6 +50,13 @@ class Effect:
         """``60 nodes and 1 pod on them``."""
         pods, where = _said(self.bound, "pod", "pods") or "no pod", "it" if self.nodes == 1 else "them"
         return f"{_said(self.nodes, 'node', 'nodes') or 'no node'} and {pods} on {where}"
+
+
+def used(document: Mapping[str, Any]) -> str:
+    """Where real use comes from in a document's plain values."""
+    asked = document.get("use")
+    said = asked if isinstance(asked, Mapping) else {}
+    return _USED.get(str(said.get("from")), _USED["none"]).format(window=duration(said.get("window") or DAY))
 
 
 def shortened(document: Document) -> Document:

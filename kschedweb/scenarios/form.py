@@ -112,7 +112,7 @@ def build(
         objects=len(as_list(data.get("objects"))),
         left_out=sum(max(len(values) - MOST_ITEMS, 0) for values in listed.values()),
     )
-    _place(form, problems)
+    place(form, problems)
     return form
 
 
@@ -223,7 +223,7 @@ def _base(data: dict[str, Any], snapshots: Mapping[str, str]) -> Field:
     )
 
 
-def _place(form: ScenarioForm, problems: Sequence[Problem]) -> None:
+def place(form: ScenarioForm, problems: Sequence[Problem]) -> None:
     """Put each problem at the field whose path is the longest beginning of its own."""
     fields = [found for name in GROUPS for top in getattr(form, name).fields for found in top.walk()]
     fields.append(form.base)

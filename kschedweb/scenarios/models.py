@@ -77,6 +77,7 @@ class FileKind(models.TextChoices):
     CSV = "csv", "CSV"
     RECORDING = "recording", "Recorded use of machines"
     SNAPSHOT = "snapshot", "The cluster it starts from"
+    FIGURES = "figures", "What its nodes and workloads used"
 
 
 class ScenarioFile(models.Model):

@@ -13,7 +13,9 @@ from django.http import Http404
 
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.engine.watermarks.collected import Collected
 from kschedweb.engine.whatif.document import Document, DocumentError
+from kschedweb.engine.whatif.parts import UseOf
 from kschedweb.engine.whatif.prepared import Prepared, prepare
 from kschedweb.errors import FieldProblem, Unprocessable
 from kschedweb.playground.services import Shelf
@@ -25,7 +27,7 @@ from kschedweb.scenarios.picture import Picture
 from kschedweb.scenarios.picture import picture as drawn
 from kschedweb.scenarios.ready import Ready, all_ready
 from kschedweb.scenarios.validation import Checked, check, placed
-from kschedweb.watermarks.selectors import current
+from kschedweb.watermarks.selectors import collected, current
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -207,15 +209,26 @@ def make_ready(
     checked = check(text, files=Files(scenario))
     if checked.document is None or checked.problems:
         raise _unprocessable("The scenario is not valid.", checked.problems)
-    figures = current(start.snapshot.cluster, start.taken_at) if start.snapshot is not None else None
+    files, use = Files(scenario), checked.document.use
+    brought = checked.figures in list(files)
+    figures = None if brought or start.snapshot is None else figures_of(use, start.snapshot)
     try:
         return prepare(
-            change(checked.document), start.objects, Files(scenario), seed=seed, now=start.taken_at, utilisation=figures
+            change(checked.document), start.objects, files, seed=seed, now=start.taken_at, utilisation=figures
         )
     except DocumentError as error:
         assert checked.written is not None
         found = [placed(checked.written, one.path, one.text) for one in error.problems]
         raise _unprocessable(f"The scenario cannot be run: {error}", found) from None
+
+
+def figures_of(use: UseOf, snapshot: Snapshot) -> Collected | None:
+    """What was collected about the cluster of ``snapshot``, as far as ``use`` asks for it; ``None`` for nothing."""
+    taken = snapshot.taken_at.timestamp()
+    if use.seconds:
+        return collected(snapshot.cluster, taken - use.seconds, taken)
+    found = current(snapshot.cluster, taken) if use.collected else None
+    return None if found is None else Collected.of(found, taken)
 
 
 def _unprocessable(detail: str, problems: list[Problem]) -> Unprocessable:
@@ -225,8 +238,13 @@ def _unprocessable(detail: str, problems: list[Problem]) -> Unprocessable:
 def export(revision: ScenarioRevision) -> bytes:
     """``revision`` as one gzipped JSON file with all that it needs."""
     start = base(revision)
-    wanted = check(revision.text).snapshot
+    checked = check(revision.text)
+    wanted = checked.snapshot
     snapshot = {"id": wanted, "cluster": start.cluster, "takenAt": start.taken_at, "objects": start.objects}
     rows = revision.scenario.files.exclude(kind=FileKind.SNAPSHOT)
     files = [(row.name, row.kind, uploads.plain(row).decode()) for row in rows]
+    if start.snapshot is not None and checked.document and checked.figures not in [name for name, _, _ in files]:
+        # A revision of a time when they were not kept with the scenario.
+        found = figures_of(checked.document.use, start.snapshot)
+        files += [(checked.figures, FileKind.FIGURES, "\n".join(found.lines()))] if found else []
     return transfer.packed(revision.text, snapshot if wanted else None, files)

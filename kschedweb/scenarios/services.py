@@ -13,11 +13,16 @@ from django.utils.text import slugify
 from kschedweb.accounts import audit
 from kschedweb.accounts.roles import may_change
 from kschedweb.clusters.models import Cluster, Snapshot
+from kschedweb.engine.watermarks.collected import Collected
+from kschedweb.engine.whatif.cluster import PartError
+from kschedweb.engine.whatif.history import played
+from kschedweb.engine.whatif.limits import MOST_BYTES
+from kschedweb.engine.whatif.traces.text import lines
 from kschedweb.errors import Conflict, NotFound
 from kschedweb.policies.document import kept
 from kschedweb.policies.edits import rewrite
 from kschedweb.policies.revisions import services as revisions
-from kschedweb.scenarios import transfer, uploads
+from kschedweb.scenarios import selectors, transfer, uploads
 from kschedweb.scenarios.models import NAME_LIMIT, FileKind, Scenario, ScenarioFile, ScenarioRevision
 from kschedweb.scenarios.validation import Checked, check, placed
 
@@ -55,6 +60,7 @@ def scenario_create(
     scenario = Scenario(id=id or uuid4(), shared=shared, built_in=built_in, created_by=author)
     _name(scenario, checked)
     ScenarioFile.objects.bulk_create(upload.row(scenario, author) for upload in uploaded)
+    _keep_figures(scenario, checked, snapshot, author)
     _revise(scenario, 1, text, snapshot, comment, author)
     audit.record(author, "scenario.created", scenario, scenario.name, revision=1)
     return scenario
@@ -161,7 +167,7 @@ def file_add(*, scenario: Scenario, upload: uploads.Upload, author: User | None)
         return there
     if there is not None:
         raise Conflict.at("name", f"There is another file {upload.name} in this scenario: choose another name.")
-    if scenario.files.count() >= MOST_FILES:
+    if scenario.files.exclude(kind=FileKind.FIGURES).count() >= MOST_FILES:
         raise Conflict(f"A scenario has at most {MOST_FILES} files: delete one that is not used any more.")
     row = upload.row(scenario, author)
     row.save()
@@ -178,7 +184,8 @@ def file_delete(*, scenario: Scenario, name: str, author: User | None) -> None:
         raise NotFound(f"Scenario {scenario.name} has no file {name}.")
     for revision in scenario.revisions.order_by("-number"):
         checked = check(revision.text)
-        if name in (used for _, used in checked.files) or name == transfer.snapshot_file(checked.snapshot):
+        base = transfer.snapshot_file(checked.snapshot), checked.figures
+        if name in base or name in (used for _, used in checked.files):
             raise Conflict(f"Revision {revision.number} reads {name}: it is kept as long as the scenario is.")
     row.delete()
     audit.record(author, "scenario.file-deleted", scenario, scenario.name, file=name)
@@ -205,6 +212,7 @@ def _save(
     if text == newest.text:
         return newest
     _name(scenario, checked)
+    _keep_figures(scenario, checked, snapshot, author)
     return _revise(scenario, newest.number + 1, text, snapshot, comment, author)
 
 
@@ -214,6 +222,28 @@ def _revise(
     return ScenarioRevision.objects.create(
         scenario=scenario, number=number, text=text, snapshot=snapshot, comment=comment[:500], author=author
     )
+
+
+def _keep_figures(scenario: Scenario, checked: Checked, snapshot: Snapshot | None, author: User | None) -> None:
+    """Keep what was collected about the base as a file, for samples go in time, and a revision must say the same.
+
+    :class:`InvalidDocument` where ``checked`` asks for more than there is.
+    """
+    assert checked.document is not None
+    assert checked.written is not None
+    use, row = checked.document.use, scenario.files.filter(name=checked.figures).first()
+    if not use.collected or (row is not None and snapshot is not None):
+        return
+    found = selectors.figures_of(use, snapshot) if snapshot is not None else None
+    taken = snapshot.taken_at.timestamp() if snapshot is not None else selectors.start_of(scenario, checked).taken_at
+    try:
+        played(use, Collected.read(lines(bytes(row.content))) if row is not None else found, taken)
+    except PartError as error:
+        problem = error.problem("use")
+        raise InvalidDocument([placed(checked.written, problem.path, problem.text)]) from None
+    if found is not None:
+        text = "\n".join(found.lines()).encode()
+        uploads.read(checked.figures, text, limit=MOST_BYTES, kind=FileKind.FIGURES).row(scenario, author).save()
 
 
 def _base(checked: Checked, brought: Iterable[str]) -> Snapshot | None:

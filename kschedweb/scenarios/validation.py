@@ -47,6 +47,11 @@ class Checked:
         return str(base.get("snapshot") or "") if isinstance(base, dict) else ""
 
     @property
+    def figures(self) -> str:
+        """The file with what was collected about that snapshot, "" where it asks for none."""
+        return "" if self.document is None else self.document.use.figures(self.snapshot)
+
+    @property
     def files(self) -> list[tuple[Path, str]]:
         """Where files are named, and their names."""
         return list(_files(self.data))

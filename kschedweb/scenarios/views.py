@@ -29,7 +29,7 @@ from kschedweb.policies.revisions.views import (
 from kschedweb.scenarios import editor, selectors, services, transfer, uploads
 from kschedweb.scenarios.download import export_response
 from kschedweb.scenarios.editor import Choices
-from kschedweb.scenarios.effect import effect
+from kschedweb.scenarios.effect import effect, used
 from kschedweb.scenarios.filters import ScenarioFilter
 from kschedweb.scenarios.forms import ImportForm, ScenarioCreateForm, UploadForm
 from kschedweb.scenarios.models import Scenario, ScenarioRevision
@@ -130,9 +130,14 @@ def _edited(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     shown = editor.posted(request.POST.dict(), _choices(found))
 
     def store(text: str, comment: str, expected: int) -> int:
-        return services.scenario_save(
-            scenario=found, text=text, comment=comment, expected=expected, author=request.user
-        ).number
+        try:
+            saved = services.scenario_save(
+                scenario=found, text=text, comment=comment, expected=expected, author=request.user
+            )
+        except services.InvalidDocument as error:
+            shown.refused(error.problems)
+            raise
+        return saved.number
 
     attempt = tried(request, shown, newest.number, store)
     if attempt is not None:
@@ -293,6 +298,7 @@ def _editor_page(
     attempt: Attempt = UNTRIED,
 ) -> HttpResponse:
     context = _editor_context(request, found, shown) | attempt.context(found.newest) | {"revision": revision}
+    context["real_use"] = used(revision.document) if revision.document.get("use") else ""
     if attempt.conflict is not None:
         newest = selectors.revision_get(found)
         context |= {"newest": newest, "expected": newest.number}

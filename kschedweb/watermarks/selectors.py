@@ -4,6 +4,7 @@
 - ``current(cluster, at=None)``: the engine's ``Watermarks`` as they were known at a time, now without one.
 - ``table(cluster, kind, at=None)``: the same for nodes or workloads with the age of every single value.
 - ``history(cluster, kind, resource, statistic, start, end, points)``: one figure of all objects over time.
+- ``collected(cluster, start, end)``: the engine's ``Collected``, all figures over time.
 - ``freshness(cluster, now)``: how old the figures are, and what was wrong.
 - ``version(cluster, at=None)``: changes whenever ``current`` may answer differently; for caches.
 
@@ -24,12 +25,14 @@ from numpy.typing import NDArray
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.engine.columns import Floats
+from kschedweb.engine.watermarks.collected import MOST_TIMES, MOST_VALUES, Collected
 from kschedweb.engine.watermarks.table import Watermarks
-from kschedweb.watermarks.figures import MAXIMA, NODE, NOW, WORKLOAD, Figure
+from kschedweb.watermarks.figures import KINDS, MAXIMA, NODE, NOW, STATISTICS, WORKLOAD, Figure
 from kschedweb.watermarks.models import Resolution, Sample, Series, WatermarkSource
 from kschedweb.watermarks.storage import combine, names_of, unpack
 
 CARRIED = 900  # seconds: a value that the newest sample lacks is taken from samples up to so much older
+MANY = 500  # objects that are taken over time without being looked at less often
 FINEST_FIRST = tuple(Resolution)
 
 
@@ -215,6 +218,51 @@ def _rows(series: Series, start: float, end: float, points: int) -> list[Sample]
             after = base.filter(resolution=resolution)
             rows += list(after.filter(at__gt=rows[-1].at) if rows else after)
     return rows
+
+
+def collected(cluster: Cluster, start: float, end: float) -> Collected | None:
+    """All figures of the nodes that were known at ``end``, and of all workloads, from ``start`` on; ``None`` for none.
+
+    They are those of spans of five minutes, wider where there are very many objects, each known at its span's end.
+    What was rolled up to an hour that began before ``start`` is there, too.
+    """
+    last = current(cluster, end)
+    if last is None:
+        return None
+    rows = {
+        (row.kind, row.resource, row.statistic): row
+        for row in Series.objects.filter(cluster=cluster).order_by("kind", "resource", "statistic")
+        if row.statistic in STATISTICS[row.kind]
+    }
+    if not rows:
+        return None
+    most = max(len(last.names), len(last.workloads), MANY)
+    begin = start - int(Resolution.HOUR)
+    spans = max(
+        2, min(round((end - begin) / int(Resolution.FIVE_MINUTES)), MOST_TIMES, MOST_VALUES // (len(rows) * most))
+    )
+    found = {key: history(cluster, *key, begin, end, spans) for key in rows}
+    width = (end - begin) / spans
+    places = {key: np.ceil((one.times - begin) / width).astype(np.int64) for key, one in found.items()}
+    known = np.unique(np.concatenate(list(places.values())))
+    owners = list(dict.fromkeys(name for key, one in found.items() if key[0] == WORKLOAD for name in one.names))[:most]
+    columns = {
+        key: _spread(one, np.searchsorted(known, places[key]), len(known), last.names if key[0] == NODE else owners)
+        for key, one in found.items()
+    }
+    nodes, workloads = ({key[1:]: column for key, column in columns.items() if key[0] == kind} for kind in KINDS)
+    return Collected.over(end - (spans - known) * width, nodes, owners, workloads, last)
+
+
+def _spread(found: History, rows: NDArray[np.int64], times: int, names: Sequence[str]) -> Floats:
+    """``found`` as [times, names], each of its rows at its place; of several at one place the last that is known."""
+    places = {name: place for place, name in enumerate(found.names)}
+    columns = np.array([places.get(name, len(places)) for name in names], dtype=np.int64)
+    spread = np.full((times, len(names)), np.nan)
+    for row, values in zip(rows, found.values, strict=True):
+        told = np.append(values, np.float32(np.nan))[columns].astype(np.float64)
+        spread[row] = np.where(np.isnan(told), spread[row], np.round(told, 6))
+    return spread
 
 
 def samples_matrix(

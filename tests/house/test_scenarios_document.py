@@ -9,18 +9,33 @@ import pytest
 import yaml
 
 from kschedweb.engine.config import EMPTY, load
+from kschedweb.engine.watermarks.collected import Collected
 from kschedweb.engine.whatif import prepare, read
 from kschedweb.engine.whatif.keys import ACTIONS, COLUMNS, DOCUMENT
 from kschedweb.engine.whatif.run import run
+from tests.engine.builders import node
 
 TEXT = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text()
+NOW = 1_700_000_000
+LEVELS = {"n0": 20, "n1": 40}
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 JOBS = b"submitted,seconds,cpu_percent,memory_mib,team\n0,600,150,512,red\n30,60,400,1024,blue\n"
 
 
+def evening() -> Collected:
+    """What two nodes used in two hours, as docs/scenarios.md has it in text."""
+    lines = [f"figure,object,{','.join(str(NOW - 300 * place) for place in range(24, -1, -1))}"]
+    lines += [
+        f"node/cpu/5m,{name},{','.join(str(level + place) for place in range(25))}" for name, level in LEVELS.items()
+    ]
+    return Collected.read(lines)
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.split("name: ")[1].split("\n")[0])
 def test_each_example_runs(example: str) -> None:
-    prepared = prepare(read(yaml.safe_load(example)), [], {"jobs.csv": JOBS}, seed=1, now=0.0)
+    document = read(yaml.safe_load(example))
+    base, history = ([node("n0"), node("n1")], evening()) if document.use.collected else ([], None)
+    prepared = prepare(document, base, {"jobs.csv": JOBS}, seed=1, now=NOW, utilisation=history)
     configuration = load(EMPTY).configuration
     assert configuration is not None
     outcome = run(prepared, configuration)
@@ -29,7 +44,7 @@ def test_each_example_runs(example: str) -> None:
 
 
 def test_every_key_is_explained() -> None:
-    assert len(EXAMPLES) == 4
+    assert len(EXAMPLES) == 5
     for struct in (DOCUMENT, COLUMNS):
         for field in struct.fields:
             assert f"`{field.key}" in TEXT, field.key

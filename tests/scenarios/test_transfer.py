@@ -37,6 +37,7 @@ HEAD = b'{"kind": "ScenarioExport", "apiVersion": "kschedweb/v1", "scenario": "a
         (RECORD, FileKind.RECORDS),
         ("machine-1,10,20.5\nmachine-2,30,40\n", FileKind.RECORDING),
         ("when,cores\n1,2\n", FileKind.CSV),
+        ("figure,object,1,2\nnode/cpu/5m,n0,1,2\n", FileKind.FIGURES),
     ],
 )
 def test_what_a_file_is_its_first_line_tells(text: str, kind: str) -> None:

@@ -22,7 +22,9 @@ class InvalidDocument(Unprocessable):
     said: str  # unless there is more to say
 
     def __init__(self, problems: Iterable[Problem], detail: str = "") -> None:
-        super().__init__(detail or self.said, errors=[cast("FieldProblem", problem.as_dict()) for problem in problems])
+        self.problems = list(problems)
+        errors = [cast("FieldProblem", problem.as_dict()) for problem in self.problems]
+        super().__init__(detail or self.said, errors=errors)
 
 
 def newest_locked(kept: Model, revisions: QuerySet[Saved], expected: int) -> Saved:
