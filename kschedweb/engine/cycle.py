@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from kschedweb.engine.binding import Binding
 from kschedweb.engine.columns import Ints
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.explaining import explain
 from kschedweb.engine.extenders.extender import ExtenderError, Extenders, Passed
 from kschedweb.engine.framework.decision import Decision, Stopwatch
 from kschedweb.engine.framework.diagnosis import EXTENDER, NO_REASON, Diagnosis
-from kschedweb.engine.framework.explanation import Explanation, ScoreColumn
+from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle, PostFilterResult
 from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
@@ -26,7 +27,7 @@ from kschedweb.engine.placement import Placement, Unplaced
 from kschedweb.engine.plan import Once, Plan, Plans, Scored
 from kschedweb.engine.plugins import registry as in_tree
 from kschedweb.engine.ranking import UNRANKED, Standing, standing
-from kschedweb.engine.search import Filtered, heap_root, lead, search
+from kschedweb.engine.search import Filtered, heap_root, lead, positions, search
 from kschedweb.engine.snapshot import Snapshot
 
 NONE = np.zeros(0, dtype=np.intp)
@@ -96,80 +97,8 @@ class Scheduler:
         cycle = Cycle(snapshot, pod)
         outcome = framework.pre_filter(cycle)
         handle = self._handle(framework, outcome, thorough=thorough, explains=True)
-        diagnosis = self._explain_filters(explanation, cycle, outcome, handle)
-        passed = self._explain_extenders(explanation, cycle, diagnosis)
-        if (unknown := explanation.unsimulated()) is not None:
-            explanation.leave_open(unknown)
-        elif explanation.feasible.size:
-            self._explain_scores(explanation, framework, cycle, passed)
-        elif outcome.status.code is Code.ERROR:
-            explanation.message = outcome.status.message
-        else:
-            explanation.message = diagnosis.message()
-            if preemption:
-                self._explain_post_filter(explanation, Unplaced(cycle, diagnosis, handle))
+        explain(explanation, cycle, outcome, handle, self.extenders, preemption=preemption)
         return explanation
-
-    @staticmethod
-    def _explain_filters(
-        explanation: Explanation, cycle: Cycle, outcome: PreFilterOutcome, handle: CycleHandle
-    ) -> Diagnosis:
-        snapshot = cycle.snapshot
-        if not outcome.status.ok:
-            explanation.pre_filter = outcome.status
-            diagnosis = Diagnosis.of_pre_filter(snapshot.names, snapshot.index, outcome.status)
-        else:
-            filtered = Once(handle.framework, snapshot).filter(cycle, outcome).beside(handle.beside_nominated(cycle))
-            if outcome.nodes is not None:
-                explanation.pre_filter_nodes = sorted(outcome.nodes)
-                filtered = filtered.within(_positions(snapshot, outcome.nodes))
-            explanation.filters, explanation.feasible = filtered.columns, filtered.feasible
-            diagnosis = filtered.diagnosis(snapshot, outcome.absent())
-        explanation.rejected_by = diagnosis.rejected_by
-        return diagnosis
-
-    def _explain_extenders(self, explanation: Explanation, cycle: Cycle, diagnosis: Diagnosis) -> Passed:
-        """Let extenders look at the feasible nodes; what they say comes as the last filter of all."""
-        passed = Passed(explanation.feasible)
-        if explanation.feasible.size:
-            explanation.unasked = self.extenders.unasked(cycle.pod, "filter", "prioritize")
-        if explanation.unasked or not (explanation.feasible.size and self.extenders.any("filter")):
-            return passed
-        passed = self.extenders.filter(cycle, explanation.feasible)
-        diagnosis.extra.update(passed.statuses)
-        column = passed.column(explanation.nodes, explanation.feasible)
-        explanation.filters = [*explanation.filters, column]
-        explanation.rejected_by[column.codes != 0] = len(explanation.filters) - 1
-        explanation.feasible = np.unique(passed.rows)
-        return passed
-
-    def _explain_post_filter(self, explanation: Explanation, found: Unplaced) -> None:
-        explanation.unasked = self.extenders.unasked(found.cycle.pod, "preempt")
-        if explanation.unasked:
-            found.handle.extenders = ()
-        try:
-            result = found.post_filter()
-        except CycleError as error:
-            explanation.post_filter = str(error)
-        else:
-            explanation.post_filter, explanation.preemption = result.status.message, result.details
-
-    def _explain_scores(self, explanation: Explanation, framework: Framework, cycle: Cycle, passed: Passed) -> None:
-        rows = explanation.feasible
-        scored = passed.scored_on(cycle)
-        skipped = framework.pre_score(scored, rows)
-        explanation.scores = framework.score(scored, rows, skipped)
-        if self.extenders.any("prioritize") and not explanation.unasked:
-            added, _ = self.extenders.prioritize(cycle, passed.sorted())
-            explanation.scores.append(ScoreColumn(EXTENDER, 1, added, added))
-        explanation.skipped = sorted(skipped & set(framework.weights))
-        explanation.total = sum((column.weighted for column in explanation.scores), np.zeros(len(rows), dtype=np.int64))
-        explanation.best = rows[explanation.total == explanation.total.max()].tolist()
-        explanation.chosen = explanation.best[0]
-        chosen, margin = explanation.nodes[explanation.chosen], lead(explanation.total) if len(rows) > 1 else None
-        placement = Placement(explanation.pod, chosen, len(explanation.nodes), len(rows), margin=margin)
-        scored.decision = placement.decision(scored.pod, scored.snapshot.now)
-        explanation.asks = framework.asks(scored, chosen)
 
     def bind(self, pod: Pod, node: str) -> None:
         """Put ``pod`` on ``node`` in the snapshot."""
@@ -302,7 +231,7 @@ class Scheduler:
         if tried.rows.size:
             return Placement(pod.key, snapshot.names[int(tried.rows[0])], 1 + len(tried.statuses), 1)
         if outcome.nodes is not None:
-            filtered = filtered.within(_positions(snapshot, outcome.nodes))
+            filtered = filtered.within(positions(snapshot, outcome.nodes))
         absent = outcome.absent(*(status.plugin for status in tried.statuses.values()))
         start = self.start
         rejected = nominated if tried.statuses else -1
@@ -401,8 +330,3 @@ class Scheduler:
         if percentage == 0:
             percentage = max(MIN_PERCENTAGE, 50 - nodes // 125)
         return max(MIN_FEASIBLE, nodes * percentage // 100)
-
-
-def _positions(snapshot: Snapshot, names: frozenset[str]) -> NDArray[np.intp]:
-    """The positions of those of the nodes that exist, in node order."""
-    return np.array(sorted(snapshot.index[name] for name in names if name in snapshot.index), dtype=np.intp)

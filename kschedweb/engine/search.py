@@ -179,3 +179,8 @@ def _walk_of_tree(depth: int) -> Ints:
     levels = np.frexp(numbers.astype(np.float64))[1].astype(np.int64)
     # The path from the root, written as bits from the highest on; an ancestor comes before what is below it.
     return (numbers << (depth - levels)) * (depth + 1) + levels
+
+
+def positions(snapshot: Snapshot, names: frozenset[str]) -> NDArray[np.intp]:
+    """The positions of those of the nodes that exist, in node order."""
+    return np.array(sorted(snapshot.index[name] for name in names if name in snapshot.index), dtype=np.intp)
