@@ -16,10 +16,12 @@ from kschedweb.engine.columns import Floats
 from kschedweb.engine.simulation import Event, NodeChanges, PodArrives, PodChanges, PodLeaves, Settings
 from kschedweb.engine.simulation.recorded import Follower, RecordedUse
 from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.watermarks.collected import Collected
 from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.engine.whatif import rewind
 from kschedweb.engine.whatif.deciding import NoSuchTryError, decide
-from kschedweb.engine.whatif.estimate import EstimatedUse, estimate
+from kschedweb.engine.whatif.estimate import Estimate, EstimatedUse
+from kschedweb.engine.whatif.history import Played
 from kschedweb.engine.whatif.prepared import Prepared
 from kschedweb.engine.whatif.rewind import knows
 from kschedweb.engine.whatif.run import run
@@ -74,11 +76,11 @@ def test_the_log_shows_a_try_as_a_replay_does(seed: int, world: Callable[[int], 
 
 
 @settings(max_examples=9, deadline=None, phases=[Phase.explicit, Phase.generate])
-@given(seed=st.integers(0, 10_000), use=st.sampled_from(["", "recorded", "estimated"]), order=st.randoms())
+@given(seed=st.integers(0, 10_000), use=st.sampled_from(["", "recorded", "estimated", "history"]), order=st.randoms())
 def test_decisions_in_any_order_show_what_each_shows_alone(seed: int, use: str, order: random.Random) -> None:
     prepared, config = queue(seed), configuration(PACKING)
     if use:
-        prepared = with_use(prepared, [10.0, 60.0, 30.0]) if use == "recorded" else with_estimate(prepared)
+        prepared = with_use(prepared, [10.0, 60.0, 30.0]) if use == "recorded" else with_estimate(prepared, use)
     outcome = run(prepared, config)
     rows = order.sample(range(len(outcome.pods)), 12)
     with pytest.MonkeyPatch.context() as patched:
@@ -144,14 +146,20 @@ def with_use(prepared: Prepared, curve: list[float]) -> Prepared:
     return replace(prepared, use=lambda: RecordedUse(nodes, np.array([curve * 10]), 300.0, followers))
 
 
-def with_estimate(prepared: Prepared) -> Prepared:
-    """Every pod uses what it asks for, as far as its node has it; each node half of what it has beside that."""
+def with_estimate(prepared: Prepared, use: str) -> Prepared:
+    """Every pod uses what it asks for, as far as its node has it; each node half of what it has beside that.
+
+    With "history" nodes use a tenth, half and a quarter, a minute each, over and over.
+    """
     names = [raw["metadata"]["name"] for raw in prepared.objects if raw["kind"] == "Node"]
     has = {name: {"cpu": 4000, "memory": 2**33} for name in names}
-    figures = {("cpu", "5m"): np.full(len(names), 50.0)}
-    known = Watermarks(names, np.zeros(len(names)), figures)
-    found = estimate(known, [], has, has, ClusterObjects())
-    return replace(prepared, use=lambda: EstimatedUse(found, 0.0))
+    levels = np.array([10.0, 50.0, 25.0] if use == "history" else [50.0])[:, None] * np.ones(len(names))
+    last = Watermarks(names, np.zeros(len(names)), {})
+    times = np.array([60.0 * place for place in range(-len(levels), 0)])
+    known = Collected.over(times, {("cpu", "5m"): levels}, [], {}, last)
+    played = Played(known, 0.0, 180.0 if use == "history" else 0.0)
+    found = Estimate(played, [], has, has, ClusterObjects())
+    return replace(prepared, use=lambda: EstimatedUse(found))
 
 
 @settings(max_examples=5, deadline=None)
