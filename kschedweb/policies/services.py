@@ -15,7 +15,7 @@ from kschedweb.policies.document import kept
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.revisions import services as revisions
 from kschedweb.policies.selectors import DEFAULT_POLICY
-from kschedweb.policies.validation import SECRET, check
+from kschedweb.policies.validation import check
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -37,9 +37,8 @@ def document_checked(document: str) -> str:
     checked = check(text)
     if not checked.valid:
         raise InvalidDocument(checked.errors)
-    secrets = [problem for problem in checked.warnings if problem.path.endswith(SECRET)]
-    if secrets:
-        raise InvalidDocument(secrets, "The document holds a private key or a token.")
+    if checked.secrets:
+        raise InvalidDocument(checked.secrets, "The document holds a private key or a token.")
     return text
 
 

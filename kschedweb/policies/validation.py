@@ -43,6 +43,11 @@ class Checked:
     def valid(self) -> bool:
         return self.loaded is not None and self.loaded.valid
 
+    @property
+    def secrets(self) -> list[Problem]:
+        """Where private keys and tokens stand, which nobody may keep here."""
+        return [problem for problem in self.warnings if problem.path.endswith(SECRET)]
+
 
 def check(text: str) -> Checked:
     """Read ``text`` as kube-scheduler would; never raises for bad input."""

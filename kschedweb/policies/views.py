@@ -28,9 +28,9 @@ from kschedweb.policies.revisions.views import (
     UNTRIED,
     Attempt,
     compared,
-    expected_of,
     line_diff,
     number_of,
+    restored,
     schema_response,
     tried,
 )
@@ -161,10 +161,12 @@ def policy_revisions(request: PageRequest, name: str) -> HttpResponse:
 @require_POST
 def policy_restore(request: PageRequest, name: str, number: int) -> HttpResponse:
     found = selectors.policy_get(name)
-    expected = expected_of(request)
-    restored = services.revision_restore(policy=found, number=number, expected=expected, author=request.user)
-    if restored.comment:
-        messages.success(request, f"Revision {number} is restored: the newest is revision {restored.number}.")
+
+    def store(expected: int) -> int:
+        made = services.revision_restore(policy=found, number=number, expected=expected, author=request.user)
+        return made.number
+
+    restored(request, number, store)
     return redirect("policy-revisions", found.name)
 
 

@@ -24,6 +24,7 @@ from kschedweb.errors import ApplicationError, Conflict, NotFound, Unprocessable
 from kschedweb.jobs.models import ENDED
 from kschedweb.jobs.services import job_cancel, job_start
 from kschedweb.playground.selectors import revision_named
+from kschedweb.policies.validation import check
 from kschedweb.runs import chance, nodes, selectors
 from kschedweb.runs.models import Comparison, Difference, Run
 from kschedweb.scenarios import selectors as scenarios
@@ -84,6 +85,8 @@ def run_start(
 ) -> Run:
     """Start one run: under a saved ``policy`` ("name", "name@revision"), or under a ``document`` that is not saved."""
     if document:
+        if check(document).secrets:
+            raise ApplicationError.at("document", "The policy holds a private key or a token: leave it out.")
         entry = Entry(label or "not saved", _checked(document, label or "The policy", "document"), None)
     else:
         entry = _entry(policy, "policy")

@@ -179,6 +179,7 @@ def file_add(*, scenario: Scenario, upload: uploads.Upload, author: User | None)
 def file_delete(*, scenario: Scenario, name: str, author: User | None) -> None:
     """Delete a file that no revision reads; ``Conflict`` where one does."""
     _owned(scenario, author)
+    Scenario.objects.select_for_update().filter(pk=scenario.pk).first()  # no revision comes to read it meanwhile
     row = scenario.files.filter(name=name).first()
     if row is None:
         raise NotFound(f"Scenario {scenario.name} has no file {name}.")

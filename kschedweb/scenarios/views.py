@@ -20,9 +20,9 @@ from kschedweb.policies.revisions.views import (
     UNTRIED,
     Attempt,
     compared,
-    expected_of,
     line_diff,
     number_of,
+    restored,
     schema_response,
     tried,
 )
@@ -225,9 +225,12 @@ def scenario_revisions(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 @require_POST
 def scenario_restore(request: PageRequest, scenario_id: UUID, number: int) -> HttpResponse:
     found = selectors.scenario_get(request.user, scenario_id)
-    expected = expected_of(request)
-    restored = services.scenario_restore(scenario=found, number=number, expected=expected, author=request.user)
-    messages.success(request, f"Revision {number} is restored: the newest is revision {restored.number}.")
+
+    def store(expected: int) -> int:
+        made = services.scenario_restore(scenario=found, number=number, expected=expected, author=request.user)
+        return made.number
+
+    restored(request, number, store)
     return redirect("scenario-revisions", found.pk)
 
 

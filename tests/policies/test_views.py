@@ -173,6 +173,8 @@ def test_restore_download_and_delete(client: Client) -> None:
     client.post(f"{PAGE}revisions/1/restore/", {"expected": "2"})
     policy = selectors.policy_get("default")
     assert policy.newest == 3
+    again = client.post(f"{PAGE}revisions/1/restore/", {"expected": "3"}, follow=True)
+    assert "Revision 1 says what revision 3 says: no revision was made." in again.content.decode()
     text = client.get(f"{PAGE}download/").content.decode()
     assert text == selectors.revision_get(policy, 1).document
     client.post("/policies/new/", {"name": "mine", "copy_of": "default"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -123,6 +124,22 @@ def test_a_policy_that_is_not_saved_can_be_run_and_a_wrong_one_is_refused(editor
     assert Run.objects.get().state == "succeeded"
     with pytest.raises(ApplicationError, match="proposed: "):
         services.run_start(user=editor, revision=revision, document="kind: Pod", label="proposed")
+
+
+def test_a_policy_with_a_token_is_not_run_since_its_document_is_kept(editor: User) -> None:
+    token = "a-token-that-nobody-reads"
+    provider = {"type": "Prometheus", "address": "http://192.0.2.1", "token": token}
+    loaded = {"name": "LoadVariationRiskBalancing", "args": {"metricProvider": provider}}
+    plugins = {"score": {"enabled": [{"name": loaded["name"]}]}}
+    profile = {"schedulerName": "default-scheduler", "plugins": plugins, "pluginConfig": [loaded]}
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    with pytest.raises(ApplicationError, match="holds a private key or a token") as caught:
+        services.run_start(
+            user=editor, revision=seed_runs.scenario(editor), document=json.dumps({**head, "profiles": [profile]})
+        )
+    assert caught.value.errors[0]["path"] == "document"
+    assert token not in caught.value.detail
+    assert not Run.objects.exists()
 
 
 def test_where_nothing_is_drawn_at_random_the_first_seed_is_run_alone(editor: User) -> None:

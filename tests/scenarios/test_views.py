@@ -233,5 +233,7 @@ def test_revisions_are_compared_restored_and_the_scenario_deleted(
     assert "# two" in client.get(address(empty, "diff/?from=1&to=2")).content.decode()
     assert client.post(address(empty, "revisions/1/restore/"), {"expected": "2"}).status_code == 302
     assert selectors.revision_get(empty).text == EMPTY
+    again = client.post(address(empty, "revisions/1/restore/"), {"expected": "3"}, follow=True)
+    assert "Revision 1 says what revision 3 says: no revision was made." in again.content.decode()
     assert client.post(address(empty, "delete/")).status_code == 302
     assert not Scenario.objects.exists()

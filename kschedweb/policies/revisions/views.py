@@ -81,13 +81,20 @@ def tried(request: HttpRequest, shown: _Editor, newest: int, store: Callable[[st
     return None
 
 
-def expected_of(request: HttpRequest) -> int:
-    """The newest revision that the person saw who restores another."""
+def restored(request: HttpRequest, number: int, store: Callable[[int], int]) -> None:
+    """Have revision ``number`` restored, and say what came of it.
+
+    ``store`` is given the number of the revision that the person saw as the newest, and gives that of the newest then.
+    """
     save = SaveForm(request.POST)
     if not save.is_valid():
         raise ApplicationError("The form does not say which revision was the newest. Reload the page and try again.")
-    number: int = save.cleaned_data["expected"]
-    return number
+    before = save.cleaned_data["expected"]
+    newest = store(before)
+    if newest == before:
+        messages.info(request, f"Revision {number} says what revision {newest} says: no revision was made.")
+    else:
+        messages.success(request, f"Revision {number} is restored: the newest is revision {newest}.")
 
 
 def compared(
