@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "kschedweb.approvals",
     "kschedweb.extender",
     "kschedweb.shadow",
+    "kschedweb.recordings",
     "kschedweb.dashboard",
 ]
 

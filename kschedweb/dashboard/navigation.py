@@ -64,7 +64,7 @@ MAIN = (
         "flask-conical",
         "scenarios",
         frozenset(),
-        stems=("scenario", "run", "comparison", "sweep", "capacity", "gate", "experiment"),
+        stems=("scenario", "run", "comparison", "sweep", "capacity", "gate", "experiment", "recording"),
     ),
     _entry(
         "Approvals",
@@ -104,6 +104,7 @@ PLAYGROUND = (
     Entry("Capacity", "", "capacity-fit", frozenset(), stems=("capacity",)),
     Entry("Gate", "", "gate", frozenset(), stems=("gate",)),
     Entry("Experiments", "", "experiments", frozenset(), stems=("experiment",)),
+    Entry("Recordings", "", "recordings", frozenset(), stems=("recording",)),
 )
 ACCOUNT = (
     _entry("Settings", "settings", "settings"),

@@ -105,14 +105,26 @@ def _run(function: JobFunction, job: Job) -> None:
             services.job_succeed(job, result or {})
 
 
+def _run_apart(function: JobFunction, job: Job) -> None:
+    def run() -> None:
+        try:
+            _run(function, job)
+        finally:
+            connection.close()
+
+    threading.Thread(target=run, name=f"job-{job.pk}", daemon=True).start()
+
+
 def job_task(
-    *, name: str, restartable: bool = False, attempts: int = services.MAX_ATTEMPTS, **options: Any
+    *, name: str, restartable: bool = False, attempts: int = services.MAX_ATTEMPTS, apart: bool = False, **options: Any
 ) -> Callable[[JobFunction], Any]:
     """Make a Celery task called ``name`` of ``def refresh(progress, **params) -> dict``.
 
     Start it by ``jobs.services.job_start(refresh, …)``. A restartable one may run twice without harm: it is run
-    again when its worker died, until there were ``attempts``. ``options`` go to Celery. An ``ApplicationError`` is
-    shown to the person as it is; any other error is logged, and the person reads where.
+    again when its worker died, until there were ``attempts``. One that waits for hours and does little runs ``apart``,
+    in a thread of its own: it takes no place in the worker from others, and no time limit ends it.
+    ``options`` go to Celery. An ``ApplicationError`` is shown to the person as it is; any other error is logged, and
+    the person reads where.
     """
 
     def decorate(function: JobFunction) -> Any:
@@ -122,7 +134,7 @@ def job_task(
             if job is None:
                 logger.info("job_skipped", job=job_id, kind=name)
                 return
-            _run(function, job)
+            (_run_apart if apart else _run)(function, job)
 
         task = app.task(name=name, ignore_result=True, **options)(run)
         task.restartable, task.attempts = restartable, attempts

@@ -17,7 +17,7 @@ from kschedweb.experiments.models import Experiment
 from kschedweb.jobs.models import Job
 from kschedweb.scheduling.models import LiveDecision
 from tests.conftest import person
-from tests.support import scenarios, seed_approvals, seed_gates, seed_live, seed_runs, seed_sweeps
+from tests.support import scenarios, seed_approvals, seed_gates, seed_live, seed_recordings, seed_runs, seed_sweeps
 
 if TYPE_CHECKING:
     from pytest_django import Settings
@@ -38,6 +38,7 @@ class Seed:
     run: str
     comparison: str
     sweep: str
+    recording: str
     gate: str
     decision: LiveDecision
     approval: ApprovalRequest
@@ -99,6 +100,7 @@ def seed(db: None, settings: Settings) -> Seed:
         run,
         comparison,
         sweep,
+        seed_recordings.everything(1, admin),
         seed_gates.gates(1, admin, str(snapshot.pk)),
         decision,
         approval,

@@ -65,6 +65,7 @@ def api_schema(seed, one_connection, monkeypatch):
         "runs": {"id": seed.run},
         "comparisons": {"id": seed.comparison},
         "sweeps": {"id": seed.sweep},
+        "recordings": {"id": seed.recording},
         "gate": {"id": seed.gate},
         "jobs": {"id": str(seed.job.pk)},
         "approvals": {"id": str(seed.approval.pk)},

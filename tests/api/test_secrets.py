@@ -45,6 +45,7 @@ def choose(seed) -> Callable[[str, str, str], object]:
         "gate/": seed.gate,
         "runs/": seed.run,
         "sweeps/": seed.sweep,
+        "recordings/": seed.recording,
         "jobs/": seed.job.pk,
         "tokens/": seed.token.pk,
         "approvals/": seed.approval.pk,

@@ -62,6 +62,7 @@ def test_no_page_is_forgotten() -> None:
             "comparison",
             "gate",
             "sweep",
+            "recording",
             "snapshot",
             "token",
             "live",

@@ -14,6 +14,7 @@ NOT_PAGES = frozenset(
         "comparison-cancel", "comparison-delete", "comparison-rename", "comparison-report", "comparison-share",
         "run-delete", "run-report",
         "sweep-cancel", "sweep-delete", "sweep-resume", "sweep-save",
+        "recording-delete", "recording-download", "recording-file", "recording-scenario",
         "cluster-credentials", "cluster-delete", "cluster-demo", "cluster-refresh", "decision-cell", "decision-nodes",
         "job-cancel", "logout",
         "person-active", "person-password", "person-role", "pod-message", "policy-delete", "policy-download",
@@ -32,6 +33,7 @@ NOT_RESOURCES = frozenset(
         "capacity-drain", "capacity-fit", "capacity-nodes",
         "comparison-start", "experiment-start", "run-start",
         "sweep-cancel", "sweep-resume", "sweep-save", "sweep-start",
+        "recording-file", "recording-records", "recording-scenario",
         "scenario-copy", "scenario-export", "scenario-import", "scenario-restore", "scenario-validate",
         "annotations-write",
         "cluster-credentials", "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema",
@@ -61,6 +63,7 @@ class Places:
     comparison: str = ""
     gate: str = ""
     sweep: str = ""
+    recording: str = ""
     run_pod: str = "default/web-00"
     run_node: str = "node-0"
     node: str = "node-00000"
@@ -116,6 +119,7 @@ def pages(at: Places) -> dict[str, str]:
         "sweeps": "/sweeps/",
         "sweep-new": "/sweeps/new/",
         "sweep-new:rows": f"/sweeps/new/?policy={p}",
+        "recordings": "/recordings/",
         "experiments": "/experiments/",
         "experiment-new": "/experiments/new/",
         "approvals": "/approvals/",
@@ -150,6 +154,7 @@ def pages(at: Places) -> dict[str, str]:
     found |= {"comparison": f"/comparisons/{at.comparison}/"} if at.comparison else {}
     found |= {"gate-verdict": f"/gate/{at.gate}/"} if at.gate else {}
     found |= {"sweep": f"/sweeps/{at.sweep}/"} if at.sweep else {}
+    found |= {"recording": f"/recordings/{at.recording}/"} if at.recording else {}
     found |= {"approval": f"/approvals/{at.approval}/"} if at.approval else {}
     found |= {"webhook": f"/approvals/webhooks/{at.webhook}/"} if at.webhook else {}
     if at.live:
@@ -202,6 +207,7 @@ def resources(at: Places) -> dict[str, str]:
         "comparisons": "/api/v1/comparisons/",
         "gate": "/api/v1/gate/",
         "sweeps": "/api/v1/sweeps/",
+        "recordings": "/api/v1/recordings/",
         "experiments": "/api/v1/experiments/",
         "approvals": "/api/v1/approvals/",
         "webhooks": "/api/v1/webhooks/",
@@ -265,6 +271,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.comparison, of_comparison),
         (at.gate, {"gate-verdict": f"{api}/gate/{at.gate}/"}),
         (at.sweep, {"sweep": f"{api}/sweeps/{at.sweep}/", "sweep-trials": f"{api}/sweeps/{at.sweep}/trials/"}),
+        (at.recording, {"recording": f"{api}/recordings/{at.recording}/"}),
         (at.webhook, {"webhook": f"{webhook}/", "webhook-deliveries": f"{webhook}/deliveries/"}),
         (at.experiment, {"experiment": f"{api}/experiments/{at.experiment}/"}),
         (at.live, of_live),

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from tests.support import seed_approvals, seed_live, seed_runs, seed_sweeps
+from tests.support import seed_approvals, seed_live, seed_recordings, seed_runs, seed_sweeps
 from tests.support.addresses import Places
 
 if TYPE_CHECKING:
@@ -175,6 +175,7 @@ def everything(rows: int, admin: User) -> Places:
         comparison=rushed[1],
         gate=judged,
         sweep=swept,
+        recording=seed_recordings.everything(rows, admin),
         snapshot=snapshot,
         token=str(token.pk),
         live=live,

@@ -1,0 +1,202 @@
+"""A real cluster with the real kube-scheduler is recorded and played again; a worker that records is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+
+from kschedweb.accounts.models import User
+from kschedweb.clusters.models import Cluster
+from kschedweb.engine.simulation import PodArrives
+from kschedweb.jobs import services as jobs
+from kschedweb.jobs.models import Job, State
+from kschedweb.recordings import selectors, services, tasks
+from kschedweb.recordings.models import Recording
+from kschedweb.scenarios import selectors as scenarios
+from tests.jobs.conftest import WorkerProcess, broker, send, worker_process
+from tests.live.test_clusters_live import by_token
+from tests.live.test_extender_endpoint_live import EMPTY
+from tests.live.test_shadow_live import node, pod
+from tests.support.controlplane import READ_EVERYTHING
+from tests.support.kubescheduler import kube_scheduler
+from tests.support.processes import wait_until
+
+if TYPE_CHECKING:
+    from tests.support.controlplane import ControlPlane
+
+__all__ = ["broker", "send", "worker_process"]
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+
+PODS = "/api/v1/namespaces/default/pods"
+NOW = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
+Json = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def allowed(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
+    monkeypatch.setenv("KSCHEDWEB_CLUSTER_ALLOWLIST", "127.0.0.1")
+
+
+@pytest.fixture
+def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+    control_plane.grant("reader", READ_EVERYTHING)
+    control_plane.create_nodes(node(number) for number in range(4))
+    yield control_plane
+    control_plane.wipe()
+
+
+@pytest.fixture
+def watched(plane: ControlPlane) -> Cluster:
+    cluster, job = by_token(plane)
+    jobs.job_cancel(job=job, user=None)
+    return cluster
+
+
+def recorded(recording: Recording) -> list[Json]:
+    text = gzip.decompress(b"".join(selectors.pieces(recording)))
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def of(lines: list[Json], event: str, name: str) -> list[Json]:
+    return [one for one in lines if (one["event"], one["resource"]["metadata"]["name"]) == (event, name)]
+
+
+def moment(line: Json) -> float:
+    return datetime.fromisoformat(line["time"]).timestamp()
+
+
+def knows(recording: Recording, name: str, events: int = 1) -> Callable[[], bool]:
+    """Whether so many records of an object of that name are kept."""
+    return lambda: sum(one["resource"]["metadata"]["name"] == name for one in recorded(recording)) >= events
+
+
+def ended(job: Job) -> Job:
+    wait_until(lambda: Job.objects.get(pk=job.pk).ended_at is not None, 30, "the job ended")
+    return Job.objects.get(pk=job.pk)
+
+
+def place(plane: ControlPlane, number: int) -> tuple[float, float, str]:
+    """Create a pod and wait until kube-scheduler has placed it: the times around its creation, and its node."""
+    before = time.time()
+    plane.call("POST", PODS, pod(number))
+    after = time.time()
+
+    def on() -> str:
+        return str(plane.call("GET", f"{PODS}/pod-{number}")["spec"].get("nodeName", ""))
+
+    wait_until(lambda: bool(on()), 20, "kube-scheduler placed the pod", 0.02)
+    return before, after, on()
+
+
+def test_what_happened_is_recorded_and_played_with_its_times_and_names(
+    plane: ControlPlane, watched: Cluster, editor: User
+) -> None:
+    with kube_scheduler(plane, EMPTY):
+        _, _, first = place(plane, 0)
+        time.sleep(1.1)  # objects tell their times in whole seconds: this one is older than the recording
+        recording = services.recording_start(user=editor, cluster=watched, seconds=3600)
+        assert recording.job is not None
+        tasks.record(str(recording.job.pk))
+        wait_until(knows(recording, "pod-0"), 30, "what is there at first is kept")
+        wait_until(knows(recording, "node-03"), 30, "the nodes are kept")
+        seen = {f"pod-{number}": place(plane, number) for number in range(1, 7)}
+        gone = {}
+        for number in (1, 2):
+            gone[f"pod-{number}"] = time.time()
+            plane.call("DELETE", f"{PODS}/pod-{number}", NOW)
+        plane.call("PATCH", "/api/v1/nodes/node-03", {"spec": {"unschedulable": True}})
+        plane.call("PATCH", "/api/v1/nodes/node-03", {"metadata": {"annotations": {"nobody": "reads this"}}})
+        wait_until(knows(recording, "node-03", 2), 20, "the last change is kept")
+        jobs.job_cancel(job=recording.job, user=editor)
+        assert ended(recording.job).state == State.CANCELLED
+
+    lines = recorded(recording)
+    assert {one["resource"]["kind"] for one in lines}.isdisjoint({"Secret", "ConfigMap"})
+    assert all("managedFields" not in one["resource"]["metadata"] for one in lines)
+    for name, (before, after, on) in seen.items():
+        (came,), (bound,) = of(lines, "Add", name), of(lines, "Update", name)
+        assert before - 0.1 <= moment(came) <= after + 0.5, name
+        assert "nodeName" not in came["resource"]["spec"]
+        assert (bound["resource"]["spec"]["nodeName"], moment(bound) >= moment(came)) == (on, True)
+        assert [moment(one) >= gone[name] for one in of(lines, "Delete", name)] == ([True] if name in gone else [])
+    assert [one["resource"]["spec"].get("unschedulable") for one in of(lines, "Update", "node-03")] == [True]
+
+    recording = selectors.recording_get(recording.pk)
+    assert recording.notes == []
+    assert (recording.nodes, recording.pods, recording.records) == (4, 7, len(lines))
+    made = services.scenario_make(user=editor, recording=recording)
+    found = scenarios.prepared(scenarios.revision_get(scenarios.scenario_get(editor, made.pk)), 1)
+    assert recording.began_at is not None
+    began = recording.began_at.timestamp()
+    arrivals = {event.pod.name: event for event in found.events if isinstance(event, PodArrives)}
+    times = {name: pytest.approx(moment(of(lines, "Add", name)[0]) - began, abs=1e-5) for name in seen}
+    assert {name: event.time for name, event in arrivals.items()} == {"pod-0": 0.0} | times
+    assert arrivals["pod-0"].pod.node_name == first, "what was there at first stays where it was"
+    for name in gone:
+        life = moment(of(lines, "Delete", name)[0]) - moment(of(lines, "Update", name)[0])
+        assert arrivals[name].duration == pytest.approx(life, abs=1e-5)
+
+
+def test_a_worker_killed_in_the_middle_loses_nothing_and_another_goes_on(
+    plane: ControlPlane,
+    watched: Cluster,
+    editor: User,
+    worker_process: WorkerProcess,
+    send: Callable[[Job], None],
+) -> None:
+    recording = services.recording_start(user=editor, cluster=watched, seconds=3600)
+    job = recording.job
+    assert job is not None
+    with worker_process("first") as first:
+        send(job)
+        wait_until(knows(recording, "node-03"), 40, "the nodes are kept")
+        plane.create_all(PODS, [pod(number) for number in range(4)])
+        for number in range(4):
+            wait_until(knows(recording, f"pod-{number}"), 20, "the pods are kept")
+        os.killpg(first.pid, signal.SIGKILL)
+        first.wait(10)
+    before = recorded(recording)
+    plane.call("DELETE", f"{PODS}/pod-0", NOW)
+    plane.call("POST", PODS, pod(9))
+    created = plane.call("GET", f"{PODS}/pod-9")["metadata"]["creationTimestamp"]
+    # Nobody waits a minute here: the clock is put back instead.
+    Job.objects.filter(pk=job.pk).update(heartbeat_at=timezone.now() - jobs.SILENT - timedelta(seconds=1))
+    with worker_process("second"):
+        wait_until(knows(recording, "pod-9"), 40, "another worker goes on")
+        plane.call("POST", PODS, pod(10))
+        wait_until(knows(recording, "pod-10"), 20, "it follows the cluster")
+        jobs.job_cancel(job=job, user=editor)
+        assert (ended(job).state, ended(job).attempt) == (State.CANCELLED, 2)
+    lines = recorded(recording)
+    assert lines[: len(before)] == before
+    later = [(one["event"], one["resource"]["metadata"]["name"]) for one in lines[len(before) :]]
+    assert sorted(later) == [("Add", "pod-10"), ("Add", "pod-9"), ("Delete", "pod-0")]
+    (came,) = of(lines, "Add", "pod-9")
+    assert moment(came) == datetime.fromisoformat(created).timestamp(), "it came when it says"
+
+
+def test_a_cluster_that_may_not_be_read_says_so(
+    plane: ControlPlane, editor: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kschedweb.recordings.recorder.PATIENCE", 3.0)
+    plane.grant("limited", [rule | {"resources": ["pods"]} for rule in READ_EVERYTHING])
+    cluster, refresh = by_token(plane, "limited", name="limited")
+    with contextlib.suppress(Exception):
+        jobs.job_cancel(job=refresh, user=None)
+    recording = services.recording_start(user=editor, cluster=cluster, seconds=60)
+    assert recording.job is not None
+    tasks.record(str(recording.job.pk))
+    job = ended(recording.job)
+    assert (job.state, job.error) == (State.FAILED, "The credentials may not read /api/v1/nodes (403).")

@@ -1,0 +1,84 @@
+"""A recording of an hour, made by the code that records, without a cluster behind it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.recordings.models import Recording
+
+BEGAN = datetime(2026, 5, 1, 12, tzinfo=UTC)
+PODS = 6
+
+
+def cluster(name: str = "recorded") -> Cluster:
+    """A cluster that counts as connected; nobody answers there."""
+    from kschedweb.clusters.models import Cluster, Source
+
+    return Cluster.objects.get_or_create(name=name, defaults={"source": Source.TOKEN, "server": "https://192.0.2.1"})[0]
+
+
+def started(user: User | None, of: Cluster | None = None, seconds: int = 3600) -> Recording:
+    """A recording that waits for a worker."""
+    from kschedweb.recordings import services
+
+    return services.recording_start(user=user, cluster=of or cluster(), seconds=seconds)
+
+
+def recording(user: User | None, of: Cluster | None = None, pods: int = PODS) -> Recording:
+    """One that is done: two nodes, ``pods`` pods that came a minute apart, of which every other one went again."""
+    from kschedweb.engine.whatif.traces.ledger import Ledger
+    from kschedweb.jobs import services as jobs
+    from kschedweb.recordings.models import Recording
+    from kschedweb.recordings.services import recording_begin
+    from kschedweb.recordings.storage import Writer
+
+    made = started(user, of)
+    job = jobs.job_claim(str(made.job_id))
+    assert job is not None
+    start = recording_begin(recording=made, at=BEGAN).timestamp()
+    ledger, writer = Ledger(start), Writer(made, job)
+    lines = ledger.listed("Node", [node(f"n{number}") for number in range(2)], start)
+    for number in range(pods):
+        came = start + 60 * number + 0.5
+        lines += ledger.changed(pod(number, came), came)
+        lines += ledger.changed(pod(number, came, f"n{number % 2}"), came + 1)
+        if number % 2:
+            lines += ledger.removed(pod(number, came), came + 31)
+    for line in lines:
+        writer.add(line)
+    writer.keep(BEGAN + timedelta(hours=1), nodes=ledger.nodes, pods=ledger.pods, notes=["storageclasses: missing."])
+    jobs.job_succeed(job, {"recording": str(made.pk)})
+    return Recording.objects.select_related("cluster", "job").get(pk=made.pk)
+
+
+def everything(rows: int, user: User) -> str:
+    """About ``rows`` recordings, of which one is being made; the id of one that is done."""
+    made = [recording(user) for _ in range(rows)]
+    started(user)
+    return str(made[0].pk)
+
+
+def node(name: str) -> dict[str, Any]:
+    allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "uid": name, "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "status": {"allocatable": allocatable, "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def pod(number: int, came: float, on: str = "") -> dict[str, Any]:
+    name = f"web-{number}"
+    container = {"name": "main", "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}}}
+    created = datetime.fromtimestamp(int(came), UTC).isoformat()
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"namespace": "default", "name": name, "uid": name, "creationTimestamp": created},
+        "spec": {"containers": [container], "priority": 0, **({"nodeName": on} if on else {})},
+    }
