@@ -18,6 +18,7 @@ from pytest_django import Settings
 
 from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Cluster
+from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import PodArrives
 from kschedweb.jobs import services as jobs
 from kschedweb.jobs.models import Job, State
@@ -140,10 +141,12 @@ def test_what_happened_is_recorded_and_played_with_its_times_and_names(
     found = scenarios.prepared(scenarios.revision_get(scenarios.scenario_get(editor, made.pk)), 1)
     assert recording.began_at is not None
     began = recording.began_at.timestamp()
-    arrivals = {event.pod.name: event for event in found.events if isinstance(event, PodArrives)}
+    came_with = [(event, event.pod) for event in found.events if isinstance(event, PodArrives)]
+    arrivals = {pod.name: event for event, pod in came_with if isinstance(pod, Pod)}
+    nodes = {pod.name: pod.node_name for _, pod in came_with if isinstance(pod, Pod)}
     times = {name: pytest.approx(moment(of(lines, "Add", name)[0]) - began, abs=1e-5) for name in seen}
     assert {name: event.time for name, event in arrivals.items()} == {"pod-0": 0.0} | times
-    assert arrivals["pod-0"].pod.node_name == first, "what was there at first stays where it was"
+    assert nodes == dict.fromkeys(seen, "") | {"pod-0": first}, "what was there at first stays where it was"
     for name in gone:
         life = moment(of(lines, "Delete", name)[0]) - moment(of(lines, "Update", name)[0])
         assert arrivals[name].duration == pytest.approx(life, abs=1e-5)
@@ -173,12 +176,13 @@ def test_a_worker_killed_in_the_middle_loses_nothing_and_another_goes_on(
     created = plane.call("GET", f"{PODS}/pod-9")["metadata"]["creationTimestamp"]
     # Nobody waits a minute here: the clock is put back instead.
     Job.objects.filter(pk=job.pk).update(heartbeat_at=timezone.now() - jobs.SILENT - timedelta(seconds=1))
-    with worker_process("second"):
-        wait_until(knows(recording, "pod-9"), 40, "another worker goes on")
-        plane.call("POST", PODS, pod(10))
-        wait_until(knows(recording, "pod-10"), 20, "it follows the cluster")
-        jobs.job_cancel(job=job, user=editor)
-        assert (ended(job).state, ended(job).attempt) == (State.CANCELLED, 2)
+    assert jobs.jobs_reconcile()["requeued"] == 1
+    tasks.record(str(job.pk))
+    wait_until(knows(recording, "pod-9"), 40, "another worker goes on")
+    plane.call("POST", PODS, pod(10))
+    wait_until(knows(recording, "pod-10"), 20, "it follows the cluster")
+    jobs.job_cancel(job=job, user=editor)
+    assert (ended(job).state, ended(job).attempt) == (State.CANCELLED, 2)
     lines = recorded(recording)
     assert lines[: len(before)] == before
     later = [(one["event"], one["resource"]["metadata"]["name"]) for one in lines[len(before) :]]

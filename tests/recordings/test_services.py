@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Cluster, Source
+from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import PodArrives
 from kschedweb.errors import ApplicationError, Conflict
 from kschedweb.jobs import services as jobs
@@ -79,7 +80,8 @@ def test_a_scenario_of_it_brings_the_pods_when_they_came(editor: User) -> None:
     revision = scenarios.revision_get(scenarios.scenario_get(editor, made.pk))
     assert revision.document["run"] == {"place": "pending", "until": 3600}
     found = scenarios.prepared(revision, 1)
-    came = {event.pod.name: (event.time, event.duration) for event in found.events if isinstance(event, PodArrives)}
+    arrivals = [(event, event.pod) for event in found.events if isinstance(event, PodArrives)]
+    came = {pod.name: (event.time, event.duration) for event, pod in arrivals if isinstance(pod, Pod)}
     assert came == {f"web-{n}": (60 * n + 0.5, 30.0 if n % 2 else None) for n in range(seed_recordings.PODS)}
     assert {raw["metadata"]["name"] for raw in found.objects} == {"n0", "n1"}
     again = services.scenario_make(user=editor, recording=recording)
