@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-CLAIM = timedelta(seconds=20)  # a claim that is not renewed for so long has lapsed
-BEAT = 4.0  # seconds between renewals
+CLAIM = timedelta(seconds=15)  # a claim that is not renewed for so long has lapsed
+BEAT = 3.0  # seconds between renewals
 TURN = 10.0  # seconds of trials before other work of the queue gets its turn
 MAX_ATTEMPTS = 3  # a trial that ends as many workers is given up
 AHEAD = 8  # points that a search is asked for at once

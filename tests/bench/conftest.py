@@ -19,6 +19,13 @@ def timed(do: Callable[[], object]) -> float:
     return (time.perf_counter() - begun) * 1000
 
 
+def worked(do: Callable[[], object]) -> float:
+    """Milliseconds of this process's time on a core that ``do`` takes, whatever else the machine does beside it."""
+    begun = time.process_time()
+    do()
+    return (time.process_time() - begun) * 1000
+
+
 @pytest.fixture
 def report() -> Callable[..., None]:
     """``report("what", milliseconds, limit, remark)``: median of the milliseconds into the table, held to the limit."""
