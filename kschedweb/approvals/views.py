@@ -73,7 +73,6 @@ def _inbox(
         "reason": reason,
         "ticked": ticked,
         "may_approve": may(request.user.role, Action.APPROVE),
-        "may_administer": may(request.user.role, Action.ADMINISTER),
     }
     context |= _pane(request, open_row) if open_row else {}
     return render(request, "approvals/inbox.html", context, status=400 if error else 200)

@@ -14,16 +14,16 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action
 from kschedweb.clusters import selectors, services
 from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm
 from kschedweb.clusters.kinds import KINDS
 from kschedweb.clusters.services import CONNECTED, STORED
 from kschedweb.clusters.sources import in_cluster_available
+from kschedweb.dashboard.pages import add_errors
 from kschedweb.errors import ApplicationError
 
 if TYPE_CHECKING:
-    from django.forms import BaseForm
     from django.http import HttpResponse
 
     from kschedweb.accounts.typing import PageRequest
@@ -36,31 +36,16 @@ RESOURCES = ",".join(
 PROBLEMS_SHOWN = 100
 
 
-def add_errors(form: BaseForm, error: ApplicationError) -> None:
-    """Show what a service refused beside the fields it names, the rest above the form."""
-    for item in error.errors:
-        if item["path"] in form.fields:
-            form.add_error(item["path"], item["message"])
-    if not form.errors:
-        form.add_error(None, error.detail)
-
-
 def _sent(request: PageRequest) -> tuple[Any, Any]:
     """The form's data and files; none of both before the form was sent."""
     return (request.POST, request.FILES) if request.method == "POST" else (None, None)
-
-
-def rights(request: PageRequest) -> dict[str, bool]:
-    """What the page may offer to this person."""
-    role = request.user.role
-    return {"may_edit": may(role, Action.EDIT), "may_administer": may(role, Action.ADMINISTER)}
 
 
 @require_safe
 @requires(Action.VIEW)
 def clusters(request: PageRequest) -> HttpResponse:
     page = Paginator(selectors.cluster_list(), PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "clusters/cluster_list.html", {"page": page, "connected": CONNECTED} | rights(request))
+    return render(request, "clusters/cluster_list.html", {"page": page, "connected": CONNECTED})
 
 
 @never_cache
@@ -129,7 +114,7 @@ def cluster(request: PageRequest, name: str) -> HttpResponse:
         "stored": found.source in STORED,
         "job": selectors.refresh_job(found),
     }
-    return render(request, "clusters/cluster_detail.html", context | rights(request))
+    return render(request, "clusters/cluster_detail.html", context)
 
 
 @require_POST

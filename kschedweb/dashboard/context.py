@@ -34,6 +34,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "waiting_approvals": waiting_count,
         "running_jobs": Job.objects.exclude(state__in=ENDED).count,
         "may_edit": may(role, Action.EDIT),
+        "may_administer": may(role, Action.ADMINISTER),
         "path_scoped": current in navigation.SCOPED,
         "path_decides": current in navigation.SCOPED or current == "decision",
     }

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters.views import add_errors, rights
 from kschedweb.dashboard.exports import FORMATS, export
+from kschedweb.dashboard.pages import add_errors
 from kschedweb.errors import ApplicationError
 from kschedweb.experiments import charts, selectors, services
 from kschedweb.experiments.forms import ExperimentForm
@@ -36,7 +36,7 @@ PAGE_SIZE = 50
 @requires(Action.VIEW)
 def experiments(request: PageRequest) -> HttpResponse:
     page = Paginator(selectors.experiment_list(), PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "experiments/list.html", {"page": page} | rights(request))
+    return render(request, "experiments/list.html", {"page": page})
 
 
 @requires(Action.EDIT)

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters.views import add_errors, rights
+from kschedweb.dashboard.pages import add_errors
 from kschedweb.errors import ApplicationError
 from kschedweb.extender import selectors, services
 from kschedweb.extender.configuration import PLACEHOLDER, extender_yaml, warnings
@@ -73,4 +73,4 @@ def _page(
         "warnings": warnings(live, base),
         "plugins": selectors.plugins_in_force(endpoint, profile),
     }
-    return render(request, "extender/extender.html", context | rights(request), status=status)
+    return render(request, "extender/extender.html", context, status=status)

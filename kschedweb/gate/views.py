@@ -15,7 +15,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
-from kschedweb.clusters.views import rights
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.engine.whatif import gate as engine
 from kschedweb.engine.whatif import rendering
@@ -62,7 +61,7 @@ def gate(request: PageRequest) -> HttpResponse:
             raise PermissionDenied("An editor may try a policy; the command below needs no account.")
         if valid and (made := _tried(request, form)):
             return redirect("gate-verdict", made.pk)
-    context: dict[str, Any] = {"form": form, **rights(request)}
+    context: dict[str, Any] = {"form": form}
     if valid:
         context |= _pasted(request, form)
     filters = GateFilter(request.GET, queryset=selectors.gate_list(request.user).defer("verdict"))

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
+from kschedweb.dashboard.pages import add_errors
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.engine import config
 from kschedweb.errors import ApplicationError
@@ -78,8 +79,7 @@ def policy_new(request: PageRequest) -> HttpResponse:
             form.add_error("file" if request.FILES else "document", error.detail)
         except ApplicationError as error:
             status = error.status
-            for item in error.errors:
-                form.add_error(item["path"] if item["path"] in form.fields else None, item["message"])
+            add_errors(form, error)
         else:
             messages.success(request, f"Policy {policy.name} is made.")
             return redirect("policy", policy.name)

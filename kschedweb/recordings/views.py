@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters.views import add_errors, rights
+from kschedweb.dashboard.pages import add_errors, done
 from kschedweb.errors import ApplicationError
 from kschedweb.jobs.selectors import may_cancel
 from kschedweb.recordings import selectors, services
@@ -58,7 +58,7 @@ def _list(request: PageRequest, form: StartForm, status: int = 200) -> HttpRespo
     found = RecordingFilter(request.GET, queryset=selectors.recording_list()).qs
     page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {"page": page, "form": form, "of": request.GET.get("cluster", ""), "can": selectors.connected().exists()}
-    return render(request, "recordings/list.html", context | rights(request), status=status)
+    return render(request, "recordings/list.html", context, status=status)
 
 
 @require_safe
@@ -77,7 +77,7 @@ def recording(request: PageRequest, recording_id: UUID) -> HttpResponse:
 def _page(request: PageRequest, found: Recording, form: GiveForm, status: int = 200) -> HttpResponse:
     own = selectors.scenarios(request.user).exists()
     context = {**_context(request, found), "form": form, "own_scenarios": own, "owns": owns(request.user, found)}
-    return render(request, "recordings/recording.html", context | rights(request), status=status)
+    return render(request, "recordings/recording.html", context, status=status)
 
 
 def _context(request: PageRequest, found: Recording) -> dict[str, Any]:
@@ -126,10 +126,6 @@ def file(request: PageRequest, recording_id: UUID) -> HttpResponse:
 @requires(Action.EDIT)
 def delete(request: PageRequest, recording_id: UUID) -> HttpResponse:
     found = selectors.recording_get(recording_id)
-    try:
-        services.recording_delete(user=request.user, recording=found)
-    except ApplicationError as error:
-        messages.error(request, error.detail)
-        return redirect("recording", found.pk)
-    messages.success(request, f"The recording of {found.cluster.name} is deleted.")
-    return redirect("recordings")
+    said = f"The recording of {found.cluster.name} is deleted."
+    gone = done(request, lambda: services.recording_delete(user=request.user, recording=found), said)
+    return redirect("recordings") if gone else redirect("recording", recording_id)

@@ -12,8 +12,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import owned, requires
 from kschedweb.accounts.roles import Action, may_change
-from kschedweb.clusters.views import add_errors, rights
 from kschedweb.dashboard.exports import FORMATS, export
+from kschedweb.dashboard.pages import add_errors, done
 from kschedweb.errors import ApplicationError
 from kschedweb.runs import chance, comparing, comparison_charts, maps, measures, moved, selectors, services
 from kschedweb.runs.family_charts import Shown, family_charts
@@ -41,7 +41,7 @@ PAGE_SIZE, MOVED_SIZE = 50, 25
 @requires(Action.VIEW)
 def comparisons(request: PageRequest) -> HttpResponse:
     page = Paginator(selectors.comparison_list(request.user), PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "runs/comparisons.html", {"page": page} | rights(request))
+    return render(request, "runs/comparisons.html", {"page": page})
 
 
 @requires(Action.EDIT)
@@ -243,13 +243,9 @@ def cancel(request: PageRequest, comparison_id: UUID) -> HttpResponse:
 @requires(Action.EDIT)
 def delete(request: PageRequest, comparison_id: UUID) -> HttpResponse:
     found = _mine(request, comparison_id)
-    try:
-        services.comparison_delete(user=request.user, comparison=found)
-    except ApplicationError as error:
-        messages.error(request, error.detail)
-        return redirect("comparison", comparison_id)
-    messages.success(request, "The comparison and its runs are deleted.")
-    return redirect("comparisons")
+    said = "The comparison and its runs are deleted."
+    gone = done(request, lambda: services.comparison_delete(user=request.user, comparison=found), said)
+    return redirect("comparisons") if gone else redirect("comparison", comparison_id)
 
 
 def _mine(request: PageRequest, comparison_id: UUID) -> Comparison:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.contrib import messages
 from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -12,10 +11,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import owned, requires
 from kschedweb.accounts.roles import Action, may, may_change
-from kschedweb.clusters.views import add_errors, rights
 from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.dashboard.nodemap import PODS
-from kschedweb.errors import ApplicationError, Conflict, NotFound
+from kschedweb.dashboard.pages import add_errors, done
+from kschedweb.errors import ApplicationError, NotFound
 from kschedweb.jobs.selectors import may_cancel
 from kschedweb.playground.decision import Decision
 from kschedweb.playground.shown import cell, decided
@@ -52,7 +51,7 @@ def runs(request: PageRequest) -> HttpResponse:
     if request.GET.get("alone"):
         listed = listed.filter(comparison=None)
     page = Paginator(listed, PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "runs/list.html", {"page": page} | rights(request))
+    return render(request, "runs/list.html", {"page": page})
 
 
 @requires(Action.EDIT)
@@ -191,13 +190,8 @@ def report(request: PageRequest, run_id: UUID) -> HttpResponseBase:
 @requires(Action.EDIT)
 def delete(request: PageRequest, run_id: UUID) -> HttpResponse:
     found = owned(request.user, selectors.run_get(request.user, run_id), "a run", "delete")
-    try:
-        services.run_delete(user=request.user, run=found)
-    except Conflict as error:
-        messages.error(request, error.detail)
-        return redirect("run", run_id)
-    messages.success(request, "The run is deleted.")
-    return redirect("runs")
+    gone = done(request, lambda: services.run_delete(user=request.user, run=found), "The run is deleted.")
+    return redirect("runs") if gone else redirect("run", run_id)
 
 
 @require_safe

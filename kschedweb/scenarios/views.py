@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may, may_change
+from kschedweb.dashboard.pages import add_errors
 from kschedweb.engine.whatif.schema import json_schema
 from kschedweb.errors import ApplicationError, Unprocessable
 from kschedweb.policies.revisions.views import (
@@ -38,7 +39,6 @@ from kschedweb.scenarios.ready import ready_of
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from django import forms
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
@@ -76,7 +76,7 @@ def scenario_new(request: PageRequest) -> HttpResponse:
         else:
             made = services.scenario_create(text=form.text, author=request.user)
     except ApplicationError as error:
-        _tell(form, error)
+        add_errors(form, error)
         return render(request, "scenarios/new.html", {"form": form}, status=error.status)
     messages.success(request, f"Scenario {made.name} is made. Add what changes in the cluster, or which pods arrive.")
     return redirect("scenario", made.pk)
@@ -183,7 +183,7 @@ def _file_added(request: PageRequest, scenario_id: UUID) -> HttpResponse:
         upload = uploads.read(form.cleaned_data["name"] or file.name, content, limit=settings.UPLOAD_LIMIT)
         row = services.file_add(scenario=found, upload=upload, author=request.user)
     except ApplicationError as error:
-        _tell(form, error)
+        add_errors(form, error)
         return _files_page(request, found, form, status=error.status)
     said = f"{row.name} is kept: {row.lines:,} lines, {row.get_kind_display()}."
     if row.problems:
@@ -343,9 +343,3 @@ def _files_page(request: PageRequest, found: Scenario, form: UploadForm, status:
 
 def _choices(found: Scenario) -> Choices:
     return Choices(selectors.snapshot_choices(), tuple(selectors.file_list(found).values_list("name", flat=True)))
-
-
-def _tell(form: forms.Form, error: ApplicationError) -> None:
-    """Put a refusal beside the fields that it is about."""
-    for item in error.errors or [{"path": "", "message": error.detail}]:
-        form.add_error(item["path"] if item["path"] in form.fields else None, item["message"])

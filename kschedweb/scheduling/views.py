@@ -19,8 +19,8 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
-from kschedweb.clusters.views import add_errors, rights
 from kschedweb.dashboard.exports import FORMATS, export
+from kschedweb.dashboard.pages import add_errors
 from kschedweb.dashboard.pagination import cursor_page
 from kschedweb.errors import ApplicationError
 from kschedweb.scheduling import access, charts, selectors, services
@@ -59,7 +59,7 @@ def live(request: PageRequest) -> HttpResponse:
         "connected": Cluster.objects.filter(source__in=CONNECTED).exists(),
     }
     template = "scheduling/table.html" if request.htmx else "scheduling/list.html"
-    return render(request, template, context | rights(request))
+    return render(request, template, context)
 
 
 @requires(Action.ADMINISTER)
@@ -109,7 +109,7 @@ def scheduler(request: PageRequest, live_id: UUID) -> HttpResponseBase:
         "filtered": any(request.GET.get(name) for name in filtered.filters),
         "since": timezone.now(),
         **_now(request, found, None),
-    } | rights(request)
+    }
     if request.htmx:
         return render(request, "scheduling/shown.html", context)
     return render(request, "scheduling/scheduler.html", context | _figures(found))
@@ -122,7 +122,7 @@ def now(request: PageRequest, live_id: UUID) -> HttpResponse:
     found = selectors.live_get(live_id)
     since = _moment(request)
     context = {"since": since, **_now(request, found, since)}
-    return render(request, "scheduling/now.html", context | rights(request))
+    return render(request, "scheduling/now.html", context)
 
 
 @require_safe
@@ -225,7 +225,7 @@ def setup(request: PageRequest, live_id: UUID) -> HttpResponse:
         "asked": asked,
         "modes": [(one.value, one.label) for one in Mode if one != Mode.OFF],
         "manifest": manifest_text(access.needs_of(found, asked)),
-    } | rights(request)
+    }
     if request.method == "POST":
         if not may(request.user.role, Action.EDIT):
             raise PermissionDenied(f"Your role does not allow you to {Action.EDIT.label}.")

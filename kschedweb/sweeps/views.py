@@ -15,8 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import owned, requires
 from kschedweb.accounts.roles import Action, may_change
-from kschedweb.clusters.views import rights
 from kschedweb.dashboard.exports import FORMATS, export
+from kschedweb.dashboard.pages import done
 from kschedweb.errors import ApplicationError, NotFound
 from kschedweb.playground.selectors import revision_named
 from kschedweb.policies.selectors import configuration
@@ -46,7 +46,7 @@ PAGE_SIZE, TRIALS_SHOWN = 50, 15
 @requires(Action.VIEW)
 def sweeps(request: PageRequest) -> HttpResponse:
     page = Paginator(selectors.sweep_list(request.user), PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "sweeps/list.html", {"page": page} | rights(request))
+    return render(request, "sweeps/list.html", {"page": page})
 
 
 @requires(Action.EDIT)
@@ -169,7 +169,7 @@ def sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
         "save_as": found.policy.policy.name if found.policy else "",
         "save_name": f"{found.label.partition('@')[0][:50]}-tuned",
     }
-    return render(request, "sweeps/sweep.html", context | rights(request))
+    return render(request, "sweeps/sweep.html", context)
 
 
 def _entry(known: Results, row: Row) -> dict[str, Any]:
@@ -217,17 +217,10 @@ def _left(found: Sweep) -> str:
     return span((timezone.now() - job.started_at).total_seconds() / done * open_count)
 
 
-def _changed(request: PageRequest, sweep_id: UUID, change: Callable[..., object], said: str = "") -> bool:
+def _changed(request: PageRequest, sweep_id: UUID, change: Callable[..., object], said: str) -> bool:
     """Have ``change`` done, and say so, or why it was not."""
     found = owned(request.user, selectors.sweep_get(request.user, sweep_id), "a sweep")
-    try:
-        change(user=request.user, sweep=found)
-    except ApplicationError as error:
-        messages.error(request, error.detail)
-        return False
-    if said:
-        messages.success(request, said)
-    return True
+    return done(request, lambda: change(user=request.user, sweep=found), said)
 
 
 @require_POST
@@ -240,15 +233,15 @@ def cancel(request: PageRequest, sweep_id: UUID) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def resume(request: PageRequest, sweep_id: UUID) -> HttpResponse:
-    _changed(request, sweep_id, services.sweep_resume)
+    _changed(request, sweep_id, services.sweep_resume, "The sweep goes on.")
     return redirect("sweep", sweep_id)
 
 
 @require_POST
 @requires(Action.EDIT)
 def delete(request: PageRequest, sweep_id: UUID) -> HttpResponse:
-    done = _changed(request, sweep_id, services.sweep_delete, "The sweep and its trials are deleted.")
-    return redirect("sweeps") if done else redirect("sweep", sweep_id)
+    gone = _changed(request, sweep_id, services.sweep_delete, "The sweep and its trials are deleted.")
+    return redirect("sweeps") if gone else redirect("sweep", sweep_id)
 
 
 @require_POST

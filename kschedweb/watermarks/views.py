@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action
 from kschedweb.clusters.selectors import cluster_get
 from kschedweb.errors import ApplicationError
 from kschedweb.watermarks import selectors, services
@@ -86,7 +86,6 @@ def _page(
     request: PageRequest, cluster: Cluster, form: SourceForm, *, report: Report | None = None, status: int = 200
 ) -> HttpResponse:
     stored, annotating = selectors.source_get(cluster), annotating_get(cluster)
-    role = request.user.role
     context: dict[str, Any] = {
         "cluster": cluster,
         "source": stored,
@@ -98,7 +97,5 @@ def _page(
         "lint": lint_get(cluster, annotating.time_zone),
         "presets": PRESETS.values(),
         "allowed": settings.CLUSTER_ALLOWLIST,
-        "may_administer": may(role, Action.ADMINISTER),
-        "may_edit": may(role, Action.EDIT),
     }
     return render(request, "watermarks/source.html", context, status=status)

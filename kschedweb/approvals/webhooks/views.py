@@ -14,7 +14,7 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.approvals.webhooks import selectors, services
 from kschedweb.approvals.webhooks.forms import EndpointForm, form_of
-from kschedweb.clusters.views import add_errors
+from kschedweb.dashboard.pages import add_errors
 from kschedweb.errors import ApplicationError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
 from kschedweb.clusters.selectors import cluster_get
 from kschedweb.clusters.services import CONNECTED
-from kschedweb.clusters.views import add_errors
+from kschedweb.dashboard.pages import add_errors
 from kschedweb.errors import ApplicationError
 from kschedweb.watermarks.annotations import selectors, services
 from kschedweb.watermarks.annotations.forms import AnnotatingForm
@@ -51,8 +51,6 @@ def annotations_page(request: PageRequest, name: str) -> HttpResponse:
         "older": bool(lint and selectors.written_since(annotating, lint.taken_at)),
         "places_shown": PLACES_SHOWN,
         "form": form,
-        "may_administer": may(request.user.role, Action.ADMINISTER),
-        "may_edit": may(request.user.role, Action.EDIT),
     }
     return render(request, "watermarks/annotations.html", context, status=400 if form.errors else 200)
 
