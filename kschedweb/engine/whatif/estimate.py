@@ -164,8 +164,7 @@ class Estimate:
 
     def _by_node(self, values: Floats | Ints) -> Floats:
         """``values`` [pods, figures] added up for each node that is known. Shape [figures, nodes]."""
-        summed = [np.bincount(self._on, weights=column, minlength=self._there) for column in values.T]
-        return np.array(summed, dtype=np.float64).reshape(len(self.figures), self._there)
+        return _summed(values, self._on, self._has.shape)
 
 
 class EstimatedUse:
@@ -222,7 +221,7 @@ class EstimatedUse:
         self._amounts, self._used = amounts, amounts.own.copy()
         if self._running:
             places, whos = zip(*self._running.values(), strict=True)
-            np.add.at(self._used.T, np.array(places, dtype=np.intp), self._of(whos))
+            self._used += _summed(self._of(whos), np.array(places, dtype=np.intp), self._used.shape).astype(np.int64)
 
     def _add(self, place: int, who: Who, sign: int) -> None:
         self._used[:, place] += sign * self._of([who])[0]
@@ -230,6 +229,12 @@ class EstimatedUse:
     def _of(self, whos: Iterable[Who]) -> Ints:
         rows, owners, asked = zip(*whos, strict=True)
         return self._amounts.of(np.array(rows, dtype=np.intp), np.array(owners, dtype=np.intp), np.array(asked))
+
+
+def _summed(values: Floats | Ints, on: Places, shape: tuple[int, ...]) -> Floats:
+    """``values`` [pods, figures] added up for each node. Shape [figures, nodes]."""
+    summed = [np.bincount(on, weights=column, minlength=shape[1]) for column in values.T]
+    return np.array(summed, dtype=np.float64).reshape(shape)
 
 
 def _fine(amounts: Mapping[str, int], resource: str) -> int:
