@@ -91,7 +91,7 @@ def pending(outcome: Outcome) -> Chart:
 
 def _events(outcome: Outcome, kind: Kind, scale: Scale) -> dict[str, Any] | None:
     """One kind of departure as markers: pods in each of BINS parts of the time."""
-    when = outcome.moves.time[outcome.moves.kind == kind]
+    when = outcome.forced.time[outcome.forced.kind == kind]
     if not when.size:
         return None
     counts, edges = np.histogram(when, bins=BINS, range=(0.0, outcome.end or 1.0))
@@ -122,7 +122,7 @@ def _pending_summary(outcome: Outcome) -> str:
         f"At most {_pods(int(waiting[most]))}, after {span(float(outcome.samples.time[most]))}; "
         f"{_pods(len(outcome.pending))} at the end, after {span(outcome.end)}"
     )
-    gone = [(int((outcome.moves.kind == kind).sum()), words) for kind, (words, _) in EVENTS.items()]
+    gone = [(int((outcome.forced.kind == kind).sum()), words) for kind, (words, _) in EVENTS.items()]
     parts = [f"{count:,} pods are {words}" for count, words in gone if count]
     return f"{said}. {', '.join(parts).capitalize()}." if parts else f"{said}. No pod has to leave for another."
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kschedweb.dashboard.figures import Chart
-from kschedweb.engine.whatif.outcome import Kind, Outcome
+from kschedweb.engine.whatif.outcome import Outcome
 from kschedweb.runs import charts, comparison_charts
 from kschedweb.runs.charts import thinned
 from kschedweb.runs.clock import Scale, span
@@ -139,8 +139,7 @@ def leaving(listed: Sequence[Shown], resource: str) -> Chart | None:
     """Pods that had to go so far, and those of them that were more than their budget allows."""
     series, said = [], []
     for place, one in enumerate(listed):
-        moves, guards = one.outcome.moves, one.outcome.guards
-        forced = moves.time[moves.kind > Kind.LEFT]
+        forced, guards = one.outcome.forced.time, one.outcome.guards
         series.append(_counted(one, one.label if len(listed) > 1 else "had to go", forced, place))
         text = f"{len(forced):,} pods had to go"
         if one.outcome.budgets:

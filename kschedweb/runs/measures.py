@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kschedweb.engine.whatif.outcome import Kind
 from kschedweb.runs.clock import Scale, span
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 SECONDS, PERCENT, POINTS = "s", "%", "points"
 HEAD = ("measure", "value", "unit", "direction")
-COMPARED_HEAD = ("measure", "unit", "policy", "seed", "value")
+COMPARED_HEAD = ("measure", "unit", "direction", "policy", "seed", "value")
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def sentence(run: Run, outcome: Outcome) -> str:
     if waiting:
         return f"{waiting:,} of {placed + waiting:,} pods find no node under {run.label} within {span(outcome.end)}"
     took = (outcome.bound - outcome.arrived)[(outcome.attempts > 0) & ~np.isnan(outcome.bound)]
-    forced = int((outcome.moves.kind > Kind.LEFT).sum())
+    forced = len(outcome.forced)
     later = f"; {forced:,} have to leave it again" if forced else ""
     return (
         f"All {placed:,} pods find a node under {run.label}, half of them within {span(float(np.median(took)))}{later}"

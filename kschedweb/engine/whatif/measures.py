@@ -108,12 +108,17 @@ def _waiting(outcome: Outcome) -> Iterator[Measure]:
 
 
 def _leaving(outcome: Outcome) -> Iterator[Measure]:
-    kinds = outcome.moves.kind
+    kinds = outcome.forced.kind
     preempted = float((kinds == Kind.PREEMPTED).sum())
     evicted = float(((kinds == Kind.EVICTED) | (kinds == Kind.NODE_GONE)).sum())
     yield Measure("preemptions", "Preemptions", preempted, PODS, LOWER, "Pods that had to make room for another pod.")
     yield Measure(
-        "evictions", "Evictions", evicted, PODS, LOWER, "Pods that lost their node: to a drain, a taint, or its end."
+        "evictions",
+        "Evictions",
+        evicted,
+        PODS,
+        LOWER,
+        "Pods told to leave their node: by a drain, a taint, or its end.",
     )
     if outcome.budgets:
         beyond = float(outcome.guards.beyond.sum())

@@ -163,6 +163,13 @@ class Measures:
 # Of runs that were stored before these were.
 NO_TRIES = Tries(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
 NO_MEASURES = Measures(np.zeros(0), np.zeros(0, dtype=np.int32))
+NO_MOVES = Moves(
+    np.zeros(0),
+    np.zeros(0, dtype=np.int32),
+    np.zeros(0, dtype=np.int32),
+    np.zeros(0, dtype=np.uint8),
+    np.zeros(0, dtype=np.int32),
+)
 NO_DELETIONS = Deletions(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
 
 
@@ -177,7 +184,8 @@ class Outcome:
     with 1 in ``eligible``, u1[shapes, nodes], whatever room they have; i4[pods], -1 for pods that came with a node,
     and for those of rare shapes. ``message`` is the place in ``texts`` of what was said when a try failed last, -1 for
     never. ``requests`` is i8[resources, pods] in milli-CPU, bytes and whole units. ``ignored`` pods name a scheduler
-    that was not simulated; ``refused`` are those that admission did not take in.
+    that was not simulated; ``refused`` are those that admission did not take in. ``told`` are the pods that had to go,
+    when they were told so: they leave after their grace period, and from a node that is silent never.
     """
 
     pods: list[str]
@@ -208,6 +216,7 @@ class Outcome:
     tries: Tries = NO_TRIES
     deletions: Deletions = NO_DELETIONS
     measures: Measures = NO_MEASURES
+    told: Moves = NO_MOVES
 
     def encode(self) -> bytes:
         """The whole outcome as bytes, the same for the same outcome."""
@@ -230,6 +239,14 @@ class Outcome:
     def index(self) -> dict[str, int]:
         """The row of a pod by ``namespace/name``: of the last, where several were called so."""
         return {name: row for row, name in enumerate(self.pods)}
+
+    @cached_property
+    def forced(self) -> Moves:
+        """Preemptions, evictions and pods lost with their node, as ``told``; of an earlier run, when they had left."""
+        if len(self.told):
+            return self.told
+        kept = self.moves.kind > Kind.LEFT
+        return Moves(*(getattr(self.moves, one.name)[kept] for one in fields(Moves)))
 
     @property
     def pending(self) -> NDArray[np.intp]:
@@ -304,7 +321,7 @@ class Outcome:
             raise ValueError(f"{name}: no node has it, known are {', '.join(self.resources)}") from None
 
 
-LATER = ("tries", "deletions", "measures")  # which outcomes that were stored earlier do not have
+LATER = ("tries", "deletions", "measures", "told")  # which outcomes that were stored earlier do not have
 _PARTS: dict[str, type[Any]] = {
     "moves": Moves,
     "node_log": NodeLog,
@@ -314,4 +331,5 @@ _PARTS: dict[str, type[Any]] = {
     "tries": Tries,
     "deletions": Deletions,
     "measures": Measures,
+    "told": Moves,
 }

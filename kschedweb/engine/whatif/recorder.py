@@ -16,6 +16,7 @@ from kschedweb.engine.simulation.pods import Life
 from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.engine.whatif.kinds import Shapes
 from kschedweb.engine.whatif.outcome import (
+    NOWHERE,
     Deletions,
     Guards,
     Kind,
@@ -61,6 +62,7 @@ class Recorder(Observer):
         self._deletions: list[tuple[float, int, int]] = []
         self._begun, self._complete = False, True  # whether moves tell all that tries depend on
         self._guards: list[tuple[float, int, int, bool]] = []
+        self._told: list[tuple[float, int, int, int, int]] = []
         self._down: list[set[str]] = [set() for _ in budgets]
 
     def passed(self, now: float) -> None:
@@ -112,11 +114,13 @@ class Recorder(Observer):
                 down.discard(_first_of(life))
 
     def evicted(self, life: Life, reason: str, now: float) -> None:
+        row, node = self._rows[life], self._nodes.get(life.pod.node_name, NOWHERE)
+        self._told.append((now, row, node, int(life.why), self._text(reason)))
         for place, (_, budget) in enumerate(self._budgets):
             if budget.means(life.pod):
                 self._down[place].add(_first_of(life))
                 beyond = len(self._down[place]) > budget.allowed
-                self._guards.append((now, self._rows[life], place, beyond))
+                self._guards.append((now, row, place, beyond))
 
     def left(self, life: Life, why: Departure, text: str, now: float) -> None:
         row = self._rows[life]
@@ -200,6 +204,7 @@ class Recorder(Observer):
             tries=Tries(*_columns(self._tries)),
             measures=Measures(_reals(time for time, _ in self._measures), _codes(seen for _, seen in self._measures)),
             deletions=Deletions(*_columns(self._deletions)),
+            told=_moves(self._told),
         )
 
     def _resources(self) -> list[str]:

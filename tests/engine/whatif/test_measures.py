@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kschedweb.engine.simulation import Event, NodeDrains, PodArrives, Settings
+from kschedweb.engine.simulation import Event, NodeDrains, NodeFallsSilent, PodArrives, Settings
 from kschedweb.engine.whatif.fragmentation import fragmentation
 from kschedweb.engine.whatif.measures import Measures, measure
+from kschedweb.engine.whatif.outcome import Kind, Outcome
 from kschedweb.engine.whatif.prepared import Prepared
 from kschedweb.engine.whatif.run import run
 from tests.engine.builders import node, pod
@@ -60,6 +61,21 @@ def test_empty_nodes_preemptions_and_evictions() -> None:
     assert found["evictions"].value == 1.0
     assert found["unscheduled"].value == 1.0
     assert found["nodes_empty"].value == 3.0
+
+
+def test_a_pod_is_evicted_from_a_silent_node_though_nobody_there_ends_it() -> None:
+    events: list[Event] = [
+        PodArrives(0.0, pod("web", nodeSelector={"side": "a"}), None, True),
+        NodeFallsSilent(10.0, "a"),
+    ]
+    prepared = Prepared([node("a", labels={"side": "a"}), node("b")], events, 600.0)
+    outcome = Outcome.decode(run(prepared, configuration()).encode())
+    assert measure(outcome)["evictions"].value == 1.0
+    assert outcome.moves.kind.tolist() == [Kind.BOUND]  # it is still there, and another one waits for the node
+    (told,) = outcome.forced.time.tolist()
+    assert 300.0 < told < 400.0
+    assert outcome.pods[outcome.forced.pod[0]] == "default/web"
+    assert measure(outcome)["unscheduled"].value == 1.0
 
 
 def test_a_budget_is_disrupted_by_more_evictions_at_once_than_it_allows() -> None:
