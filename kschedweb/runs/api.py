@@ -37,15 +37,30 @@ from kschedweb.runs.serializers import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from uuid import UUID
 
     from django.db.models import QuerySet
     from django.http.response import HttpResponseBase
+    from rest_framework.request import Request
 
     from kschedweb.accounts.typing import ApiRequest
     from kschedweb.engine.whatif.outcome import Outcome
 
 AT = OpenApiParameter("at", float, description="Seconds in the simulation; the end of the run without it.")
+
+
+def _ordering(orders: Sequence[str]) -> OpenApiParameter:
+    enum = [f"{way}{name}" for name in orders for way in ("", "-")]
+    return OpenApiParameter("ordering", str, enum=enum, description="By which column; a `-` turns it round.")
+
+
+def _ordered(request: Request, orders: Sequence[str]) -> str:
+    """The order that is asked for; "" for none. Raises ApplicationError for one that is not known."""
+    asked: str = request.query_params.get("ordering", "")
+    if asked and asked.removeprefix("-") not in orders:
+        raise ApplicationError.at("ordering", f"ordering: one of {', '.join(orders)}, or that with a - in front.")
+    return asked
 
 
 class RunList(generics.ListAPIView[Run]):
@@ -114,6 +129,7 @@ class _OfRun(generics.ListAPIView[Any]):
             OpenApiParameter("state", str, enum=list(podtable.STATES)),
             OpenApiParameter("search", str, description="Part of `namespace/name`."),
             OpenApiParameter("node", str),
+            _ordering(podtable.ORDERS),
         ]
     )
 )
@@ -125,12 +141,18 @@ class RunPods(_OfRun):
     def get_queryset(self) -> Any:
         outcome = self.outcome()
         asked = {name: self.request.query_params.get(name, "") for name in ("state", "search", "node")}
-        return PodList(outcome, self.time(outcome.end), **asked)
+        return PodList(outcome, self.time(outcome.end), **asked, ordering=_ordered(self.request, podtable.ORDERS))
 
 
 @extend_schema_view(
     get=extend_schema(
-        parameters=[OpenApiParameter("forced", bool, description="Only preemptions, evictions and pods of lost nodes.")]
+        parameters=[
+            OpenApiParameter(
+                "forced",
+                bool,
+                description="Pods that were preempted or evicted or lost their node, when they were told.",
+            )
+        ]
     )
 )
 class RunMoves(_OfRun):
@@ -226,6 +248,7 @@ class ComparisonDetail(APIView):
             OpenApiParameter("plugin", str),
             OpenApiParameter("what", str, enum=list(moved.WHAT)),
             OpenApiParameter("search", str, description="Part of `namespace/name`."),
+            _ordering(moved.ORDERS),
         ]
     )
 )
@@ -242,7 +265,8 @@ class ComparisonMoved(generics.ListAPIView[Any]):
         asked = {name: self.request.query_params.get(name, "") for name in moved.ANY}
         other = self.request.query_params.get("other", "1")
         position = int(other) if other.isascii() and other.isdigit() and len(other) < 3 else -1
-        return moved.MovedList(list(selectors.difference_list(found)), position, asked)
+        ordering = _ordered(self.request, moved.ORDERS)
+        return moved.MovedList(list(selectors.difference_list(found)), position, asked, ordering)
 
 
 urlpatterns = [

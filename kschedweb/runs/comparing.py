@@ -11,9 +11,12 @@ import numpy as np
 from kschedweb.jobs.models import State
 from kschedweb.runs import chance, moved, selectors
 from kschedweb.runs.measures import Measure, amount, difference, kept
+from kschedweb.runs.rows import arranged
 
 if TYPE_CHECKING:
-    from kschedweb.runs.models import Comparison, Run
+    from kschedweb.runs.models import Comparison, Difference, Run
+
+MOVED = Measure("moved", "Pods that go elsewhere", "pods", "", "Pods on another node than under the reference.", None)
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,11 @@ class Side:
     label: str
     runs: dict[int, Run]
     total: int  # of its runs, done or not
+
+    @property
+    def place(self) -> str:
+        """Its position in an address."""
+        return str(self.position)
 
     @property
     def first(self) -> Run | None:
@@ -39,7 +47,7 @@ class Change:
     text: str  # the change with its sign and unit
     percent: float | None  # of the reference, None where that is 0
     better: bool | None  # None where nothing changes, or no direction is better
-    share: float  # 0 to 1: length of the bar
+    share: float  # 0 to 1: how much it is of the larger of both values, the length of the bar
     chance: str  # what the seeds say of it, "" where one seed cannot say anything
 
     @property
@@ -47,6 +55,8 @@ class Change:
         """The change in percent of the reference, with its sign; "" where there is none."""
         if self.percent is None:
             return ""
+        if 0 < abs(self.percent) < 0.05:
+            return "under 0.1 %"
         return f"{'+' if self.percent > 0 else '−' if self.percent < 0 else ''}{abs(self.percent):,.1f} %"
 
     @property
@@ -75,16 +85,41 @@ def sides(comparison: Comparison) -> list[Side]:
     return [found[position] for position in sorted(found)]
 
 
-def lines(listed: Sequence[Side]) -> list[Line]:
-    """Every measure over the policies, what changes most first; empty until the reference has a run."""
+def lines(listed: Sequence[Side], differences: Sequence[Difference] = (), ordering: str = "") -> list[Line]:
+    """Every measure over the policies, and the pods that moved; empty until the reference has a run.
+
+    What changes most comes first; else ``ordering`` is "measure" or "change-N" (of the policy at position N),
+    downwards with a "-" in front.
+    """
     reference = listed[0].first if listed else None
     if reference is None:
         return []
     by_side = [
         {seed: {one.name: one.value for one in kept(run)} for seed, run in sorted(side.runs.items())} for side in listed
     ]
-    made = [_line(measure, by_side) for measure in kept(reference)]
-    return sorted(made, key=lambda line: -line.weight)
+    made = [*_moved(listed, differences), *(_line(measure, by_side) for measure in kept(reference))]
+    made.sort(key=lambda line: -line.weight)
+    key, down = ordering.removeprefix("-"), ordering.startswith("-")
+    if key == "measure":
+        return arranged(made, lambda line: line.measure.label.lower(), down=down)
+    places = {f"change-{side.position}": place for place, side in enumerate(listed[1:])}
+    return arranged(made, lambda line: line.changes[places[key]].share, down=down) if key in places else made
+
+
+def _moved(listed: Sequence[Side], differences: Sequence[Difference]) -> list[Line]:
+    """The pods that go elsewhere than under the reference, as a measure that the reference does not have."""
+    known = {(one.run.position, one.run.seed): one.counts for one in differences if one.counts}
+    values: list[dict[int, float]] = [{}]
+    changes = []
+    for side in listed[1:]:
+        counts = {seed: known[side.position, seed] for seed in sorted(side.runs) if (side.position, seed) in known}
+        values.append({seed: float(one["moved"]) for seed, one in counts.items()})
+        mean, pods = _mean(values[-1]), _mean({seed: one["pods"] for seed, one in counts.items()})
+        share = mean / pods if mean and pods else 0.0
+        changes.append(Change(amount(MOVED, mean), f"{100 * share:.1f} % of all pods", None, None, share, ""))
+    if not any(values):
+        return []
+    return [Line(MOVED, "–", changes, max(change.share for change in changes), values)]
 
 
 def _line(measure: Measure, by_side: Sequence[dict[int, dict[str, float | None]]]) -> Line:
@@ -93,10 +128,9 @@ def _line(measure: Measure, by_side: Sequence[dict[int, dict[str, float | None]]
         for runs in by_side
     ]
     changes = [_change(measure, values[0], other) for other in values[1:]]
-    longest = max((abs(change) for _, change in changes), default=0.0)
     shown = [
-        _shown(measure, values[0], other, change, abs(change) / longest if longest else 0.0)
-        for other, (_, change) in zip(values[1:], changes, strict=True)
+        _shown(measure, values[0], other, change, share)
+        for other, (share, change) in zip(values[1:], changes, strict=True)
     ]
     weight = max((relative for relative, _ in changes), default=0.0)
     return Line(measure, amount(measure, _mean(values[0])), shown, weight, values)
@@ -165,15 +199,16 @@ def sentence(listed: Sequence[Side], found: Sequence[Line], moving: int | None, 
     said = _most(listed, found)
     if moving is None:
         return f"{other} against {base}: {said}"
-    if not moving and not found[0].weight:
+    if not moving and not any(line.weight for line in found):
         return f"{other} decides as {base} does: no pod goes elsewhere"
     return f"{other} moves {moving:,} of {pods:,} pods; {said}"
 
 
 def _most(listed: Sequence[Side], found: Sequence[Line]) -> str:
-    line = next((line for line in found if line.weight), None)
-    if line is None:
+    changing = [line for line in found if line.weight and line.measure is not MOVED]
+    if not changing:
         return "no measure changes"
+    line = max(changing, key=lambda line: line.weight)
     place = max(range(len(line.changes)), key=lambda at: line.changes[at].share)
     change = line.changes[place]
     name = line.measure.label[0].lower() + line.measure.label[1:]

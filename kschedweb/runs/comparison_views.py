@@ -91,9 +91,10 @@ def comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
         if ended:
             answer["HX-Refresh"] = "true"  # The whole page again: it has its figures now.
         return answer
-    lines = comparing.lines(sides)
+    lines = comparing.lines(sides, differences, request.GET.get("measures", ""))
     chosen = _chosen(request, sides)
-    listed = moved.MovedList(differences, chosen.position if chosen else 0, _asked(request))
+    position, ordering = chosen.position if chosen else 0, request.GET.get("ordering", "")
+    listed = moved.MovedList(differences, position, _asked(request), ordering)
     if (form := request.GET.get("format")) in FORMATS:
         return _export(form, request.GET.get("of", "measures"), found, sides, lines, listed)
     context |= {
@@ -193,7 +194,7 @@ def _export(
     if of == "moved":
         return export(form, f"comparison-{found.pk}-moved", moved.HEAD, (row.cells() for row in listed))
     rows = (
-        (line.measure.name, line.measure.unit, side.label, seed, value)
+        (line.measure.name, line.measure.unit, line.measure.direction, side.label, seed, value)
         for line in lines
         for side, named in zip(sides, line.values, strict=True)
         for seed, value in sorted(named.items())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.runs import selectors
-from kschedweb.runs.rows import Rows
+from kschedweb.runs.rows import Rows, arranged
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 HEAD = ("pod", "what", "reference_node", "other_node", "plugin", "lead", "said", "seed", "policy")
 NONE = "none"  # in an address: moved by no plugin
 ANY = {"plugin": "", "what": "", "search": ""}
+ORDERS = ("pod", "what", "before", "after", "plugin", "lead", "seed")
 WHAT = {"moved": "moved", "newly-unscheduled": "newly unschedulable", "newly-scheduled": "newly scheduled"}
 
 
@@ -55,9 +56,15 @@ class MovedRow:
 
 
 class MovedList(Rows[MovedRow]):
-    """Of the policy at ``position``; ``asked`` keeps what fits its plugin, what and search ("": any)."""
+    """Of the policy at ``position``; ``asked`` keeps what fits its plugin, what and search ("": any).
 
-    def __init__(self, differences: Sequence[Difference], position: int, asked: dict[str, str]) -> None:
+    ``ordering`` is one of ORDERS, downwards with a "-" in front; without one they stand as they were tried, seed by
+    seed. What is not known comes last.
+    """
+
+    def __init__(
+        self, differences: Sequence[Difference], position: int, asked: dict[str, str], ordering: str = ""
+    ) -> None:
         known = [one for one in differences if one.run.position == position and one.counts]
         self.counts: list[dict[str, Any]] = [one.counts for one in known]
         self.seeds = sorted(one.run.seed for one in known)
@@ -75,6 +82,10 @@ class MovedList(Rows[MovedRow]):
             and (not asked["what"] or entry["what"] == asked["what"])
             and asked["search"] in entry["pod"]
         ]
+        if (key := ordering.removeprefix("-")) in ORDERS:
+            self.rows = arranged(
+                self.rows, lambda of: of[0].run.seed if key == "seed" else of[1][key], down=ordering.startswith("-")
+            )
 
     def number(self, what: str) -> int:
         return sum(entry[what] for entry in self.counts)

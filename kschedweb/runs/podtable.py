@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kschedweb.engine.whatif.outcome import Kind, Outcome
-from kschedweb.runs.rows import Rows
+from kschedweb.runs.rows import Rows, arranged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +26,7 @@ STATES = {
 _NAMES = list(STATES)
 RUNNING, WAITING, LEFT, PREEMPTED, EVICTED, LOST, IGNORED, TO_COME = range(len(_NAMES))
 _BY_KIND = {Kind.LEFT: LEFT, Kind.PREEMPTED: PREEMPTED, Kind.EVICTED: EVICTED, Kind.NODE_GONE: LOST}
+ORDERS = ("pod", "state", "node", "arrived", "waited", "tries")
 HEAD = ("pod", "state", "node", "arrived", "bound", "waited", "left", "attempts", "message")
 
 
@@ -86,9 +87,14 @@ def states(outcome: Outcome, time: float) -> tuple[NDArray[np.int8], NDArray[np.
 
 
 class PodList(Rows[PodRow]):
-    """The pods that are in ``state`` ("": any) at ``time`` and whose name or node holds ``search``, as they came."""
+    """The pods that are in ``state`` ("": any) at ``time`` and whose name or node holds ``search``.
 
-    def __init__(self, outcome: Outcome, time: float, state: str = "", search: str = "", node: str = "") -> None:
+    ``ordering`` is one of ORDERS, downwards with a "-" in front; without one they stand as they came.
+    """
+
+    def __init__(
+        self, outcome: Outcome, time: float, state: str = "", search: str = "", node: str = "", ordering: str = ""
+    ) -> None:
         self.outcome = outcome
         self.states, self.placed = states(outcome, time)
         kept = np.ones(len(outcome.pods), dtype=bool)
@@ -100,6 +106,16 @@ class PodList(Rows[PodRow]):
         if search:
             rows = np.array([row for row in rows.tolist() if search in outcome.pods[row]], dtype=np.intp)
         self.rows = rows[np.argsort(outcome.arrived[rows], kind="stable")].tolist()
+        if (key := ordering.removeprefix("-")) in ORDERS:
+            self.rows = arranged(self.rows, lambda row: self._key(key, row), down=ordering.startswith("-"))
+
+    def _key(self, key: str, row: int) -> Any:
+        if key == "pod":
+            return self.outcome.pods[row]
+        if key == "arrived":
+            return _time(self.outcome.arrived[row])
+        found = self.row(row)
+        return {"state": found.words, "node": found.node, "waited": found.waited, "tries": found.attempts}[key]
 
     def of(self, key: str) -> PodRow:
         """The pod ``namespace/name``, the last that was called so. Raises KeyError."""
@@ -148,15 +164,14 @@ class MoveRow:
 
 
 class MoveList(Rows[MoveRow]):
-    """The log in its order; ``forced`` keeps only preemptions, evictions and pods lost with their node."""
+    """The log in its order; ``forced``: the pods that had to go, when they were told, not when they left."""
 
     def __init__(self, outcome: Outcome, forced: bool = False) -> None:
-        self.outcome = outcome
-        kinds = outcome.moves.kind
-        self.rows = np.flatnonzero(kinds > Kind.LEFT).tolist() if forced else range(len(kinds))
+        self.outcome, self.moves = outcome, outcome.forced if forced else outcome.moves
+        self.rows = range(len(self.moves))
 
     def row(self, row: int) -> MoveRow:
-        out, moves = self.outcome, self.outcome.moves
+        out, moves = self.outcome, self.moves
         node, text = int(moves.node[row]), int(moves.text[row])
         return MoveRow(
             round(float(moves.time[row]), 6),

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kschedweb.scenarios.models import ScenarioRevision
 
 MOST_ROWS, MOST_NOTES, MOST_TEXT = 500, 200, 200_000
-CSV_HEAD = ("part", "policy", "seed", "name", "value", "unit", "text")
+CSV_HEAD = ("part", "policy", "seed", "name", "value", "unit", "direction", "text")
 
 
 @dataclass(frozen=True)
@@ -126,19 +126,20 @@ class Report:
 
     def rows(self) -> Iterator[tuple[object, ...]]:
         """As CSV has it, in the order of CSV_HEAD."""
-        yield "about", "", "", "title", "", "", self.title
+        yield "about", "", "", "title", "", "", "", self.title
         for name, words in self.facts:
-            yield "about", "", "", name, "", "", words
+            yield "about", "", "", name, "", "", "", words
         for part, listed in (("simulated", self.simulated), ("not simulated", self.omitted), ("note", self.notes)):
             for words in listed:
-                yield part, "", "", "", "", "", words
+                yield part, "", "", "", "", "", "", words
         for one in self.table:
             for entry in one["values"]:
-                yield "measure", entry["policy"], entry["seed"], one["name"], entry["value"], one["unit"], one["label"]
+                said = one["name"], entry["value"], one["unit"], one["better"], one["label"]
+                yield "measure", entry["policy"], entry["seed"], *said
         for listing in self.listings:
             for row in listing.rows:
                 words = "; ".join(f"{name}: {cell}" for name, cell in zip(listing.head, row, strict=True) if cell != "")
-                yield listing.name, "", "", row[0], "", "", words
+                yield listing.name, "", "", row[0], "", "", "", words
 
 
 def run_report(run: Run, address: str) -> Report:
@@ -179,13 +180,13 @@ def run_report(run: Run, address: str) -> Report:
 def comparison_report(comparison: Comparison, address: str) -> Report:
     """The report of a comparison. Raises Conflict while its runs go on, and where the reference has none."""
     sides = comparing.sides(comparison)
-    lines = comparing.lines(sides)
+    differences = list(selectors.difference_list(comparison))
+    lines = comparing.lines(sides, differences)
     if not comparing.ready(comparison):
         raise Conflict("The runs go on: there is a report once all have ended.")
     if not lines:
         raise Conflict("No run of the reference came to an end, so there is nothing to report.")
     done = [run for side in sides for run in side.runs.values()]
-    differences = list(selectors.difference_list(comparison))
     listed = [
         moved.MovedList(differences, side.position, {"plugin": "", "what": "", "search": ""}) for side in sides[1:]
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
 Row = TypeVar("Row")
@@ -26,3 +26,10 @@ class Rows(Sequence[Row], ABC):
     def __getitem__(self, place: slice) -> list[Row]: ...
     def __getitem__(self, place: int | slice) -> Row | list[Row]:
         return [self.row(one) for one in self.rows[place]] if isinstance(place, slice) else self.row(self.rows[place])
+
+
+def arranged(rows: Sequence[Row], key: Callable[[Row], Any], *, down: bool) -> list[Row]:
+    """``rows`` by ``key``, ``down`` the largest first; those of which it is ``None`` or "" come last either way."""
+    keyed = [(key(row), row) for row in rows]
+    known = sorted((one for one in keyed if one[0] not in (None, "")), key=lambda one: one[0], reverse=down)
+    return [row for _, row in known] + [row for value, row in keyed if value in (None, "")]

@@ -166,7 +166,7 @@ class ComparisonDetailSerializer(ComparisonSerializer):
                 "direction": line.measure.direction,
                 "values": [{str(seed): value for seed, value in named.items()} for named in line.values],
             }
-            for line in comparing.lines(comparing.sides(found))
+            for line in comparing.lines(comparing.sides(found), list(selectors.difference_list(found)))
         ]
 
     def get_sentence(self, found: Comparison) -> str:

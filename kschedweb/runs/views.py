@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 PAGE_SIZE, EVENTS_SHOWN, MOST_NAMES = 50, 50, 1000
 SPEEDS = (120, 60, 20, 10, 5)  # seconds in which the player plays a whole run
-KEPT_BY_PLAYER = ("show", "by", "group", "focus", "node", "find", "other", "state", "search", "speed")
+KEPT_BY_PLAYER = ("show", "by", "group", "focus", "node", "find", "other", "state", "search", "ordering", "speed")
 
 
 @require_safe
@@ -118,7 +118,7 @@ def run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
 
 def _pods(request: HttpRequest, outcome: Outcome, time: float) -> PodList:
     asked = {name: request.GET.get(name, "").strip() for name in ("state", "search", "node")}
-    return PodList(outcome, time, **asked)
+    return PodList(outcome, time, **asked, ordering=request.GET.get("ordering", ""))
 
 
 def _timeline(request: HttpRequest, found: Run, outcome: Outcome, look: LookForm) -> dict[str, Any]:

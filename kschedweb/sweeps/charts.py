@@ -149,13 +149,18 @@ def _most(results: Results, labels: Sequence[str]) -> str:
             continue
         value, label = max(found)
         if value >= 0.01:
-            parts.append(f"{measure.label.lower()} goes most with {label} ({100 * value:.0f} %)")
+            parts.append(f"{_small(measure.label)} goes most with {label} ({100 * value:.0f} %)")
         else:
-            parts.append(f"{measure.label.lower()} goes with no dimension alone")
+            parts.append(f"{_small(measure.label)} goes with no dimension alone")
     if not parts:
         return "Too few trials are done to say what matters."
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}."
+
+
+def _small(label: str) -> str:
+    """As it stands within a sentence: "skew of CPU requests"."""
+    return label[:1].lower() + label[1:]
 
 
 def curve(results: Results, found: Curve) -> list[Chart]:

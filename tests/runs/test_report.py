@@ -65,9 +65,11 @@ def test_a_comparison_reports_every_seed_and_the_moved_pods(client_as: Clients, 
     assert found["policies"] == ["default@1", "packed@1"]
     assert found["seeds"] == [1, 2]
     assert found["seed_decides"] == ["the generated pods"]
-    assert {(one["policy"], one["seed"]) for one in found["measures"][0]["values"]} == {
+    measures = {one["name"]: one for one in found["measures"]}
+    assert {(one["policy"], one["seed"]) for one in measures["skew_cpu"]["values"]} == {
         (policy, seed) for policy in ("default@1", "packed@1") for seed in (1, 2)
     }
+    assert [(one["policy"], one["seed"]) for one in measures["moved"]["values"]] == [("packed@1", 1), ("packed@1", 2)]
     moved = next(one for one in found["lists"] if one["name"] == "moved under packed@1")
     assert moved["total"] == client.get(f"/comparisons/{comparison.pk}/?format=json&of=moved").json()["count"] > 0
     text = client.get(f"/comparisons/{comparison.pk}/report/?format=csv").getvalue().decode()
@@ -75,6 +77,7 @@ def test_a_comparison_reports_every_seed_and_the_moved_pods(client_as: Clients, 
     assert {row["part"] for row in rows} >= {"about", "simulated", "not simulated", "measure", "moved under packed@1"}
     values = [row for row in rows if row["part"] == "measure" and row["name"] == "unscheduled"]
     assert len(values) == 4
+    assert {(row["unit"], row["direction"]) for row in values} == {("pods", "lower")}
 
 
 def test_the_page_lets_only_its_own_script_run_and_names_no_other_host(

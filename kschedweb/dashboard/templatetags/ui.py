@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from django.forms import BoundField
+    from django.template import Context
     from django.utils.safestring import SafeString
 
 register = template.Library()
@@ -79,6 +80,17 @@ def coded(text: str) -> SafeString:
     return format_html_join(
         "", "{}", ((format_html("<code>{}</code>", part) if at % 2 else part,) for at, part in parts)
     )
+
+
+@register.inclusion_tag("parts/sort.html", takes_context=True)
+def sort_head(context: Context, key: str, label: str, css: str = "", by: str = "ordering") -> dict[str, str]:
+    """The head of a column that a table can be sorted by; ``by`` is the parameter of the address that says so."""
+    asked = context["request"].GET.copy()
+    current = asked.get(by, "")
+    asked[by] = f"-{key}" if current == key else key
+    asked.pop("page", None)
+    way = {key: "ascending", f"-{key}": "descending"}.get(current, "none")
+    return {"address": f"?{asked.urlencode()}", "label": label, "css": css, "way": way}
 
 
 @register.filter
