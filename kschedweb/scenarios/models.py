@@ -80,6 +80,9 @@ class FileKind(models.TextChoices):
     FIGURES = "figures", "What its nodes and workloads used"
 
 
+UNNAMED = (FileKind.SNAPSHOT, FileKind.FIGURES)  # files that belong to a base, and that no document names
+
+
 class ScenarioFile(models.Model):
     """A file that revisions of a scenario read, by its name; never changed, so that a revision keeps its meaning."""
 

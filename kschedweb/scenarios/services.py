@@ -23,7 +23,7 @@ from kschedweb.policies.document import kept
 from kschedweb.policies.edits import rewrite
 from kschedweb.policies.revisions import services as revisions
 from kschedweb.scenarios import selectors, transfer, uploads
-from kschedweb.scenarios.models import NAME_LIMIT, FileKind, Scenario, ScenarioFile, ScenarioRevision
+from kschedweb.scenarios.models import NAME_LIMIT, UNNAMED, FileKind, Scenario, ScenarioFile, ScenarioRevision
 from kschedweb.scenarios.validation import Checked, check, placed
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def file_add(*, scenario: Scenario, upload: uploads.Upload, author: User | None)
         return there
     if there is not None:
         raise Conflict.at("name", f"There is another file {upload.name} in this scenario: choose another name.")
-    if scenario.files.exclude(kind=FileKind.FIGURES).count() >= MOST_FILES:
+    if scenario.files.exclude(kind__in=UNNAMED).count() >= MOST_FILES:
         raise Conflict(f"A scenario has at most {MOST_FILES} files: delete one that is not used any more.")
     row = upload.row(scenario, author)
     row.save()

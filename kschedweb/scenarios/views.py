@@ -33,7 +33,7 @@ from kschedweb.scenarios.editor import Choices
 from kschedweb.scenarios.effect import effect, used
 from kschedweb.scenarios.filters import ScenarioFilter
 from kschedweb.scenarios.forms import ImportForm, ScenarioCreateForm, UploadForm
-from kschedweb.scenarios.models import Scenario, ScenarioRevision
+from kschedweb.scenarios.models import UNNAMED, Scenario, ScenarioRevision
 from kschedweb.scenarios.ready import ready_of
 
 if TYPE_CHECKING:
@@ -342,4 +342,5 @@ def _files_page(request: PageRequest, found: Scenario, form: UploadForm, status:
 
 
 def _choices(found: Scenario) -> Choices:
-    return Choices(selectors.snapshot_choices(), tuple(selectors.file_list(found).values_list("name", flat=True)))
+    files = selectors.file_list(found).exclude(kind__in=UNNAMED).values_list("name", flat=True)
+    return Choices(selectors.snapshot_choices(), tuple(files))

@@ -65,7 +65,9 @@ def played(use: UseOf, found: Collected | None, now: float) -> Played:
 
 def notes(found: Collected, history: Played, until: float | None) -> Iterator[str]:
     """What a person would not expect of figures as they were ``found``: gaps, and a run that goes beyond them."""
-    if history.window and (until is None or until > history.window):
+    if history.window and until is None:
+        yield f"use: the run ends when all is quiet; for the whole history let run.until be {spoken(history.window)}"
+    elif history.window and until is not None and until > history.window:
         yield f"use: beyond {spoken(history.window)} the run goes through the last {spoken(history.period)} again"
     apart = np.diff(found.times)
     gaps = np.flatnonzero(apart > max(GAP, 1.5 * float(np.median(apart)))) if len(apart) else apart

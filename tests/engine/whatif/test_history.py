@@ -124,7 +124,7 @@ def test_a_run_that_is_longer_goes_through_the_last_whole_days_again() -> None:
     assert column(made, 30 * HOUR) == column(made, 6 * HOUR) == [12.0]
     assert column(made, 30 * HOUR + DAY + HOUR / 2) == [13.0]
     short = scenario(THREE, run={"until": "quiet"})
-    assert short.notes == ["use: beyond 1h the run goes through the last 1h again"]
+    assert short.notes == ["use: the run ends when all is quiet; for the whole history let run.until be 1h"]
     assert column(short, HOUR + 1) == column(short, 1.0)
 
 
