@@ -15,7 +15,7 @@ from kschedweb.approvals import rules, selectors, services
 from kschedweb.approvals.filters import RequestFilter
 from kschedweb.approvals.models import ApprovalRequest, Verdict, Vote
 from kschedweb.approvals.services import LONGEST_REASON, MOST_TOGETHER
-from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.dashboard.rest import IdempotencyMixin, validated
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -174,9 +174,7 @@ class DecideMany(IdempotencyMixin, APIView):
     @extend_schema(request=DecideSerializer, responses=DecidedManySerializer)
     def post(self, request: ApiRequest) -> Response:
         """The same verdict on several requests, each for itself: the answer says what became of each."""
-        asked = DecideSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        given = validated(DecideSerializer, request.data)
         done = services.requests_decide(
             user=request.user, request_ids=given["requests"], verdict=given["verdict"], reason=given["reason"]
         )

@@ -17,7 +17,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters import selectors, services
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
-from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.dashboard.rest import IdempotencyMixin, validated
 from kschedweb.errors import ApplicationError, TooLarge
 from kschedweb.jobs.api import JobSerializer
 
@@ -152,9 +152,8 @@ class ClusterList(IdempotencyMixin, generics.ListAPIView[Cluster]):
     @extend_schema(request=ConnectSerializer, responses={201: ConnectedSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Connect a cluster and start reading it; `job` tells how far that is."""
-        given = ConnectSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        cluster, job = services.cluster_connect(user=request.user, **given.validated_data)
+        given = validated(ConnectSerializer, request.data)
+        cluster, job = services.cluster_connect(user=request.user, **given)
         answer = ConnectedSerializer({"cluster": cluster, "job": job}).data
         return Response(answer, status=201, headers={"Location": _address(request, cluster)})
 
@@ -264,9 +263,8 @@ class ClusterCredentials(APIView):
     def put(self, request: ApiRequest, name: str) -> Response:
         """Replace the credentials of a connected cluster; live schedulers go on with them within a second."""
         cluster = selectors.cluster_get(name)
-        given = CredentialsSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        services.cluster_credentials_replace(user=request.user, cluster=cluster, **given.validated_data)
+        given = validated(CredentialsSerializer, request.data)
+        services.cluster_credentials_replace(user=request.user, cluster=cluster, **given)
         return Response(status=204)
 
 

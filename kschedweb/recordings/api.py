@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Cluster
-from kschedweb.dashboard.rest import IdempotencyMixin, NameField
+from kschedweb.dashboard.rest import IdempotencyMixin, NameField, validated
 from kschedweb.recordings import selectors, services
 from kschedweb.recordings.download import download_response
 from kschedweb.recordings.filters import RecordingFilter
@@ -95,9 +95,8 @@ class RecordingList(IdempotencyMixin, generics.ListAPIView[Recording]):
     @extend_schema(request=RecordingStartSerializer, responses={202: ClusterRecordingSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Begin to record a connected cluster; 409 where it is not connected, or is being recorded already."""
-        asked = RecordingStartSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        made = services.recording_start(user=request.user, **asked.validated_data)
+        asked = validated(RecordingStartSerializer, request.data)
+        made = services.recording_start(user=request.user, **asked)
         headers = {"Location": reverse("api:recording", args=[made.pk], request=request)}
         return Response(ClusterRecordingSerializer(made).data, status=202, headers=headers)
 
@@ -132,10 +131,9 @@ class RecordingScenario(IdempotencyMixin, APIView):
     @extend_schema(request=RecordingScenarioSerializer, responses={201: ScenarioSerializer})
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Make a scenario of your own that replays the recording; 409 while it is being made."""
-        asked = RecordingScenarioSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        asked = validated(RecordingScenarioSerializer, request.data)
         recording = selectors.recording_get(id)
-        made = services.scenario_make(user=request.user, recording=recording, name=asked.validated_data["name"])
+        made = services.scenario_make(user=request.user, recording=recording, name=asked["name"])
         headers = {"Location": reverse("api:scenario", args=[made.pk], request=request)}
         body = ScenarioSerializer(scenarios.scenario_get(request.user, made.pk)).data
         return Response(body, status=201, headers=headers)
@@ -147,10 +145,9 @@ class RecordingFile(IdempotencyMixin, APIView):
     @extend_schema(request=RecordingFileSerializer, responses={201: ScenarioFileSerializer})
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Keep a copy of the recording as a file of a scenario of your own; 409 while it is being made."""
-        asked = RecordingFileSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        asked = validated(RecordingFileSerializer, request.data)
         recording = selectors.recording_get(id)
-        scenario = scenarios.scenario_get(request.user, asked.validated_data["scenario"])
+        scenario = scenarios.scenario_get(request.user, asked["scenario"])
         row = services.file_give(user=request.user, recording=recording, scenario=scenario)
         headers = {"Location": reverse("api:scenario-file", [scenario.pk, row.name], request=request)}
         return Response(ScenarioFileSerializer(row).data, status=201, headers=headers)

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Cluster
-from kschedweb.dashboard.rest import IdempotencyMixin, NameField
+from kschedweb.dashboard.rest import IdempotencyMixin, NameField, validated
 from kschedweb.errors import ApplicationError
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.scheduling import access, decision_api, selectors, services
@@ -194,9 +194,8 @@ class LiveMode(IdempotencyMixin, APIView):
     @extend_schema(request=ModeSerializer, responses=LiveSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Switch to off, shadow, extender or scheduling; the old mode ends in an orderly way first."""
-        asked = ModeSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        live = services.live_set_mode(user=request.user, live=selectors.live_get(id), mode=asked.validated_data["mode"])
+        asked = validated(ModeSerializer, request.data)
+        live = services.live_set_mode(user=request.user, live=selectors.live_get(id), mode=asked["mode"])
         return Response(LiveSerializer(live).data)
 
 
@@ -224,9 +223,8 @@ class LiveStep(IdempotencyMixin, APIView):
     @extend_schema(request=StepSerializer, responses=LiveSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Have the next pods tried while it is paused."""
-        asked = StepSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        pods = asked.validated_data["pods"]
+        asked = validated(StepSerializer, request.data)
+        pods = asked["pods"]
         live = services.live_step(user=request.user, live=selectors.live_get(id), pods=pods)
         return Response(LiveSerializer(live).data)
 
@@ -268,9 +266,8 @@ class LiveRights(APIView):
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Ask the cluster which rights its credentials lack for a mode."""
         live = selectors.live_get(id)
-        asked = NeedsSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        mode = asked.validated_data["mode"]
+        asked = validated(NeedsSerializer, request.data)
+        mode = asked["mode"]
         answer = {
             "mode": mode,
             "missing": access.missing(live, mode),

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.selectors import cluster_get
-from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.dashboard.rest import IdempotencyMixin, validated
 from kschedweb.watermarks import selectors, services
 from kschedweb.watermarks.models import Authentication, SourceKind, Unit
 from kschedweb.watermarks.presets import PRESETS
@@ -160,9 +160,8 @@ class SourceDetail(APIView):
     def put(self, request: ApiRequest, name: str) -> Response:
         """Set where figures come from. The source is asked first; where it fails nothing is saved without `force`."""
         cluster = cluster_get(name)
-        given = SourceChangeSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        values = dict(given.validated_data)
+        given = validated(SourceChangeSerializer, request.data)
+        values = dict(given)
         force = values.pop("force")
         services.source_save(user=request.user, cluster=cluster, settings=Settings(**values), force=force)
         return Response(_told(cluster))
@@ -174,9 +173,8 @@ class SourceTest(APIView):
     @extend_schema(request=SourceSettingsSerializer, responses=ReportSerializer)
     def post(self, request: ApiRequest, name: str) -> Response:
         """Ask a source as it would be asked, and tell what came. Nothing is kept."""
-        given = SourceSettingsSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        settings = Settings(**given.validated_data)
+        given = validated(SourceSettingsSerializer, request.data)
+        settings = Settings(**given)
         report = services.source_test(user=request.user, cluster=cluster_get(name), settings=settings)
         return Response(ReportSerializer(report.as_json()).data)
 

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.approvals.models import Delivery, Endpoint
 from kschedweb.approvals.webhooks import selectors, services
-from kschedweb.dashboard.rest import IdempotencyMixin
+from kschedweb.dashboard.rest import IdempotencyMixin, validated
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -104,9 +104,8 @@ class WebhookList(generics.ListAPIView[Endpoint]):
     @extend_schema(request=NewWebhookSerializer, responses={201: CreatedWebhookSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Make an endpoint; its `secret` is in this answer only."""
-        asked = NewWebhookSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = {"events": list(services.EVENTS), **asked.validated_data}
+        asked = validated(NewWebhookSerializer, request.data)
+        given = {"events": list(services.EVENTS), **asked}
         made, secret = services.endpoint_save(user=request.user, **given)
         return Response({**WebhookSerializer(made).data, "secret": secret}, status=201)
 
@@ -123,10 +122,9 @@ class WebhookDetail(APIView):
     def patch(self, request: ApiRequest, id: UUID) -> Response:
         """Change its name, address, what it is told of, or switch it on or off."""
         row = selectors.endpoint_get(id)
-        asked = WebhookChangeSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        asked = validated(WebhookChangeSerializer, request.data)
         before = {"name": row.name, "url": row.url, "events": row.events, "active": row.active}
-        changed, _ = services.endpoint_save(user=request.user, endpoint=row, **(before | asked.validated_data))
+        changed, _ = services.endpoint_save(user=request.user, endpoint=row, **(before | asked))
         return Response(WebhookSerializer(changed).data)
 
     @extend_schema(responses={204: None})
