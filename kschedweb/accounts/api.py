@@ -16,7 +16,6 @@ from kschedweb.accounts import selectors, services
 from kschedweb.accounts.filters import AuditFilter, UserFilter
 from kschedweb.accounts.models import AuditEntry, Token, User
 from kschedweb.accounts.roles import Action, Role
-from kschedweb.dashboard.rest import validated
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -84,8 +83,9 @@ class TokenList(generics.ListAPIView[Token]):
     def post(self, request: ApiRequest) -> Response:
         """Make a token; its `key` is in this answer only."""
         _for_people_or_admin_tokens(request)
-        asked = validated(NewTokenSerializer, request.data)
-        token, key = services.token_create(user=request.user, **asked)
+        asked = NewTokenSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        token, key = services.token_create(user=request.user, **asked.validated_data)
         return Response({**TokenSerializer(token).data, "key": key}, status=201)
 
 
@@ -156,8 +156,9 @@ class UserList(generics.ListAPIView[User]):
     @extend_schema(request=NewUserSerializer, responses={201: CreatedUserSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Add somebody; the `temporary_password` is in this answer only and must be changed at the first login."""
-        asked = validated(NewUserSerializer, request.data)
-        user, password = services.user_create(actor=request.user, **asked)
+        asked = NewUserSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        user, password = services.user_create(actor=request.user, **asked.validated_data)
         return Response({**UserSerializer(user).data, "temporary_password": password}, status=201)
 
 
@@ -172,8 +173,9 @@ class UserDetail(APIView):
     @extend_schema(request=UserChangeSerializer, responses=UserSerializer)
     def patch(self, request: ApiRequest, username: str) -> Response:
         """Change the role, or whether they may log in; 409 for the last active admin."""
-        asked = validated(UserChangeSerializer, request.data)
-        user = services.user_change(actor=request.user, user=selectors.user_get(username), **asked)
+        asked = UserChangeSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        user = services.user_change(actor=request.user, user=selectors.user_get(username), **asked.validated_data)
         return Response(UserSerializer(user).data)
 
 

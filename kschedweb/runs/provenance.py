@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from kschedweb import KUBE_SCHEDULER
 from kschedweb.runs import chance
 from kschedweb.scenarios import selectors as scenarios
 from kschedweb.scenarios.effect import used
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
     from kschedweb.scenarios.models import ScenarioRevision
 
-GATES = "as kube-scheduler 1.36.3 has them unless told otherwise; none was switched"
+GATES = f"as kube-scheduler {KUBE_SCHEDULER} has them unless told otherwise; none was switched"
 SIMULATED = (
     "kube-scheduler's queues: backoff, the flush of pods that wait for long, and which event wakes which pod",
     "every plugin of the policy from PreEnqueue to PostFilter on each try, with kube-scheduler's sampling of nodes and "

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from kschedweb import ENGINE
 from kschedweb.errors import ApplicationError
 from kschedweb.runs import selectors, services
 from kschedweb.runs.models import Run
@@ -35,7 +36,7 @@ def ready_run(*, ready: Ready, revision: ScenarioRevision) -> Run:
             configuration=ready.configuration,
             seed=SEED,
         )
-    elif run.engine != services.ENGINE:
+    elif run.engine != ENGINE:
         run.ended_at = None
         run.save(update_fields=["ended_at"])
     services.run_do(run=run, step=_unheard)

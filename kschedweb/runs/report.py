@@ -187,9 +187,7 @@ def comparison_report(comparison: Comparison, address: str) -> Report:
     if not lines:
         raise Conflict("No run of the reference came to an end, so there is nothing to report.")
     done = [run for side in sides for run in side.runs.values()]
-    listed = [
-        moved.MovedList(differences, side.position, {"plugin": "", "what": "", "search": ""}) for side in sides[1:]
-    ]
+    listed = [moved.MovedList(differences, side.position, moved.ANY) for side in sides[1:]]
     first = listed[0] if listed else None
     said = comparing.sentence(sides, lines, first.first_count if first else None, first.pods if first else 0)
     report = _begun(
@@ -248,17 +246,39 @@ def _measure(measure: measures.Measure, values: Sequence[tuple[Run, float | None
 
 def _begun(kind: str, stem: str, title: str, address: str, revision: ScenarioRevision, runs: Sequence[Run]) -> Report:
     """What is known of any report: where it comes from, and what was simulated."""
-    document, start, made_at = revision.document, provenance.base(revision), timezone.now()
+    document, made_at = revision.document, timezone.now()
     by_policy = {run.label: run for run in reversed(runs)}  # the first of each
     policies = list(dict.fromkeys(run.label for run in runs))
-    seeds = sorted({run.seed for run in runs})
-    configurations = [selectors.configuration(by_policy[name]) for name in policies]
-    engines = sorted({run.engine for run in runs})
+    start, notes = provenance.base(revision), list(dict.fromkeys(note for run in runs for note in run.notes))
+    return Report(
+        kind=kind,
+        stem=stem,
+        title=title,
+        address=address,
+        made_at=made_at,
+        facts=_facts(revision, start, policies, runs),
+        simulated=provenance.simulated(document),
+        omitted=provenance.omitted(document, [selectors.configuration(by_policy[name]) for name in policies]),
+        notes=notes[:MOST_NOTES],
+        notes_total=len(notes),
+        plain=_plain(revision, start, policies, runs),
+        listings=[],
+        documents=[
+            Document.of("Scenario", revision.text),
+            *(Document.of(f"Policy {name}", by_policy[name].configuration) for name in policies),
+        ],
+    )
+
+
+def _facts(
+    revision: ScenarioRevision, start: provenance.Base, policies: list[str], runs: Sequence[Run]
+) -> list[tuple[str, str]]:
+    document, seeds = revision.document, _seeds(runs)
     ends = [run.virtual_seconds for run in runs if run.virtual_seconds is not None]
     said = (
         f"{span(min(ends))} to {span(max(ends))}" if ends and min(ends) != max(ends) else span(max(ends, default=None))
     )
-    facts = [
+    return [
         ("Scenario", f"{revision.scenario.name}, revision {revision.number}"),
         ("What it asks", str(document.get("description") or "").strip() or "–"),
         ("Cluster", start.words),
@@ -267,54 +287,50 @@ def _begun(kind: str, stem: str, title: str, address: str, revision: ScenarioRev
         ("Pods", provenance.placing(document)),
         ("Real use", provenance.use(document)),
         ("Time simulated", said),
-        ("Engine", ", ".join(engines)),
+        ("Engine", ", ".join(_engines(runs))),
         ("Feature gates", provenance.GATES),
         ("Runs done", provenance.moment(max(run.ended_at for run in runs if run.ended_at)) if runs else "–"),
     ]
-    notes = list(dict.fromkeys(note for run in runs for note in run.notes))
-    return Report(
-        kind=kind,
-        stem=stem,
-        title=title,
-        address=address,
-        made_at=made_at,
-        facts=facts,
-        simulated=provenance.simulated(document),
-        omitted=provenance.omitted(document, configurations),
-        notes=notes[:MOST_NOTES],
-        notes_total=len(notes),
-        plain={
-            "scenario": {
-                "id": str(revision.scenario_id),
-                "name": revision.scenario.name,
-                "revision": revision.number,
-                "description": str(document.get("description") or ""),
-            },
-            "base": {
-                "snapshot": start.snapshot or None,
-                "cluster": start.cluster or None,
-                "taken_at": start.taken_at.isoformat() if start.taken_at else None,
-            },
-            "policies": policies,
-            "seeds": seeds,
-            "seed_decides": chance.drawn(document),
-            "engine": engines,
-            "feature_gates": provenance.GATES,
-            "runs": [
-                {
-                    "id": str(run.pk),
-                    "policy": run.label,
-                    "seed": run.seed,
-                    "virtual_seconds": run.virtual_seconds,
-                    "seconds": run.seconds,
-                    "ended_at": run.ended_at.isoformat() if run.ended_at else None,
-                }
-                for run in runs
-            ],
+
+
+def _plain(
+    revision: ScenarioRevision, start: provenance.Base, policies: list[str], runs: Sequence[Run]
+) -> dict[str, Any]:
+    """The same for JSON."""
+    return {
+        "scenario": {
+            "id": str(revision.scenario_id),
+            "name": revision.scenario.name,
+            "revision": revision.number,
+            "description": str(revision.document.get("description") or ""),
         },
-        listings=[],
-        documents=[
-            Document.of("Scenario", revision.text),
-            *(Document.of(f"Policy {name}", by_policy[name].configuration) for name in policies),
+        "base": {
+            "snapshot": start.snapshot or None,
+            "cluster": start.cluster or None,
+            "taken_at": start.taken_at.isoformat() if start.taken_at else None,
+        },
+        "policies": policies,
+        "seeds": _seeds(runs),
+        "seed_decides": chance.drawn(revision.document),
+        "engine": _engines(runs),
+        "feature_gates": provenance.GATES,
+        "runs": [
+            {
+                "id": str(run.pk),
+                "policy": run.label,
+                "seed": run.seed,
+                "virtual_seconds": run.virtual_seconds,
+                "seconds": run.seconds,
+                "ended_at": run.ended_at.isoformat() if run.ended_at else None,
+            }
+            for run in runs
         ],
-    )
+    }
+
+
+def _seeds(runs: Sequence[Run]) -> list[int]:
+    return sorted({run.seed for run in runs})
+
+
+def _engines(runs: Sequence[Run]) -> list[str]:
+    return sorted({run.engine for run in runs})

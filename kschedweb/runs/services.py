@@ -13,7 +13,7 @@ from django.db import transaction
 from django.http import Http404
 from django.utils import timezone
 
-from kschedweb import __version__
+from kschedweb import ENGINE
 from kschedweb.accounts import audit
 from kschedweb.engine.config import load
 from kschedweb.engine.simulation import SimulationError
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from kschedweb.scenarios.models import ScenarioRevision
 
 FEWEST_POLICIES, MOST_POLICIES, MOST_SEEDS, LARGEST_SEED = 2, 8, 10, 2**31 - 1
-ENGINE = f"kschedweb {__version__}, kube-scheduler 1.36.3"
 Step = Callable[[str, int, int], None]
 
 

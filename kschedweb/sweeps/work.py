@@ -22,7 +22,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from kschedweb import __version__
+from kschedweb import ENGINE
 from kschedweb.celery import app
 from kschedweb.engine.config import Configuration, load
 from kschedweb.engine.simulation import SimulationError
@@ -53,7 +53,6 @@ AHEAD = 8  # points that a search is asked for at once
 CHOICE = 16  # of the next trials one is claimed at random, so that workers seldom want the same
 LOOK = 0.5  # seconds between looks whether the sweep was cancelled
 STOPPED = f"The worker stopped {MAX_ATTEMPTS} times while it did this trial."
-ENGINE = f"kschedweb {__version__}, kube-scheduler 1.36.3"
 TASK = "sweeps.turn"
 
 _bases: Shelf[dict[str, str]] = Shelf(6)

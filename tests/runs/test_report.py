@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from kschedweb import ENGINE
 from kschedweb.accounts.models import User
 from kschedweb.runs import report, selectors, services
 from kschedweb.runs.models import Run
@@ -28,7 +29,7 @@ def test_a_report_says_what_was_simulated_and_what_not(client_as: Clients, edito
     said = client_as("viewer").get(f"/runs/{run.pk}/report/?format=json")
     assert said["Content-Disposition"] == f'attachment; filename="run-{run.pk}-report.json"'
     found = said.json()
-    assert found["engine"] == [services.ENGINE]
+    assert found["engine"] == [ENGINE]
     assert found["base"] == {"snapshot": None, "cluster": None, "taken_at": None}
     assert found["seeds"] == [1]
     assert found["seed_decides"] == []

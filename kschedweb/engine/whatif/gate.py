@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from kschedweb import ENGINE
 from kschedweb.engine.config import Configuration, load
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json
@@ -22,7 +23,7 @@ from kschedweb.engine.whatif.recorder import Progress as Heard
 from kschedweb.engine.whatif.run import run
 from kschedweb.engine.whatif.shape import Problem
 from kschedweb.engine.whatif.thresholds import Thresholds
-from kschedweb.engine.whatif.verdict import ENGINE, Judged, Pair, judge
+from kschedweb.engine.whatif.verdict import Judged, Pair, judge
 
 DEFAULTS = "kube-scheduler's defaults"
 MOST_NOTES = 50

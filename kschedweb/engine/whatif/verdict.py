@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from kschedweb import __version__
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.whatif.comparison import NEVER_TRIED, Change, Comparison
 from kschedweb.engine.whatif.document import DocumentError
@@ -15,7 +14,6 @@ from kschedweb.engine.whatif.outcome import Outcome
 from kschedweb.engine.whatif.shape import Problem
 from kschedweb.engine.whatif.thresholds import Amount, Limits, Thresholds
 
-ENGINE = f"kschedweb {__version__}, kube-scheduler 1.36.3"
 PASS, FAIL = "pass", "fail"
 MOST_PODS = 50  # that a check names
 ROUNDING = 1e-9
