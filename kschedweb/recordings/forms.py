@@ -15,14 +15,19 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 
+class ClusterField(forms.ModelChoiceField):  # type: ignore[type-arg]
+    """A cluster by its name."""
+
+    def label_from_instance(self, obj: Cluster) -> str:
+        return obj.name
+
+
 class StartForm(forms.Form):
     """Which cluster, and for how long."""
 
-    cluster = forms.ModelChoiceField(
-        Cluster.objects.none(), to_field_name="name", empty_label=None, help_text="A connected one."
-    )
+    cluster = ClusterField(Cluster.objects.none(), to_field_name="name", empty_label=None, label="Connected cluster")
     minutes = forms.IntegerField(
-        min_value=1, max_value=MOST // 60, initial=30, help_text=f"From 1 to {MOST // 60:,}, which is a day."
+        min_value=1, max_value=MOST // 60, initial=30, label=f"Minutes, at most {MOST // 60:,} (a day)"
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -33,11 +38,7 @@ class StartForm(forms.Form):
 class GiveForm(forms.Form):
     """Which scenario gets a copy of a recording."""
 
-    scenario = forms.ModelChoiceField(
-        Scenario.objects.none(),
-        empty_label=None,
-        help_text="One of your own; its document names the file under arrivals.",
-    )
+    scenario = forms.ModelChoiceField(Scenario.objects.none(), empty_label=None, label="Scenario of your own")
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

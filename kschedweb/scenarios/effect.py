@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import events
 from kschedweb.engine.whatif.parts import DAY, Document, Generate, Trace
 from kschedweb.scenarios.schema import duration
@@ -64,6 +65,8 @@ def shortened(document: Document) -> Document:
 
     def short(part: Trace | Generate) -> Trace | Generate:
         if isinstance(part, Trace):
+            if part.format == "records":  # whose workloads changes may name
+                return part
             return replace(part, limit=min(part.limit or MOST_ARRIVING, MOST_ARRIVING))
         return replace(part, until=min(part.until, _last(part)))
 
@@ -86,7 +89,9 @@ def effect(before: Sequence[dict[str, Any]], prepared: Prepared, document: Docum
     old, new = _names(before, "Node"), _names(prepared.objects, "Node")
     bound_before = {key for key, one in _pods(before).items() if _node(one)}
     bound = {key for key, one in _pods(prepared.objects).items() if _node(one)}
-    waiting = sum(isinstance(one, events.PodArrives) and one.time == 0 for one in prepared.events)
+    first = [one for one in prepared.events if isinstance(one, events.PodArrives) and one.time == 0]
+    there = {key for key, one in _pods(map(_raw, first)).items() if _node(one)}  # that were recorded on their nodes
+    bound, waiting = bound | there, len(first) - len(there)
     found = [
         _said(len(new - old), "node added", "nodes added"),
         _said(len(old - new), "node removed", "nodes removed"),
@@ -124,7 +129,11 @@ def _names(listed: Sequence[dict[str, Any]], kind: str) -> set[str]:
     return {one["metadata"]["name"] for one in listed if one.get("kind") == kind}
 
 
-def _pods(listed: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _raw(event: events.PodArrives) -> dict[str, Any]:
+    return event.pod.raw if isinstance(event.pod, Pod) else event.pod
+
+
+def _pods(listed: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {
         f"{one['metadata'].get('namespace') or 'default'}/{one['metadata']['name']}": one
         for one in listed

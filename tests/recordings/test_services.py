@@ -21,6 +21,7 @@ from kschedweb.recordings import selectors, services
 from kschedweb.recordings.models import Chunk, Recording
 from kschedweb.recordings.storage import CHUNK, Writer
 from kschedweb.scenarios import selectors as scenarios
+from kschedweb.scenarios.effect import effect
 from kschedweb.scenarios.services import scenario_create
 from tests.support import seed_recordings
 
@@ -82,7 +83,10 @@ def test_a_scenario_of_it_brings_the_pods_when_they_came(editor: User) -> None:
     found = scenarios.prepared(revision, 1)
     arrivals = [(event, event.pod) for event in found.events if isinstance(event, PodArrives)]
     came = {pod.name: (event.time, event.duration) for event, pod in arrivals if isinstance(pod, Pod)}
-    assert came == {f"web-{n}": (60 * n + 0.5, 30.0 if n % 2 else None) for n in range(seed_recordings.PODS)}
+    later = {f"web-{n}": (60 * n + 0.5, 30.0 if n % 2 else None) for n in range(seed_recordings.PODS)}
+    assert came == later | {"web-99": (0.0, None)}
+    said = effect([], found)
+    assert (said.beginning, said.waiting) == ("2 nodes and 1 pod on them", 0)
     assert {raw["metadata"]["name"] for raw in found.objects} == {"n0", "n1"}
     again = services.scenario_make(user=editor, recording=recording)
     assert again.name == "recorded as recorded 2026-05-01 12:00 2"

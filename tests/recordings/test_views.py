@@ -27,7 +27,7 @@ def test_an_editor_records_from_the_clusters_page_on(client_as: AsRole) -> None:
     watched, client = seed_recordings.cluster(), client_as("editor")
     assert f"{reverse('recordings')}?cluster=recorded" in client.get(reverse("cluster", args=["recorded"])).text
     page = client.get(reverse("recordings"), {"cluster": "recorded"}).text
-    assert '<option value="recorded" selected>' in page
+    assert '<option value="recorded" selected>recorded</option>' in page
     answer = client.post(reverse("recordings"), {"cluster": "recorded", "minutes": "5"})
     made = Recording.objects.get()
     assert (answer["Location"], made.cluster, made.seconds) == (f"/recordings/{made.pk}/", watched, 300)
@@ -46,7 +46,7 @@ def test_an_editor_records_from_the_clusters_page_on(client_as: AsRole) -> None:
 def test_what_was_recorded_becomes_a_scenario_or_a_file_of_one(client_as: AsRole, editor: User) -> None:
     recording, client = seed_recordings.recording(editor), client_as("editor")
     page = client.get(reverse("recording", args=[recording.pk])).text
-    assert "1 h of recorded: 17 records of 2 nodes and 6 pods" in page
+    assert "1 h of recorded: 18 records of 2 nodes and 7 pods" in page
     assert "storageclasses: missing." in page
     user = User.objects.get(pk=client.session["_auth_user_id"])
     answer = client.post(reverse("recording-scenario", args=[recording.pk]))
@@ -60,7 +60,7 @@ def test_what_was_recorded_becomes_a_scenario_or_a_file_of_one(client_as: AsRole
     assert foreign.status_code == 422
     packed = client.get(reverse("recording-download", args=[recording.pk]))
     assert packed["Content-Disposition"] == 'attachment; filename="recorded-20260501-120000.jsonl.gz"'
-    assert len(gzip.decompress(packed.getvalue()).splitlines()) == 17
+    assert len(gzip.decompress(packed.getvalue()).splitlines()) == 18
 
 
 def test_a_viewer_reads_and_changes_nothing(
@@ -75,7 +75,7 @@ def test_a_viewer_reads_and_changes_nothing(
     for name in ("recording-scenario", "recording-file", "recording-delete"):
         assert client.post(reverse(name, args=[recording.pk])).status_code == 403
     assert api.post("/api/v1/recordings/", {"cluster": "recorded", "seconds": 60}, format="json").status_code == 403
-    assert api.get(f"/api/v1/recordings/{recording.pk}/").json()["records"] == 17
+    assert api.get(f"/api/v1/recordings/{recording.pk}/").json()["records"] == 18
 
 
 def test_rest_records_uses_and_deletes(api_as: Callable[[str], APIClient], admin: User) -> None:
@@ -91,7 +91,7 @@ def test_rest_records_uses_and_deletes(api_as: Callable[[str], APIClient], admin
     listed = api.get("/api/v1/recordings/", {"cluster": "recorded"}).json()["results"]
     assert [one["id"] for one in listed] == [str(recording.pk)]
     one = f"/api/v1/recordings/{recording.pk}/"
-    assert len(gzip.decompress(api.get(f"{one}records/").getvalue()).splitlines()) == 17
+    assert len(gzip.decompress(api.get(f"{one}records/").getvalue()).splitlines()) == 18
     scenario = api.post(f"{one}scenario/", {"name": "a morning"}, format="json")
     assert (scenario.status_code, scenario.json()["name"]) == (201, "a morning")
     assert api.post(f"{one}scenario/", {"name": "a morning"}, format="json").status_code == 409

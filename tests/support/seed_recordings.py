@@ -29,7 +29,7 @@ def started(user: User | None, of: Cluster | None = None, seconds: int = 3600) -
 
 
 def recording(user: User | None, of: Cluster | None = None, pods: int = PODS) -> Recording:
-    """One that is done: two nodes, ``pods`` pods that came a minute apart, of which every other one went again."""
+    """One that is done: two nodes and a pod, then ``pods``, one a minute, of which every other one went again."""
     from kschedweb.engine.whatif.traces.ledger import Ledger
     from kschedweb.jobs import services as jobs
     from kschedweb.recordings.models import Recording
@@ -42,6 +42,7 @@ def recording(user: User | None, of: Cluster | None = None, pods: int = PODS) ->
     start = recording_begin(recording=made, at=BEGAN).timestamp()
     ledger, writer = Ledger(start), Writer(made, job)
     lines = ledger.listed("Node", [node(f"n{number}") for number in range(2)], start)
+    lines += ledger.listed("Pod", [pod(99, start - 3600, "n1")], start)
     for number in range(pods):
         came = start + 60 * number + 0.5
         lines += ledger.changed(pod(number, came), came)
