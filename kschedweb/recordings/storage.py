@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
+from kschedweb.errors import NotFound
 from kschedweb.jobs.models import Job, State
 from kschedweb.jobs.tasks import Cancelled
 from kschedweb.recordings.models import Chunk, Recording
@@ -46,6 +47,8 @@ class Writer:
         mine = Job.objects.select_for_update().filter(pk=self._job.pk, state=State.RUNNING, attempt=self._job.attempt)
         if not mine.exists():
             raise Cancelled
+        if not Recording.objects.select_for_update().filter(pk=self._recording.pk).exists():
+            raise NotFound("The cluster was deleted while it was recorded, and the recording with it.")
         grown = [(self._number, b"".join(self._open))] if self._open_size > self._kept_size else []
         for number, text in [*self._full, *grown]:
             content = gzip.compress(text, 6, mtime=0)

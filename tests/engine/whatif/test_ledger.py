@@ -61,7 +61,12 @@ def test_only_what_a_scenario_can_tell_from_before_is_written() -> None:
     assert told(ledger.changed(cordoned, START + 9)) == [(9.0, "Update", "n")]
     unready = {**cordoned, "status": {**cordoned["status"], "conditions": [{"type": "Ready", "status": "Unknown"}]}}
     assert told(ledger.changed(unready, START + 10)) == [(10.0, "Update", "n")]
-    assert told(ledger.removed(bound, START + 11)) == [(11.0, "Delete", "p")]
+    (gone,) = ledger.removed(bound, START + 11)
+    assert json.loads(gone) == {
+        "time": "2024-05-01T12:00:11.000000Z",
+        "event": "Delete",
+        "resource": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default", "uid": "1"}},
+    }
     assert ledger.removed(bound, START + 12) == []
     web = {"kind": "Deployment", "metadata": {"name": "web", "namespace": "default"}, "spec": {"replicas": 1}}
     assert len(ledger.changed(web, START + 13)) == 1

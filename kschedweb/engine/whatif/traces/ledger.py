@@ -31,6 +31,7 @@ class Ledger:
         self.start = start
         self.nodes = self.pods = 0  # that were added so far
         self._known: dict[Key, tuple[str, bytes]] = {}  # uid, and what mattered
+        self._versions: dict[str, object] = {}  # apiVersion by kind
 
     @classmethod
     def resumed(cls, start: float, lines: Iterable[str]) -> Ledger:
@@ -85,10 +86,11 @@ class Ledger:
         if (known := self._known.pop(key, None)) is not None:
             kind, namespace, name = key
             metadata = {"name": name, "uid": known[0]} | ({"namespace": namespace} if namespace else {})
-            yield written(at, DELETE, {"kind": kind, "metadata": metadata})
+            yield written(at, DELETE, {"apiVersion": self._versions[kind], "kind": kind, "metadata": metadata})
 
     def _keep(self, key: Key, raw: Json, *, new: bool) -> None:
         self._known[key] = _uid(raw), essence(raw)
+        self._versions[key[0]] = raw.get("apiVersion")
         self.nodes += new and key[0] == "Node"
         self.pods += new and key[0] == "Pod"
 
