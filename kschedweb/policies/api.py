@@ -146,14 +146,9 @@ class PolicyList(IdempotencyMixin, generics.ListAPIView[Policy]):
     def post(self, request: ApiRequest) -> Response:
         """Make a policy with its revision 1."""
         data = validated(PolicyCreateSerializer, request.data)
-        source = data.get("copy_of") or selectors.DEFAULT_POLICY
-        document = data.get("document")
-        if document is None:
-            document = (
-                selectors.revision_get(selectors.policy_get(source)).document
-                if "copy_of" in data
-                else services.DEFAULT_DOCUMENT
-            )
+        document = data.get("document", services.DEFAULT_DOCUMENT)
+        if "copy_of" in data:
+            document = selectors.revision_get(selectors.policy_get(data["copy_of"])).document
         policy = services.policy_create(
             name=data["name"],
             description=data["description"],
@@ -196,14 +191,10 @@ class RevisionList(IdempotencyMixin, generics.ListAPIView[Revision]):
     queryset = Revision.objects.none()
 
     def get_queryset(self) -> QuerySet[Revision]:
-        if getattr(self, "swagger_fake_view", False):
-            return Revision.objects.none()
         return selectors.revision_list(selectors.policy_get(self.kwargs["name"])).defer("document")
 
     @extend_schema(
-        request=RevisionCreateSerializer,
-        parameters=[IF_MATCH],
-        responses=saved_as(RevisionDetailSerializer),
+        request=RevisionCreateSerializer, parameters=[IF_MATCH], responses=saved_as(RevisionDetailSerializer)
     )
     def post(self, request: ApiRequest, name: str) -> Response:
         """Save a document as the next revision.
@@ -244,11 +235,7 @@ class RevisionDocument(APIView):
 class RevisionRestore(IdempotencyMixin, APIView):
     action_required = Action.EDIT
 
-    @extend_schema(
-        request=None,
-        parameters=[IF_MATCH],
-        responses=saved_as(RevisionDetailSerializer),
-    )
+    @extend_schema(request=None, parameters=[IF_MATCH], responses=saved_as(RevisionDetailSerializer))
     def post(self, request: ApiRequest, name: str, number: int) -> Response:
         """Save what an older revision said as the next revision."""
         policy = selectors.policy_get(name)
@@ -261,10 +248,7 @@ class RevisionRestore(IdempotencyMixin, APIView):
 class PolicyDiff(APIView):
     action_required = Action.VIEW
 
-    @extend_schema(
-        parameters=RANGE,
-        responses=DiffSerializer,
-    )
+    @extend_schema(parameters=RANGE, responses=DiffSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
         """What differs between two revisions of a policy."""
         policy = selectors.policy_get(name)

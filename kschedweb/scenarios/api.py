@@ -59,8 +59,6 @@ class ScenarioList(IdempotencyMixin, generics.ListAPIView[Scenario]):
     queryset = Scenario.objects.none()
 
     def get_queryset(self) -> QuerySet[Scenario]:
-        if getattr(self, "swagger_fake_view", False):
-            return Scenario.objects.none()
         return selectors.scenario_list(self.request.user)  # type: ignore[arg-type]
 
     @extend_schema(request=ScenarioCreateSerializer, responses={201: ScenarioSerializer})
@@ -122,8 +120,6 @@ class ScenarioRevisionList(IdempotencyMixin, generics.ListAPIView[ScenarioRevisi
     queryset = ScenarioRevision.objects.none()
 
     def get_queryset(self) -> QuerySet[ScenarioRevision]:
-        if getattr(self, "swagger_fake_view", False):
-            return ScenarioRevision.objects.none()
         found = selectors.scenario_get(self.request.user, self.kwargs["scenario_id"])  # type: ignore[arg-type]
         return selectors.revision_list(found).defer("text")
 
@@ -164,11 +160,7 @@ class ScenarioRevisionDetail(APIView):
 class ScenarioRestore(IdempotencyMixin, APIView):
     action_required = Action.EDIT
 
-    @extend_schema(
-        request=None,
-        parameters=[IF_MATCH],
-        responses=saved_as(ScenarioRevisionDetailSerializer),
-    )
+    @extend_schema(request=None, parameters=[IF_MATCH], responses=saved_as(ScenarioRevisionDetailSerializer))
     def post(self, request: ApiRequest, scenario_id: UUID, number: int) -> Response:
         """Save what an older revision said as the next revision."""
         found = selectors.scenario_get(request.user, scenario_id)
@@ -191,10 +183,7 @@ class ScenarioExport(APIView):
 class ScenarioDiff(APIView):
     action_required = Action.VIEW
 
-    @extend_schema(
-        parameters=RANGE,
-        responses=ScenarioDiffSerializer,
-    )
+    @extend_schema(parameters=RANGE, responses=ScenarioDiffSerializer)
     def get(self, request: ApiRequest, scenario_id: UUID) -> Response:
         """What differs between two revisions of a scenario."""
         found = selectors.scenario_get(request.user, scenario_id)
@@ -249,8 +238,6 @@ class ScenarioFileList(IdempotencyMixin, generics.ListAPIView[ScenarioFile]):
     parser_classes = (RawFile,)
 
     def get_queryset(self) -> QuerySet[ScenarioFile]:
-        if getattr(self, "swagger_fake_view", False):
-            return ScenarioFile.objects.none()
         found = selectors.scenario_get(self.request.user, self.kwargs["scenario_id"])  # type: ignore[arg-type]
         return selectors.file_list(found)
 
