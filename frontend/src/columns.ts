@@ -24,7 +24,7 @@ export function last(times: number[], time: number): number {
 
 /** "1 d 2 h", "3 h 20 min", "4 min 5 s", "2.5 s", "3 ms": two units are enough. */
 export function span(seconds: number): string {
-  if (seconds > 0 && seconds < 0.0995) return seconds >= 0.001 ? `${(seconds * 1000).toFixed(0)} ms` : "under 1 ms";
+  if (seconds > 0 && seconds < 0.9995) return seconds >= 0.001 ? `${(seconds * 1000).toFixed(0)} ms` : "under 1 ms";
   if (seconds < 60) return seconds < 10 ? `${Number(seconds.toFixed(1))} s` : `${Math.min(Math.round(seconds), 59)} s`;
   const whole = Math.floor(seconds);
   const parts: [number, string][] = [

@@ -10,7 +10,7 @@ def span(seconds: float | None) -> str:
     """ "1 d 2 h", "3 h 20 min", "4 min 5 s", "2.5 s", "3 ms": two units are enough; "–" where it never happened."""
     if seconds is None or math.isnan(seconds):
         return "–"
-    if 0 < seconds < 0.0995:
+    if 0 < seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms" if seconds >= 0.001 else "under 1 ms"
     if seconds < 60:
         return f"{seconds:.1f} s".replace(".0 ", " ") if seconds < 10 else f"{min(round(seconds), 59)} s"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kschedweb.engine.whatif.verdict import amount as counted
 from kschedweb.runs.clock import Scale, span
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def amount(measure: Measure, value: float | None) -> str:
         return "–"
     if measure.unit == SECONDS:
         return span(value)
-    return f"{_digits(value)} {measure.unit}"
+    return counted(value, measure.unit)
 
 
 def difference(measure: Measure, change: float) -> str:
@@ -64,12 +65,6 @@ def difference(measure: Measure, change: float) -> str:
     sign = "+" if change > 0 else "−" if change < 0 else ""
     in_points = replace(measure, unit=POINTS) if measure.unit == PERCENT else measure
     return f"{sign}{amount(in_points, abs(change))}"
-
-
-def _digits(value: float) -> str:
-    if value == int(value):
-        return f"{int(value):,}"
-    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
 def plotted(measure: Measure, values: Sequence[float]) -> tuple[str, float]:
