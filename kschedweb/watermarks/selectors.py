@@ -32,7 +32,7 @@ from kschedweb.watermarks.models import Resolution, Sample, Series, WatermarkSou
 from kschedweb.watermarks.storage import combine, names_of, unpack
 
 CARRIED = 900  # seconds: a value that the newest sample lacks is taken from samples up to so much older
-MANY = 500  # objects that are taken over time without being looked at less often
+MANY = 500  # workloads that a collection over time holds at least, before it leaves out those that are gone
 FINEST_FIRST = tuple(Resolution)
 
 
@@ -236,11 +236,10 @@ def collected(cluster: Cluster, start: float, end: float) -> Collected | None:
     }
     if not rows:
         return None
-    most = max(len(last.names), len(last.workloads), MANY)
+    most = max(len(last.workloads), MANY)  # workloads that there were and those that are
+    objects = sum(len(last.names) if kind == NODE else most for kind, _, _ in rows)
     begin = start - int(Resolution.HOUR)
-    spans = max(
-        2, min(round((end - begin) / int(Resolution.FIVE_MINUTES)), MOST_TIMES, MOST_VALUES // (len(rows) * most))
-    )
+    spans = max(2, min(round((end - begin) / int(Resolution.FIVE_MINUTES)), MOST_TIMES, MOST_VALUES // objects))
     found = {key: history(cluster, *key, begin, end, spans) for key in rows}
     width = (end - begin) / spans
     places = {key: np.ceil((one.times - begin) / width).astype(np.int64) for key, one in found.items()}
