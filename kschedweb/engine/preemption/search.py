@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -101,6 +102,7 @@ class Search:
         The search goes on beyond ``wanted`` while every candidate would violate a disruption budget.
         """
         self._nodes = nodes
+        self.__dict__.pop("_refused", None)
         while (due := self._trials.due(nodes, wanted, self._barred)).size:
             self._try(due)
         return self._trials.found(nodes, wanted, self._barred)
@@ -212,18 +214,19 @@ class Search:
 
     def error(self) -> str:
         """What went wrong on the nodes tried, "" where nothing did."""
-        said = [status.message for status, _ in self._refused() if status.code is Code.ERROR]
+        said = [status.message for status, _ in self._refused if status.code is Code.ERROR]
         return said[0] if len(said) == 1 else f"[{', '.join(said)}]" if said else ""
 
     def message(self) -> str:
         """Why evictions help on no node."""
         size = len(self._cycle.snapshot)
         histogram = Counter({NOT_HELPFUL: size - len(self._nodes)})
-        for status, number in self._refused():
+        for status, number in self._refused:
             for reason in status.reasons:
                 histogram[reason] += number
         return fit_error(size, histogram.items())
 
+    @cached_property
     def _refused(self) -> list[tuple[Status, int]]:
         """Why it is no use on how many of the nodes tried."""
         barred = self._nodes[self._barred[self._nodes]]
