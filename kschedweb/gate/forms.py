@@ -14,6 +14,7 @@ from kschedweb.engine.whatif.parts import ALL, PENDING
 from kschedweb.engine.whatif.thresholds import Thresholds
 from kschedweb.gate import selectors
 from kschedweb.gate.words import Pasted
+from kschedweb.playground.selectors import policy_choices
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -64,7 +65,7 @@ class GateForm(forms.Form):
     )
 
     def __init__(self, user: User, data: Any, *, cluster: str = "", policy: str = "") -> None:
-        policies = selectors.policy_choices()
+        policies = policy_choices()
         clusters, scenarios = selectors.cluster_choices(), selectors.scenario_choices(user)
         known = [value for value, _ in clusters + scenarios]
         wanted = f"cluster:{cluster}"

@@ -13,7 +13,6 @@ from kschedweb.errors import Conflict, NotFound, Unprocessable
 from kschedweb.gate.models import Gate
 from kschedweb.jobs.models import State
 from kschedweb.playground.selectors import snapshot_asked
-from kschedweb.policies.models import Revision
 from kschedweb.scenarios.models import ScenarioRevision, readable
 from kschedweb.scenarios.selectors import revision_get, scenario_get, scenario_list
 
@@ -73,15 +72,6 @@ def scenario_of(user: User, scenario: UUID | str, number: int | None = None) -> 
 def missing(path: str, error: Exception) -> NotFound:
     """``error`` beside the field ``path``."""
     return NotFound.at(path, str(error.args[0]) if error.args else "There is no such thing.")
-
-
-def policy_choices() -> list[tuple[str, str]]:
-    """Saved policies by name and revision, the newest revision of each first."""
-    revisions = Revision.objects.select_related("policy").defer("document").order_by("policy__name", "-number")
-    return [
-        (f"{one.policy.name}@{one.number}", f"{one.policy.name}, revision {one.number}")
-        for one in revisions[:MOST_CHOICES]
-    ]
 
 
 def cluster_choices() -> list[tuple[str, str]]:

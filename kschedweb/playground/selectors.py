@@ -58,6 +58,14 @@ def revisions_to_compare() -> QuerySet[Revision]:
     return Revision.objects.select_related("policy").defer("document").order_by("policy__name", "-number")[:200]
 
 
+def policy_choices() -> list[tuple[str, str]]:
+    """The same as choices of a form: ``name@revision``, and in words."""
+    return [
+        (f"{one.policy.name}@{one.number}", f"{one.policy.name}, revision {one.number}")
+        for one in revisions_to_compare()
+    ]
+
+
 def pod_names(snapshot: Snapshot, part: str) -> list[str]:
     """The first pods whose "namespace/name" holds ``part``, pending ones first."""
     rows = PodRow.objects.filter(snapshot=snapshot).annotate(key=Concat("namespace", Value("/"), "name"))

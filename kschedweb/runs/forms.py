@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
+from kschedweb.playground.selectors import policy_choices
 from kschedweb.runs import selectors
 from kschedweb.runs.services import LARGEST_SEED, MOST_POLICIES, MOST_SEEDS
 
@@ -52,7 +53,7 @@ class RunForm(_OnScenario):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["policy"].choices = selectors.policy_choices()  # type: ignore[attr-defined]
+        self.fields["policy"].choices = policy_choices()  # type: ignore[attr-defined]
 
 
 class ComparisonForm(_OnScenario):
@@ -74,7 +75,7 @@ class ComparisonForm(_OnScenario):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choices = selectors.policy_choices()
+        choices = policy_choices()
         for given in (self.initial.get("reference"), *(self.initial.get("policies") or ())):
             if given and given not in dict(choices):
                 choices.append((given, given.replace("@", ", revision ")))

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.db.models import Count, OuterRef, Prefetch, Q, Subquery
+from django.db.models import Count, Prefetch, Q
 from django.http import Http404
 
 from kschedweb.engine.config import load
@@ -21,7 +21,7 @@ from kschedweb.playground.services import Case, Shelf
 from kschedweb.policies.models import Revision
 from kschedweb.runs.models import Comparison, Difference, Run
 from kschedweb.scenarios.models import ScenarioRevision, readable
-from kschedweb.scenarios.selectors import prepared, revision_get, scenario_get, scenario_list
+from kschedweb.scenarios.selectors import newest_revisions, prepared, revision_get, scenario_get
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -127,11 +127,8 @@ def difference(found: Difference) -> list[dict[str, Any]]:
 
 def revision_choices(user: User) -> list[ScenarioRevision]:
     """The newest revision of each scenario that ``user`` may read, by name; at most MOST_CHOICES."""
-    newest = Subquery(
-        ScenarioRevision.objects.filter(scenario=OuterRef("scenario")).order_by("-number").values("number")[:1]
-    )
-    rows = ScenarioRevision.objects.filter(scenario__in=scenario_list(user).values("pk"), number=newest)
-    return list(rows.select_related("scenario").defer("text").order_by("scenario__name", "pk")[:MOST_CHOICES])
+    rows = newest_revisions().filter(readable(user, "scenario"))
+    return list(rows.defer("text").order_by("scenario__name", "pk")[:MOST_CHOICES])
 
 
 def revision_asked(user: User, scenario: str, number: str = "") -> ScenarioRevision:
@@ -168,12 +165,6 @@ def decided(run: Run, pod: str, attempt: int) -> tuple[Case, Decided]:
         return Case(found.snapshot, found.pod, found.scheduler, found.explanation, ""), found
 
     return _decisions.get((run.pk, pod, attempt), work_out)
-
-
-def policy_choices() -> list[tuple[str, str]]:
-    """Saved policies by name and revision, the newest revision of each first."""
-    revisions = Revision.objects.select_related("policy").defer("document").order_by("policy__name", "-number")[:200]
-    return [(f"{one.policy.name}@{one.number}", f"{one.policy.name}, revision {one.number}") for one in revisions]
 
 
 def forget() -> None:

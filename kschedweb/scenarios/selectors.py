@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404
 
 from kschedweb.clusters.models import Snapshot
@@ -56,6 +56,12 @@ def revision_list(scenario: Scenario) -> QuerySet[ScenarioRevision]:
 def revision_get(scenario: Scenario, number: int | None = None) -> ScenarioRevision:
     """Revision ``number``, ``None`` for the newest; ``Http404`` where there is none."""
     return numbered(revision_list(scenario), number, f"Scenario {scenario.name}")
+
+
+def newest_revisions() -> QuerySet[ScenarioRevision]:
+    """The newest revision of each scenario, and with it the scenario."""
+    later = ScenarioRevision.objects.filter(scenario=OuterRef("scenario"), number__gt=OuterRef("number"))
+    return ScenarioRevision.objects.filter(~Exists(later)).select_related("scenario")
 
 
 def file_get(scenario: Scenario, name: str) -> ScenarioFile:
@@ -153,11 +159,7 @@ class Shown:
 
 def ready_list() -> list[Shown]:
     """The scenarios that come with the site, in their order, as far as they were put in place."""
-    newest = Subquery(
-        ScenarioRevision.objects.filter(scenario=OuterRef("scenario")).order_by("-number").values("number")[:1]
-    )
-    rows = ScenarioRevision.objects.filter(scenario__built_in=True, number=newest).select_related("scenario")
-    there = {row.scenario_id: row for row in rows}
+    there = {row.scenario_id: row for row in newest_revisions().filter(scenario__built_in=True)}
     return [Shown(one, there[one.id].scenario, picture(there[one.id])) for one in all_ready() if one.id in there]
 
 
