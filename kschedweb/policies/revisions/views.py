@@ -48,9 +48,9 @@ class Attempt:
     status: int = 200
 
     def context(self, newest: int) -> dict[str, Any]:
-        """``newest`` is the number of the newest revision, which is edited unless the form says another."""
+        """``newest`` is the number of the newest revision, which was edited unless the form says another."""
         # A button that saves nothing keeps what the person started from.
-        expected = newest if self.conflict else self.save.data.get("expected") or newest
+        expected = self.save.data.get("expected") or newest
         return {"save": self.save, "expected": expected, "conflict": self.conflict, "refused": self.refused}
 
 
