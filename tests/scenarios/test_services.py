@@ -191,3 +191,4 @@ def test_the_same_revision_and_seed_are_prepared_once(editor: User) -> None:
     revision = selectors.revision_get(made)
     assert selectors.prepared(revision, seed=1) is selectors.prepared(selectors.revision_get(made), seed=1)
     assert len(selectors.base(revision).objects) == 14
+    assert selectors.base(revision).objects is selectors.base(revision).objects
