@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 from celery.exceptions import SoftTimeLimitExceeded
-from django.db import close_old_connections, connection
+from django.db import DEFAULT_DB_ALIAS, close_old_connections, connection, connections
 
 from kschedweb.celery import app
 from kschedweb.errors import ApplicationError
@@ -64,12 +64,21 @@ class Progress:
             raise Cancelled
 
 
+def own_connection() -> None:
+    """Give this thread a connection to the database of its own: prefork workers close the pool after each task."""
+    own = connections[DEFAULT_DB_ALIAS]
+    options = {key: value for key, value in own.settings_dict["OPTIONS"].items() if key != "pool"}
+    lasting = {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
+    own.settings_dict = {**own.settings_dict, **lasting, "OPTIONS": options}
+
+
 @contextlib.contextmanager
 def heartbeat(beat: Callable[[], object], every: float, name: str) -> Iterator[None]:
     """Call ``beat`` every so many seconds from a thread, so that one long call is not taken for a dead worker."""
     ended = threading.Event()
 
     def run() -> None:
+        own_connection()
         while not ended.wait(every):
             try:
                 beat()
@@ -107,6 +116,7 @@ def _run(function: JobFunction, job: Job) -> None:
 
 def _run_apart(function: JobFunction, job: Job) -> None:
     def run() -> None:
+        own_connection()
         try:
             _run(function, job)
         finally:

@@ -35,3 +35,8 @@ def refuse(progress: Any) -> dict[str, Any]:
 @job_task(name="tests.crash")
 def crash(progress: Any) -> dict[str, Any]:
     raise RuntimeError("password=hunter2 at line 3")
+
+
+@job_task(name="tests.count_apart", restartable=True, apart=True)
+def count_apart(progress: Any, to: int, pause: float = 0.0) -> dict[str, Any]:
+    return _count(progress, to, pause)

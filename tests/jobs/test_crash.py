@@ -66,3 +66,16 @@ def test_a_killed_child_does_not_run_its_job_twice(worker_process, send, tick, e
         Job.objects.filter(pk=job.pk).update(heartbeat_at=silent, params={"to": 2, "pause": 0})
         tick()
         assert ended(job, 30).result == {"counted": 2, "attempt": 2}
+
+
+def test_work_apart_takes_no_place_in_the_worker_and_outlives_tasks_that_end(worker_process, send, ended):
+    apart, others = start("tests.count_apart", 1000, 0.1), [start("tests.count", 1, 0.0) for _ in range(5)]
+    with worker_process():
+        send(apart)
+        wait_until(lambda: state_of(apart) == State.RUNNING, 30, "the work apart has begun")
+        for job in others:
+            send(job)
+        assert [ended(job, 30).state for job in others] == [State.SUCCEEDED] * 5
+        assert state_of(apart) == State.RUNNING
+        services.job_cancel(job=apart, user=None)
+        assert (ended(apart, 30).state, apart.attempt) == (State.CANCELLED, 1)
