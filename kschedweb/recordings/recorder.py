@@ -1,7 +1,7 @@
 """One attempt at a recording: reflectors tell of every kind that a scenario reads, and what they tell is kept.
 
 Threads: one a reflector, which bring news into one queue, and the one that takes them from it. The kinds are those of
-a snapshot, less what no decision needs; Secrets and ConfigMaps are not among them.
+a snapshot; Secrets and ConfigMaps are not among them.
 """
 
 from __future__ import annotations

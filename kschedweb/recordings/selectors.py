@@ -12,12 +12,12 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.jobs.models import ENDED
 from kschedweb.recordings.models import Chunk, Recording
+from kschedweb.scenarios.models import Scenario
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from kschedweb.accounts.models import User
-    from kschedweb.scenarios.models import Scenario
 
 
 def recording_list() -> QuerySet[Recording]:
@@ -51,7 +51,5 @@ def connected() -> QuerySet[Cluster]:
 
 def scenarios(user: User) -> QuerySet[Scenario]:
     """The scenarios that ``user`` may give a recording to, by name."""
-    from kschedweb.scenarios.models import Scenario
-
     own = Scenario.objects.filter(built_in=False)
     return own if user.role == "admin" else own.filter(created_by=user)
