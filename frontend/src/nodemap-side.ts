@@ -2,6 +2,7 @@
 import Plotly from "plotly.js-cartesian-dist-min";
 import { type Column, type Numbers, element, last, token, unpack } from "./columns";
 import { Grouping, type GroupingColumns } from "./nodemap-groups";
+import { ink } from "./nodemap-ink";
 import { CIVIDIS, STATES } from "./nodemap-legend";
 import type { Grid } from "./nodemap-layout";
 import type { Show, Values } from "./nodemap-words";
@@ -135,10 +136,13 @@ export class Side {
       }
       z.push(line);
     }
-    const marks = this.marks(grid, show, values);
+    const marks = grid.named ? this.named(grid, show, z, most) : this.marks(grid, show, values);
     if (this.drawn === grid && !anew) {
       void Plotly.restyle(this.plot, { z: [z] }, [0]);
-      if (!show.unit) void Plotly.restyle(this.plot, { x: [marks.x], y: [marks.y], text: [marks.text] }, [1]);
+      const { x, y, text, colours } = marks;
+      if (!show.unit || grid.named) {
+        void Plotly.restyle(this.plot, { x: [x], y: [y], text: [text], "textfont.color": [colours] }, [1]);
+      }
       return;
     }
     this.drawn = grid;
@@ -149,7 +153,6 @@ export class Side {
   private traces(grid: Grid, show: Show, z: (number | null)[][], marks: Marks, most: number): object[] {
     const states = !show.unit;
     const gap = grid.cellHeight >= 7 ? 1 : 0;
-    const text = grid.named ? z.map((line, row) => line.map((_, column) => this.label(grid, row, column))) : undefined;
     const heatmap = {
       type: "heatmap",
       z,
@@ -160,28 +163,39 @@ export class Side {
       hoverinfo: "skip",
       xgap: gap,
       ygap: gap,
-      ...(text ? { text, texttemplate: "%{text}", textfont: { size: 11 } } : {}),
     };
-    const mark = { type: "scatter", mode: "text", ...marks, textfont: { color: "#000", size: 12 }, hoverinfo: "skip" };
-    return [heatmap, mark];
+    const { x, y, text, colours } = marks;
+    const textfont = { color: colours, size: grid.named ? 11 : 12 };
+    return [heatmap, { type: "scatter", mode: "text", x, y, text, textfont, hoverinfo: "skip" }];
   }
 
-  private label(grid: Grid, row: number, column: number): string {
-    const node = grid.cells[row * grid.columns + column]!;
-    const place = node < 0 ? -1 : this.own[node]!;
-    return place < 0 ? "" : this.names[place]!;
+  /** Names of nodes, in what can be read on their cells; Plotly's own choice is pale on colours of middle tone. */
+  private named(grid: Grid, show: Show, z: (number | null)[][], most: number): Marks {
+    const marks: Marks = { x: [], y: [], text: [], colours: [] };
+    const plain = token("text");
+    for (const [node, cell] of grid.placeOf) {
+      const [column, row] = [cell % grid.columns, Math.floor(cell / grid.columns)];
+      const value = z[row]![column] ?? DIMMED;
+      const share = show.unit ? value / most : value / (STATES.length - 1);
+      marks.x.push(column);
+      marks.y.push(row);
+      marks.text.push(this.names[this.own[node]!] ?? "");
+      marks.colours.push(value === DIMMED ? plain : ink(show.unit ? CIVIDIS : STATES, share));
+    }
+    return marks;
   }
 
   /** States that need a person carry a mark beside their colour, where cells are large enough for one. */
   private marks(grid: Grid, show: Show, values: ArrayLike<number>): Marks {
-    const marks: Marks = { x: [], y: [], text: [] };
-    if (show.unit || grid.named || grid.cellHeight < 9) return marks;
+    const marks: Marks = { x: [], y: [], text: [], colours: [] };
+    if (show.unit || grid.cellHeight < 9) return marks;
     for (const [node, cell] of grid.placeOf) {
       const mark = MARKS[values[node] ?? 0];
       if (!mark) continue;
       marks.x.push(cell % grid.columns);
       marks.y.push(Math.floor(cell / grid.columns));
       marks.text.push(mark);
+      marks.colours.push("#000");
       if (marks.x.length === MOST_MARKS) break;
     }
     return marks;
@@ -216,7 +230,7 @@ export class Side {
   }
 }
 
-type Marks = { x: number[]; y: number[]; text: string[] };
+type Marks = { x: number[]; y: number[]; text: string[]; colours: string[] };
 
 /** The name of a group and how many nodes it has, as far as its block is wide. */
 function clipped(label: string, count: number, pixels: number): string {

@@ -226,3 +226,43 @@ def test_the_map_takes_the_theme_and_the_width_that_it_is_given(page_as: PageAs,
         "before => document.querySelector('.nodemap-plot .main-svg').getBoundingClientRect().width > before",
         arg=narrow["width"] if narrow else 0,
     )
+
+
+NAMES = """node => {
+    const [cells, names] = node.querySelector(".nodemap-plot").data;
+    const of = (place) => cells.z[names.y[place]][names.x[place]];
+    return {
+        scale: cells.colorscale, least: cells.zmin, most: cells.zmax,
+        names: names.text.map((name, place) => [name, of(place), names.textfont.color[place]]),
+    };
+}"""
+
+
+@pytest.mark.parametrize("show", ["cpu", "state"])
+def test_names_of_nodes_can_be_read_on_every_colour(page_as: PageAs, editor: User, show: str) -> None:
+    run, page = seed_runs.run(editor), page_as("viewer")
+    ready(page, f"/runs/{run.pk}/?show={show}&at=600")
+    found = page.locator("[data-plot]").first.evaluate(NAMES)
+    assert len(found["names"]) == 6
+    for name, value, written in found["names"]:
+        share = (value - found["least"]) / (found["most"] - found["least"])
+        behind, ink = luminance(colour(found["scale"], share)), luminance(HEX[written])
+        assert (max(behind, ink) + 0.05) / (min(behind, ink) + 0.05) >= 4.5, name
+
+
+HEX = {"#000": (0.0, 0.0, 0.0), "#fff": (1.0, 1.0, 1.0)}
+
+
+def colour(scale: list[tuple[float, str]], share: float) -> tuple[float, ...]:
+    """What Plotly paints at ``share`` of the scale: mixed evenly of the two colours around it."""
+    after = next(place for place, (at, _) in enumerate(scale) if at >= share and place)
+    (low, first), (high, second) = scale[after - 1], scale[after]
+    part = (share - low) / (high - low) if high > low else 1.0
+    ends = [[int(one[at : at + 2], 16) / 255 for at in (1, 3, 5)] for one in (first, second)]
+    return tuple(one + (other - one) * part for one, other in zip(*ends, strict=True))
+
+
+def luminance(rgb: tuple[float, ...]) -> float:
+    """Relative luminance, as WCAG 2 defines it."""
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in rgb]
+    return sum(weight * one for weight, one in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
