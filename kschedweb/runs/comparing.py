@@ -212,7 +212,7 @@ def _most(listed: Sequence[Side], found: Sequence[Line]) -> str:
     place = max(range(len(line.changes)), key=lambda at: line.changes[at].share)
     change = line.changes[place]
     name = line.measure.label[0].lower() + line.measure.label[1:]
-    return f"{name} goes from {line.reference} to {change.value}" + (
+    return f"{name}: {change.value} instead of {line.reference}" + (
         f" under {listed[place + 1].label}" if len(listed) > 2 else ""
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,16 +61,20 @@ class Measures:
 
 
 def measure(outcome: Outcome) -> Measures:
-    """The measures of a run. Means over time are from its beginning to its end."""
+    """The measures of a run. Means over time are from its beginning to its end; values have 12 digits.
+
+    Sums of floats in another order differ in what comes after, and a policy is no worse for that.
+    """
+    found = (
+        *_scheduling(outcome),
+        *_waiting(outcome),
+        *_leaving(outcome),
+        *_nodes(outcome),
+        *(one for resource in outcome.resources for one in _requests(outcome, resource)),
+        *(one for resource in (CPU, MEMORY) for one in _use(outcome, resource)),
+    )
     return Measures(
-        (
-            *_scheduling(outcome),
-            *_waiting(outcome),
-            *_leaving(outcome),
-            *_nodes(outcome),
-            *(one for resource in outcome.resources for one in _requests(outcome, resource)),
-            *(one for resource in (CPU, MEMORY) for one in _use(outcome, resource)),
-        )
+        tuple(one if one.value is None else replace(one, value=float(f"{one.value:.12g}")) for one in found)
     )
 
 

@@ -48,6 +48,12 @@ def test_skew_and_spread_of_requests() -> None:
     assert "use_skew_cpu" not in {one.name for one in found}
 
 
+def test_values_have_no_digits_that_depend_on_the_order_of_sums() -> None:
+    nodes = [node(f"node-{number}") for number in range(3)]
+    found = measured([*nodes, pod("one", on="node-0", requests={"cpu": "100m"})], [])
+    assert found["requested_cpu"].value == 0.833333333333  # 100 of 12,000
+
+
 def test_empty_nodes_preemptions_and_evictions() -> None:
     events: list[Event] = [
         PodArrives(0.0, pod("low", requests={"cpu": "4"}, nodeSelector={"side": "a"}, terminationGracePeriodSeconds=0)),
