@@ -13,6 +13,7 @@ from kschedweb.engine.whatif.front import distances, front, turned
 from kschedweb.engine.whatif.sensitivity import share
 from kschedweb.engine.whatif.space import Dimension, same
 from kschedweb.runs.measures import Measure, amount, difference
+from kschedweb.runs.rows import arranged
 from kschedweb.sweeps import selectors
 from kschedweb.sweeps.models import Origin, Sweep, Trial, TrialState
 
@@ -101,6 +102,20 @@ class Results:
         ]
         order = sorted(range(len(rows)), key=lambda at: (not rows[at].front, *costs[at].tolist(), rows[at].number))
         return [rows[place] for place in order]
+
+    def arranged(self, ordering: str) -> list[Row]:
+        """``rows`` by "trial", "distance", "objective-N" or "dimension-N", downwards after a "-"; else as they are."""
+        key, down = ordering.removeprefix("-"), ordering.startswith("-")
+        columns: dict[str, list[Any]] = {
+            "trial": [row.number for row in self.rows],
+            "distance": [row.distance for row in self.rows],
+            **{f"objective-{at}": [row.values[at] for row in self.rows] for at in range(len(self.measures))},
+            **{f"dimension-{at}": [row.trial.point[at] for row in self.rows] for at in range(len(self.start))},
+        }
+        if key not in columns:
+            return self.rows
+        by_number = dict(zip(columns["trial"], columns[key], strict=True))
+        return arranged(self.rows, lambda row: by_number[row.number], down=down)
 
     def _costs(self, values: list[list[float]]) -> NDArray[np.float64]:
         lower = [one["direction"] == "lower" for one in self.sweep.objectives]

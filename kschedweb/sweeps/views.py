@@ -158,7 +158,7 @@ def sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
     if (form := request.GET.get("format")) in FORMATS:
         return export(form, f"sweep-{found.pk}", results.head(known), results.table(known))
     context |= _figures(known, request.GET.get("axes", ""))
-    page = Paginator(known.rows, TRIALS_SHOWN).get_page(request.GET.get("page"))
+    page = Paginator(known.arranged(request.GET.get("ordering", "")), TRIALS_SHOWN).get_page(request.GET.get("page"))
     context |= {
         "results": known,
         "page": page,

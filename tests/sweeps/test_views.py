@@ -115,6 +115,25 @@ def test_several_objectives_make_a_front_that_is_exported_too(client_as: Clients
     assert rows["items"][0]["moved"] == 0.0
 
 
+def test_trials_are_sorted_by_their_heads(client_as: Clients, editor: User) -> None:
+    sweep = seed_sweeps.sweep(editor)
+    client, page = client_as("editor"), f"/sweeps/{sweep.pk}/"
+
+    def shown(ordering: str) -> list[tuple[int, list[float], list[Any]]]:
+        answer = client.get(page, {"ordering": ordering})
+        assert answer.status_code == 200
+        return [(row.number, row.values, row.trial.point) for row in answer.context["page"].object_list]
+
+    best = shown("")
+    assert shown("nonsense") == shown("objective-9") == best
+    assert shown("trial") == sorted(best)
+    assert shown("-trial") == sorted(best, reverse=True)
+    for at in range(2):
+        assert [one[1][at] for one in shown(f"-objective-{at}")] == sorted((one[1][at] for one in best), reverse=True)
+    assert [one[2][0] for one in shown("dimension-0")] == sorted(one[2][0] for one in best)
+    assert 'aria-sort="descending"' in text(client.get(page, {"ordering": "-objective-1"}))
+
+
 def test_a_trial_becomes_a_new_policy_or_a_revision_of_the_base(client_as: Clients, editor: User) -> None:
     sweep = seed_sweeps.sweep(editor)
     packed = next(one.number for one in sweep.trials.all() if one.point == [3, "MostAllocated"])
