@@ -118,7 +118,7 @@ def test_from_a_source_to_the_skew_that_it_shows(visitor: Page, run: MadeRun, pr
     assert heading(page) == "Node skew is 41 points: node-07 at 68 %, node-31 at 27 %"
     assert "Prometheus" in page.locator(".lead").inner_text()
     page.goto("/nodes/?cluster=shop")
-    assert "44 % used" in page.locator("tr", has_text="node-12").inner_text()
+    assert "44 % used" in page.get_by_role("row", name="node-12 Can it be emptied?").inner_text()
     found = run.site.ask("GET", "clusters/shop/watermarks/skew/")
     assert found["points"][-1]["skew"] == 41
 
