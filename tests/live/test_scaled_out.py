@@ -177,7 +177,7 @@ def test_worker_reads_a_cluster_that_the_web_process_connected(site: Site, contr
     control_plane.create_nodes([seed.node("one"), seed.node("two")])
     form = {"name": "live", "source": "token", "server": control_plane.url, "ca": control_plane.ca}
     connected = site.ask("POST", "clusters/", {**form, "token": control_plane.tokens["reader"]})
-    site.wait_for_job(connected["job"]["id"])
+    site.wait_for_job(connected["job"]["id"], 240)  # a new site plays its ready scenarios first
     assert site.ask("GET", "clusters/live/")["counts"]["Node"] == 2
 
     control_plane.create_nodes([seed.node("three")])
