@@ -74,8 +74,9 @@ def test_killed_at_each_step_of_reserve_permit_and_bind(site: LiveSite) -> None:
     site.wait_bound(HELD_COUNT + 20)
     kill(site, site.leading_worker())
     site.wait_bound(HELD_COUNT + COUNT)
+    site.leading_worker()  # all may be bound before anybody has followed
     history = site.check()
-    assert len({write.holder for write in history.leases if site.name in write.lease}) >= 4
+    assert len({write.holder for write in history.leases if site.name in write.lease}) >= 5
 
 
 def test_leader_paused_beyond_its_term_binds_nothing_when_it_wakes(site: LiveSite) -> None:
