@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Cluster
-from kschedweb.dashboard.rest import IdempotencyMixin, NameField, validated
+from kschedweb.dashboard.rest import IdempotencyMixin, NameField, accepted, validated
 from kschedweb.recordings import selectors, services
 from kschedweb.recordings.download import download_response
 from kschedweb.recordings.filters import RecordingFilter
@@ -97,8 +97,7 @@ class RecordingList(IdempotencyMixin, generics.ListAPIView[Recording]):
         """Begin to record a connected cluster; 409 where it is not connected, or is being recorded already."""
         asked = validated(RecordingStartSerializer, request.data)
         made = services.recording_start(user=request.user, **asked)
-        headers = {"Location": reverse("api:recording", args=[made.pk], request=request)}
-        return Response(ClusterRecordingSerializer(made).data, status=202, headers=headers)
+        return accepted(request, ClusterRecordingSerializer(made).data, "api:recording", made.pk)
 
 
 class RecordingDetail(APIView):

@@ -12,7 +12,7 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.jobs.models import ENDED, Job
 
 if TYPE_CHECKING:
-    from kschedweb.accounts.models import User
+    pass
 
 
 class Recording(models.Model):
@@ -71,8 +71,3 @@ class Chunk(models.Model):
     class Meta:
         ordering = ("number",)
         constraints = [models.UniqueConstraint(fields=["recording", "number"], name="chunk_number_once_a_recording")]
-
-
-def owns(user: User, recording: Recording) -> bool:
-    """Whether ``recording`` is ``user``'s own, or ``user`` an admin."""
-    return recording.created_by_id == user.pk or user.role == "admin"

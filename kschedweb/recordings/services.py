@@ -11,13 +11,14 @@ from django.db import transaction
 from django.utils.timezone import localtime
 
 from kschedweb.accounts import audit
+from kschedweb.accounts.roles import may_change
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.errors import ApplicationError, Conflict
 from kschedweb.jobs.services import job_start
 from kschedweb.policies.document import as_yaml
 from kschedweb.recordings import selectors
-from kschedweb.recordings.models import Recording, owns
+from kschedweb.recordings.models import Recording
 from kschedweb.scenarios import services as scenarios
 from kschedweb.scenarios import uploads
 from kschedweb.scenarios.models import FileKind
@@ -37,12 +38,13 @@ def recording_start(*, user: User | None, cluster: Cluster, seconds: int) -> Rec
     """Begin to record ``cluster``; ``Conflict`` where it is not connected, or is being recorded already."""
     if not LEAST <= seconds <= MOST:
         message = f"A recording lasts from {LEAST} s to {MOST // 3600} h."
-        raise ApplicationError(message, errors=[{"path": "seconds", "message": message}])
+        raise ApplicationError.at("seconds", message)
     if cluster.source not in CONNECTED:
-        raise _refused(f"Cluster {cluster.name} is not connected: there is nothing to watch.")
+        raise Conflict.at("cluster", f"Cluster {cluster.name} is not connected: there is nothing to watch.")
     Cluster.objects.select_for_update().get(pk=cluster.pk)
     if selectors.recording_running(cluster) is not None:
-        raise _refused(f"Cluster {cluster.name} is being recorded already: wait for the end, or stop it.")
+        said = f"Cluster {cluster.name} is being recorded already: wait for the end, or stop it."
+        raise Conflict.at("cluster", said)
     recording = Recording.objects.create(cluster=cluster, seconds=seconds, created_by=user)
     title = f"Record cluster {cluster.name}"
     recording.job = job_start(_task(), title=title, params={"recording": str(recording.pk)}, user=user)
@@ -68,7 +70,7 @@ def recording_begin(*, recording: Recording, at: datetime) -> datetime:
 @transaction.atomic
 def recording_delete(*, user: User | None, recording: Recording) -> None:
     """Delete ``recording``; ``Conflict`` while it is being made. Scenarios made of it keep their copies."""
-    if user is not None and not owns(user, recording):
+    if user is not None and not may_change(user, recording):
         raise PermissionDenied("Only who made a recording, or an admin, may delete it.")
     if not recording.ended:
         raise Conflict("The cluster is still being recorded: stop that first.")
@@ -117,7 +119,3 @@ def _upload(recording: Recording) -> uploads.Upload:
     # One line may have gone beyond the limit before it was noticed.
     limit = max(settings.UPLOAD_LIMIT, recording.size)
     return uploads.read(recording.file_name, content, limit=limit, kind=FileKind.RECORDS)
-
-
-def _refused(message: str) -> Conflict:
-    return Conflict(message, errors=[{"path": "cluster", "message": message}])

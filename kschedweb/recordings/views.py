@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action
+from kschedweb.accounts.roles import Action, may_change
 from kschedweb.dashboard.pages import add_errors, done
 from kschedweb.errors import ApplicationError
 from kschedweb.jobs.selectors import may_cancel
@@ -18,7 +18,7 @@ from kschedweb.recordings import selectors, services
 from kschedweb.recordings.download import download_response
 from kschedweb.recordings.filters import RecordingFilter
 from kschedweb.recordings.forms import GiveForm, StartForm
-from kschedweb.recordings.models import Recording, owns
+from kschedweb.recordings.models import Recording
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -76,7 +76,7 @@ def recording(request: PageRequest, recording_id: UUID) -> HttpResponse:
 
 def _page(request: PageRequest, found: Recording, form: GiveForm, status: int = 200) -> HttpResponse:
     own = selectors.scenarios(request.user).exists()
-    context = {**_context(request, found), "form": form, "own_scenarios": own, "owns": owns(request.user, found)}
+    context = {**_context(request, found), "form": form, "own_scenarios": own, "owns": may_change(request.user, found)}
     return render(request, "recordings/recording.html", context, status=status)
 
 
