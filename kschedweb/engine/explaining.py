@@ -52,6 +52,7 @@ def _filters(explanation: Explanation, cycle: Cycle, outcome: PreFilterOutcome, 
         filtered = Once(handle.framework, snapshot).filter(cycle, outcome).beside(handle.beside_nominated(cycle))
         if outcome.nodes is not None:
             explanation.pre_filter_nodes = sorted(outcome.nodes)
+            explanation.absent = outcome.absent().by(min(outcome.narrowed_by, default=""))
             filtered = filtered.within(positions(snapshot, outcome.nodes))
         explanation.filters, explanation.feasible = filtered.columns, filtered.feasible
         diagnosis = filtered.diagnosis(snapshot, outcome.absent())

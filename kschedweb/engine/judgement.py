@@ -8,8 +8,8 @@ from enum import StrEnum
 import numpy as np
 
 from kschedweb.engine.cycle import Scheduler
-from kschedweb.engine.framework.explanation import Explanation
-from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.framework.explanation import FEASIBLE, Explanation
+from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
 
 
@@ -68,8 +68,8 @@ def judge(scheduler: Scheduler, pod: Pod, node: str) -> Judgement:
         return Judgement(Verdict.WOULD_PLACE, node, best, feasible)
     place = np.flatnonzero(found.feasible == found.nodes.index(node)) if node in found.nodes else np.zeros(0)
     if not place.size:
-        plugin, message = _rejection(found, node)
-        return Judgement(Verdict.INFEASIBLE, node, best, feasible, plugin=plugin, message=message)
+        status = rejection(found, node)
+        return Judgement(Verdict.INFEASIBLE, node, best, feasible, plugin=status.plugin, message=status.message)
     return _compared(found, node, int(place[0]), best)
 
 
@@ -77,18 +77,18 @@ def _nowhere(found: Explanation, node: str) -> Judgement:
     held = found.pre_enqueue
     if not node:
         return Judgement(Verdict.AGREE, node, message=found.message or held.message)
-    plugin, message = _rejection(found, node)
-    return Judgement(Verdict.INFEASIBLE, node, plugin=plugin, message=message or found.message)
+    status = rejection(found, node)
+    return Judgement(Verdict.INFEASIBLE, node, plugin=status.plugin, message=status.message or found.message)
 
 
-def _rejection(found: Explanation, node: str) -> tuple[str, str]:
-    """The plugin that rejects ``node``, and its words."""
+def rejection(found: Explanation, node: str) -> Status:
+    """What keeps the pod off ``node``, success where nothing does."""
     if node not in found.nodes:
-        return "", f'node "{node}" not found'
-    status = found.verdict(node)
-    if status is None:
-        return "", found.message or "the node is not among those that PreFilter leaves"
-    return status.plugin, status.message
+        return unresolvable(f'node "{node}" not found')
+    position = found.nodes.index(node)
+    if len(found.rejected_by) and found.rejected_by[position] == FEASIBLE:
+        return SUCCESS
+    return found.verdict_at(position) or found.absent or unresolvable(found.message)
 
 
 def _compared(found: Explanation, node: str, place: int, best: tuple[str, ...]) -> Judgement:
@@ -98,7 +98,12 @@ def _compared(found: Explanation, node: str, place: int, best: tuple[str, ...]) 
     difference = int(total[first] - total[place])
     if not difference:
         return Judgement(Verdict.AGREE, node, best, len(total), rank, difference)
-    parts = {column.plugin: int(column.weighted[first] - column.weighted[place]) for column in found.scores}
+    parts = leads(found, first, place)
     most = max(parts, key=lambda plugin: parts[plugin])
     parts = {plugin: part for plugin, part in parts.items() if part}
     return Judgement(Verdict.DIFFER, node, best, len(total), rank, difference, most, parts)
+
+
+def leads(found: Explanation, first: int, second: int) -> dict[str, int]:
+    """By how many weighted points each plugin prefers the feasible node at one place to that at another."""
+    return {column.plugin: int(column.weighted[first] - column.weighted[second]) for column in found.scores}

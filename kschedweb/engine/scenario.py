@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from kschedweb.engine.config import EMPTY, Configuration, load
 from kschedweb.engine.cycle import Scheduler
@@ -19,6 +19,7 @@ from kschedweb.engine.snapshot import Snapshot
 from kschedweb.engine.watermarks.table import Watermarks
 
 EACH, SEQUENCE = "each", "sequence"
+Cluster = TypeVar("Cluster", bound=Snapshot)
 
 
 class ScenarioError(ValueError):
@@ -40,24 +41,26 @@ class Scenario:
     @classmethod
     def parse(cls, text: str) -> Scenario:
         """Read one scenario; raises ScenarioError."""
-        try:
-            raw = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ScenarioError(f"is not JSON: {error}") from None
-        if not isinstance(raw, dict):
-            raise ScenarioError("must be a JSON object")
-        name = raw.get("name") or ""
-        if not isinstance(name, str):
-            raise ScenarioError("name: must be a string")
+        return cls.of(read_text(text))
+
+    @classmethod
+    def of(cls, raw: Json) -> Scenario:
+        """Of a scenario that is not for the classic scheduler; raises ScenarioError."""
+        name = read_name(raw)
         try:
             if raw.get("classic"):
-                raise ScenarioError("classic: the classic scheduler is not simulated yet")
-            snapshot, configuration = _snapshot(raw), _configuration(raw)
-            pending, remarks = _pending(raw, snapshot), _remarks(raw) + _watermarks(raw, snapshot)
+                raise ScenarioError("classic: is for the classic scheduler")
+            snapshot, configuration = read_snapshot(Snapshot, raw), _configuration(raw)
+            pending, remarks = read_pending(raw, snapshot), remarks_on(raw) + _watermarks(raw, snapshot)
             remarks = tuple(f"{name}: {remark}" if name else remark for remark in remarks)
-            return cls(name, configuration, snapshot, pending, _mode(raw), _preempt(raw), remarks)
+            return cls(name, configuration, snapshot, pending, read_mode(raw), _preempt(raw), remarks)
         except ScenarioError as error:
             raise ScenarioError(f"{name}: {error}" if name else str(error)) from None
+
+    @property
+    def extenders(self) -> tuple[Json, ...]:
+        """The extenders of its configuration."""
+        return self.configuration.extenders
 
     def scheduler(self, post: Post | None) -> Scheduler:
         """The scheduler of this cluster, with extenders that ``post`` reaches."""
@@ -104,23 +107,47 @@ class Scenario:
         unasked = [url for pod in self.pending for url in scheduler.extenders.unasked(pod, "filter", "prioritize")]
         if unasked:
             raise ScenarioError(f"{self.name}: config: extender {unasked[0]} would be asked, which was not allowed")
-        scheduled, milliseconds = 0, []
-        start = clock()
-        for pod in self.pending:
-            before = clock()
-            scheduled += bool(self._assumed(scheduler, pod).node)
-            milliseconds.append((clock() - before) * 1000)
-        seconds, number = clock() - start, len(milliseconds)
-        milliseconds.sort()
-        return {
-            "Pods": number,
-            "Scheduled": scheduled,
-            "Failed": number - scheduled,
-            "Seconds": seconds,
-            "PodsPerSecond": number / seconds if seconds else 0.0,
-            "P50": milliseconds[number // 2] if number else 0.0,
-            "P99": milliseconds[number * 99 // 100] if number else 0.0,
-        }
+        return timed(clock, self.pending, lambda pod: bool(self._assumed(scheduler, pod).node))
+
+
+def timed(clock: Callable[[], float], pods: list[Pod], place: Callable[[Pod], bool]) -> Json:
+    """Throughput and latency of placing ``pods``; ``place`` says whether one found a node, ``clock`` gives seconds."""
+    scheduled, milliseconds = 0, []
+    start = clock()
+    for pod in pods:
+        before = clock()
+        scheduled += place(pod)
+        milliseconds.append((clock() - before) * 1000)
+    seconds, number = clock() - start, len(milliseconds)
+    milliseconds.sort()
+    return {
+        "Pods": number,
+        "Scheduled": scheduled,
+        "Failed": number - scheduled,
+        "Seconds": seconds,
+        "PodsPerSecond": number / seconds if seconds else 0.0,
+        "P50": milliseconds[number // 2] if number else 0.0,
+        "P99": milliseconds[number * 99 // 100] if number else 0.0,
+    }
+
+
+def read_text(text: str) -> Json:
+    """The scenario in ``text``; raises ScenarioError."""
+    try:
+        raw = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ScenarioError(f"is not JSON: {error}") from None
+    if not isinstance(raw, dict):
+        raise ScenarioError("must be a JSON object")
+    return raw
+
+
+def read_name(raw: Json) -> str:
+    """The scenario's name; raises ScenarioError."""
+    name = raw.get("name") or ""
+    if not isinstance(name, str):
+        raise ScenarioError("name: must be a string")
+    return name
 
 
 def _configuration(raw: Json) -> Configuration:
@@ -131,7 +158,8 @@ def _configuration(raw: Json) -> Configuration:
     return loaded.configuration
 
 
-def _mode(raw: Json) -> str:
+def read_mode(raw: Json) -> str:
+    """EACH or SEQUENCE; raises ScenarioError."""
     mode = raw.get("mode") or EACH
     if mode not in (EACH, SEQUENCE):
         raise ScenarioError(f'mode: must be "{EACH}" or "{SEQUENCE}"')
@@ -174,8 +202,9 @@ def _list(raw: Json, key: str) -> list[Any]:
     return value
 
 
-def _snapshot(raw: Json) -> Snapshot:
-    snapshot = Snapshot.from_objects(_list(raw, "objects"), keep_finished=True)
+def read_snapshot(kind: type[Cluster], raw: Json, *, keep_finished: bool = True) -> Cluster:
+    """The scenario's cluster, in which every pod has a node; raises ScenarioError."""
+    snapshot = kind.from_objects(_list(raw, "objects"), keep_finished=keep_finished)
     # kube-scheduler's cache keeps pods of nodes it does not know; they change no decision.
     problems = [problem for problem in snapshot.problems if not problem[1].startswith("is bound to node ")]
     if problems:
@@ -185,7 +214,8 @@ def _snapshot(raw: Json) -> Snapshot:
     return snapshot
 
 
-def _pending(raw: Json, snapshot: Snapshot) -> list[Pod]:
+def read_pending(raw: Json, snapshot: Snapshot) -> list[Pod]:
+    """The pods that wait; raises ScenarioError."""
     pods: dict[str, Pod] = {}
     for position, item in enumerate(_list(raw, "pending")):
         if not isinstance(item, dict) or item.get("kind") != "Pod":
@@ -200,6 +230,7 @@ def _pending(raw: Json, snapshot: Snapshot) -> list[Pod]:
     return list(pods.values())
 
 
-def _remarks(raw: Json) -> tuple[str, ...]:
+def remarks_on(raw: Json) -> tuple[str, ...]:
+    """What an API server would have refused, but the scheduler runs with."""
     items = [*_list(raw, "objects"), *_list(raw, "pending")]
     return tuple(f"{reference(item)}: {said}" for item in items for said in oddities(item))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class Snapshot:
 
     def __init__(self, nodes: Iterable[Node] = (), objects: ClusterObjects | None = None) -> None:
         listed = list(nodes)
-        self.nodes = _walk_order(listed)
+        self.nodes = self._ordered(listed)
         self.names = [node.name for node in self.nodes]
         self.index = {name: position for position, name in enumerate(self.names)}
         self.images = _image_states(listed, self.index)
@@ -64,6 +64,9 @@ class Snapshot:
         self._related_to = self.objects.version
         self._fill_columns()
 
+    def _ordered(self, listed: list[Node]) -> list[Node]:
+        return walk_order(listed, lambda node: node.zone)
+
     def _fill_columns(self) -> None:
         scalars = sorted({name for node in self.nodes for name in node.allocatable if is_scalar(name)})
         self.resources = {name: row for row, name in enumerate([*BASIC, *scalars])}
@@ -81,7 +84,7 @@ class Snapshot:
         self.pod_count: Ints = np.zeros(size, dtype=np.int64)
 
     @classmethod
-    def from_objects(cls, objects: Iterable[Any], *, keep_finished: bool = False) -> Snapshot:
+    def from_objects(cls, objects: Iterable[Any], *, keep_finished: bool = False) -> Self:
         """A snapshot of raw Kubernetes objects of any kinds.
 
         What cannot be understood is left out and listed in ``problems`` as (object, reason). Pods that have
@@ -132,9 +135,9 @@ class Snapshot:
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def copy(self) -> Snapshot:
+    def copy(self) -> Self:
         """A snapshot whose pods and claims can change without these changing; everything else is shared."""
-        other = object.__new__(Snapshot)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.pending, other.pods = list(self.pending), self.pods.copy()
         other.requested, other.nonzero = self.requested.copy(), self.nonzero.copy()
@@ -151,7 +154,7 @@ class Snapshot:
 
         The pods are handed over: this snapshot is not to be used any more.
         """
-        other = object.__new__(Snapshot)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.nodes, other._memo, other._derived, other._recent = list(self.nodes), {}, {}, {}
         other._related = {}
@@ -355,11 +358,11 @@ def _kept(store: dict[Hashable, Any], key: Hashable, compute: Callable[[], Resul
     return result
 
 
-def _walk_order(nodes: list[Node]) -> list[Node]:
+def walk_order(nodes: list[Node], zone_of: Callable[[Node], str]) -> list[Node]:
     """Zones in order of appearance, one node of each in turn (specification 1.2)."""
     zones: dict[str, list[Node]] = {}
     for node in nodes:
-        zones.setdefault(node.zone, []).append(node)
+        zones.setdefault(zone_of(node), []).append(node)
     longest = max(map(len, zones.values()), default=0)
     return [zone[turn] for turn in range(longest) for zone in zones.values() if turn < len(zone)]
 

@@ -278,6 +278,10 @@ class Extenders(Sequence[Extender]):
 
         Of equally good nodes kube-scheduler takes any of those that an extender spoke about. Raises CycleError.
         """
+        return self._added(cycle, nodes, MAX_NODE_SCORE // MAX_PRIORITY)
+
+    def _added(self, cycle: Cycle, nodes: Passed, factor: int) -> tuple[Ints, Mask]:
+        """The same where a score counts ``factor`` times."""
         totals: dict[str, int] = {}
         for extender in self._interested(cycle.pod):
             try:
@@ -285,7 +289,7 @@ class Extenders(Sequence[Extender]):
             except ExtenderError:
                 continue
             for host, score in scores.items():
-                totals[host] = totals.get(host, 0) + score * weight * (MAX_NODE_SCORE // MAX_PRIORITY)
+                totals[host] = totals.get(host, 0) + score * weight * factor
         names = [cycle.snapshot.names[row] for row in nodes.rows.tolist()]
         added = np.array([_wrapped(totals.get(name, 0)) for name in names], dtype=np.int64)
         return added, np.array([name in totals for name in names], dtype=np.bool_)

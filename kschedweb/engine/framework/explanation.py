@@ -84,6 +84,7 @@ class Explanation:
     chosen: int | None = None
     message: str = ""
     post_filter: str = ""
+    absent: Status | None = None  # what is known of the nodes that PreFilter excluded while it let the pod pass
     unasked: list[str] = field(default_factory=list)  # the addresses of extenders that would have had a say
     asks: dict[str, dict[str, Any]] = field(default_factory=dict)  # what Permit plugins would ask of people, by plugin
     preemption: Any = None  # what PostFilter found, where it was asked for and could help; it has a ``to_dict``

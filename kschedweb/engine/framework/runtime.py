@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -137,11 +138,10 @@ class Framework:
             for plugin in self._points["filter"]
         ]
 
-    @staticmethod
-    def ask_filter(plugin: Any, cycle: Cycle, rows: Rows) -> FilterColumn:
+    def ask_filter(self, plugin: Any, cycle: Cycle, rows: Rows) -> FilterColumn:
         """What one filter says about ``rows``."""
         verdicts = plugin.filter(cycle, rows)
-        statuses = [status.by(plugin.name) for status in verdicts.statuses]
+        statuses = [_success(plugin.name), *(status.by(plugin.name) for status in verdicts.statuses[1:])]
         return FilterColumn(plugin.name, False, verdicts.codes, statuses)
 
     def move_pod(self, cycle: Cycle, skipped: set[str], pod: Pod, node: int, *, add: bool) -> None:
@@ -283,6 +283,11 @@ class Framework:
         """Run PostBind."""
         for plugin in self._points["postBind"]:
             plugin.post_bind(cycle, node)
+
+
+@cache
+def _success(plugin: str) -> Status:
+    return SUCCESS.by(plugin)
 
 
 def out_of_range(scores: Ints) -> bool:

@@ -25,6 +25,15 @@ def truncated(numerator: Ints, denominator: int | Ints) -> Ints:
     return np.where((numerator < 0) != (np.asarray(denominator) < 0), -quotient, quotient)
 
 
+def share_of(part: Ints, whole: Ints, most: int) -> Ints:
+    """What ``part`` is of ``whole``, cut to so many in ``most``; absurd amounts wrap round in 64 bits, as in Go."""
+    multiple = part * most
+    share: Ints = multiple // whole
+    if share.size and share.min() < 0:
+        share += (share < 0) & (share * whole != multiple)  # Go cuts toward 0
+    return share
+
+
 def rounded(values: NDArray[np.float64]) -> Ints:
     """To the nearest whole number, halves away from zero, as Go's math.Round."""
     whole = np.trunc(values)

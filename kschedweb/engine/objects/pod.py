@@ -285,7 +285,7 @@ def _read_shared(namespace: str, spec: Json, status: Json) -> dict[str, Any]:
         "spread_constraints": tuple(
             read_constraint(item, at) for item, at in each(spec, "topologySpreadConstraints", "spec.")
         ),
-        "host_ports": _host_ports(containers, inits, boolean(spec, "hostNetwork", "spec.")),
+        "host_ports": host_ports(containers, inits, boolean(spec, "hostNetwork", "spec.")),
         "images": _images(spec, containers, inits),
         "container_count": len(containers) + len(inits),
         "gates": tuple(text(gate, "name", at) for gate, at in each(spec, "schedulingGates", "spec.")),
@@ -298,7 +298,7 @@ def _read_shared(namespace: str, spec: Json, status: Json) -> dict[str, Any]:
     }
 
 
-def _host_ports(containers: Placed, inits: Placed, host_network: bool) -> tuple[Port, ...]:
+def host_ports(containers: Placed, inits: Placed, host_network: bool) -> tuple[Port, ...]:
     ports = []
     for container, path in containers + [init for init in inits if init[0].get("restartPolicy") == "Always"]:
         for port, at in each(container, "ports", path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from kschedweb.engine.framework.events import NODE_ADD, POD, Action, Change, Clu
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, error, unschedulable
 from kschedweb.engine.objects.pod import Pod, Port
+from kschedweb.engine.snapshot import Snapshot
 
 REJECTED = unschedulable("node(s) didn't have free ports for the requested pod ports")
 MISSING = error('reading "PreFilterNodePorts" from cycleState: not found')
@@ -39,12 +41,17 @@ class NodePorts:
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         if self.name not in cycle.state:
             return Verdicts.uniform(cycle.size(rows), MISSING)
-        taken: Mask = np.zeros(len(cycle.snapshot), dtype=np.bool_)
-        for ip, protocol, port in cycle.state[self.name]:
-            for used, counts in cycle.snapshot.ports.get((protocol, port), {}).items():
-                if _same_address(ip, used):
-                    taken |= counts > 0
-        return Verdicts.where(taken[rows], REJECTED)
+        return Verdicts.where(taken(cycle.snapshot, cycle.state[self.name])[rows], REJECTED)
+
+
+def taken(snapshot: Snapshot, ports: Iterable[Port]) -> Mask:
+    """The nodes where one of ``ports`` is taken. Shape [nodes]."""
+    mask: Mask = np.zeros(len(snapshot), dtype=np.bool_)
+    for ip, protocol, port in ports:
+        for used, counts in snapshot.ports.get((protocol, port), {}).items():
+            if _same_address(ip, used):
+                mask |= counts > 0
+    return mask
 
 
 def _same_address(ip: str, other: str) -> bool:

@@ -22,7 +22,7 @@ from kschedweb.engine.framework.events import (
     has_place,
 )
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
-from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded, share_of
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error
 from kschedweb.engine.objects.access import mapping
 from kschedweb.engine.objects.node import Node
@@ -75,7 +75,7 @@ class NodeResourcesFit:
                 short &= allocatable > 0  # elsewhere DynamicResources decides
             failures.append((f"Insufficient {name}", short, wanted > allocatable))
         failures = [failure for failure in failures if failure[1].any()]
-        return _combined(failures) if failures else Verdicts.uniform(cycle.size(rows))
+        return combined(failures) if failures else Verdicts.uniform(cycle.size(rows))
 
     def _checked(self, requests: dict[str, int]) -> list[tuple[str, int]]:
         basic = [(name, requests[name]) for name in BASIC if requests.get(name, 0) > 0]
@@ -113,18 +113,9 @@ class NodeResourcesFit:
 
     def _one(self, requested: Ints, allocatable: Ints) -> Ints:
         if self.strategy == LEAST:
-            return _percent(np.maximum(allocatable - requested, 0), allocatable)
-        share = _percent(np.minimum(requested, allocatable), allocatable)
+            return share_of(np.maximum(allocatable - requested, 0), allocatable, MAX_NODE_SCORE)
+        share = share_of(np.minimum(requested, allocatable), allocatable, MAX_NODE_SCORE)
         return share if self.strategy == MOST else self.curve[np.clip(share, 0, MAX_NODE_SCORE)]
-
-
-def _percent(part: Ints, whole: Ints) -> Ints:
-    """What ``part`` is of ``whole``, cut to whole percents; absurd amounts wrap round in 64 bits, as in Go."""
-    hundredfold = part * MAX_NODE_SCORE
-    share: Ints = hundredfold // whole
-    if share.size and share.min() < 0:
-        share += (share < 0) & (share * whole != hundredfold)  # Go cuts toward 0
-    return share
 
 
 def requested_after(cycle: Cycle, rows: Rows, name: str) -> tuple[Ints, Ints]:
@@ -165,7 +156,7 @@ def _interpolated(points: list[tuple[int, int]], utilization: int) -> int:
     return previous[1] if previous else 0
 
 
-def _combined(failures: list[Failure]) -> Verdicts:
+def combined(failures: list[Failure]) -> Verdicts:
     """One status for each combination of failures that occurs; unresolvable where the node can never have room."""
     bits = np.zeros(len(failures[0][1]), dtype=np.int64)
     for position, (_, short, never) in enumerate(failures):

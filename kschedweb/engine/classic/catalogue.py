@@ -1,0 +1,110 @@
+"""The predicates and priorities of kube-scheduler 1.13 and 1.9 by name, in order, and which run by default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+V1_13, V1_9 = "1.13", "1.9"
+TAINT_NODES_BY_CONDITION = "TaintNodesByCondition"
+RESOURCE_LIMITS = "ResourceLimitsPriorityFunction"
+NO_EXECUTE = "PodToleratesNodeNoExecuteTaints"
+CINDER = "MaxCinderVolumeCount"
+
+# The order in which predicates are asked. What is not listed here is never asked, be it configured or not.
+ORDER = (
+    *("CheckNodeCondition", "CheckNodeUnschedulable", "GeneralPredicates", "HostName", "PodFitsHostPorts"),
+    *("MatchNodeSelector", "PodFitsResources", "NoDiskConflict", "PodToleratesNodeTaints", NO_EXECUTE),
+    *("CheckNodeLabelPresence", "CheckServiceAffinity", "MaxEBSVolumeCount", "MaxGCEPDVolumeCount"),
+    *("MaxCSIVolumeCountPred", "MaxAzureDiskVolumeCount", CINDER, "CheckVolumeBinding", "NoVolumeZoneConflict"),
+    *("CheckNodeMemoryPressure", "CheckNodePIDPressure", "CheckNodeDiskPressure", "MatchInterPodAffinity"),
+)
+DEFAULT_PREDICATES = frozenset(ORDER) - {
+    *("CheckNodeUnschedulable", "HostName", "PodFitsHostPorts", "MatchNodeSelector", "PodFitsResources"),
+    *(NO_EXECUTE, "CheckNodeLabelPresence", "CheckServiceAffinity", CINDER),
+}
+MORE_PREDICATES = frozenset({"PodFitsPorts", "PodFitsHostPorts", "PodFitsResources", "HostName", "MatchNodeSelector"})
+DEFAULT_PRIORITIES = {
+    "SelectorSpreadPriority": 1,
+    "InterPodAffinityPriority": 1,
+    "LeastRequestedPriority": 1,
+    "BalancedResourceAllocation": 1,
+    "NodePreferAvoidPodsPriority": 10000,
+    "NodeAffinityPriority": 1,
+    "TaintTolerationPriority": 1,
+    "ImageLocalityPriority": 1,
+}
+MORE_PRIORITIES = {
+    "ServiceSpreadingPriority": 1,
+    "EqualPriority": 1,
+    "MostRequestedPriority": 1,
+    "RequestedToCapacityRatioPriority": 1,
+}
+LATER_PREDICATES = frozenset({"CheckNodePIDPressure", "MaxCSIVolumeCountPred"})  # than 1.9
+PRESSURES = frozenset({"CheckNodeMemoryPressure", "CheckNodeDiskPressure", "CheckNodePIDPressure"})
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """Which kube-scheduler it is, and how it was started.
+
+    ``gates`` are switched on: the feature gates TaintNodesByCondition and ResourceLimitsPriorityFunction, and, by their
+    own names, the predicates PodToleratesNodeNoExecuteTaints and MaxCinderVolumeCount. ``max_volumes`` is
+    KUBE_MAX_PD_VOLS. ``percentage`` of the nodes are searched for feasible ones where they are 100 or more.
+    """
+
+    version: str = V1_13
+    gates: frozenset[str] = frozenset()
+    max_volumes: int | None = None
+    percentage: int = 100
+    hard_pod_affinity_weight: int = 1
+
+    @property
+    def old(self) -> bool:
+        """Whether it is 1.9: see docs/classic.md for what that changes."""
+        return self.version == V1_9
+
+    @property
+    def mandatory(self) -> frozenset[str]:
+        """Predicates that are asked whatever the policy says."""
+        if TAINT_NODES_BY_CONDITION not in self.gates:
+            return frozenset({"CheckNodeCondition"})
+        return frozenset(
+            {"PodToleratesNodeTaints"} if self.old else {"PodToleratesNodeTaints", "CheckNodeUnschedulable"}
+        )
+
+    @property
+    def default_predicates(self) -> frozenset[str]:
+        found = DEFAULT_PREDICATES - LATER_PREDICATES if self.old else DEFAULT_PREDICATES
+        if TAINT_NODES_BY_CONDITION in self.gates:
+            gone = {"CheckNodeCondition"} if self.old else PRESSURES | {"CheckNodeCondition"}
+            found = (found - gone) | self.mandatory
+        return found
+
+    @property
+    def predicates(self) -> frozenset[str]:
+        """Predicates that a policy may name without an argument."""
+        return self.default_predicates | MORE_PREDICATES | (self.gates & {NO_EXECUTE, CINDER})
+
+    @property
+    def default_priorities(self) -> dict[str, int]:
+        """With their weights."""
+        found = dict(DEFAULT_PRIORITIES)
+        if self.old:
+            del found["ImageLocalityPriority"]
+        elif RESOURCE_LIMITS in self.gates:
+            found["ResourceLimitsPriority"] = 1
+        return found
+
+    @property
+    def priorities(self) -> dict[str, int]:
+        """Priorities that a policy may name without an argument, with their weights where it does not."""
+        found = DEFAULT_PRIORITIES | MORE_PRIORITIES
+        if self.old:
+            del found["RequestedToCapacityRatioPriority"]
+        if RESOURCE_LIMITS in self.gates:
+            found["ResourceLimitsPriority"] = 1
+        return found
+
+
+GATES = frozenset({TAINT_NODES_BY_CONDITION, RESOURCE_LIMITS, NO_EXECUTE, CINDER})
+EDITION = Edition()

@@ -1,0 +1,77 @@
+"""Everything the classic scheduler thought about one pod, in the form of its recorded answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.columns import Ints
+from kschedweb.engine.framework.explanation import Explanation, ScoreColumn
+from kschedweb.engine.framework.status import Code
+
+WHOLE = frozenset({"InterPodAffinityPriority"})  # which looks at all nodes at once, and maps nothing
+
+
+def _no_nodes() -> NDArray[np.intp]:
+    return np.zeros(0, dtype=np.intp)
+
+
+@dataclass(slots=True)
+class ClassicExplanation(Explanation):
+    """``listed`` are the positions of the nodes in the order in which they are told; ``error`` is why the cycle failed.
+
+    A filter is a predicate, and a score a priority: ``raw`` is what it mapped, ``normalized`` what that was reduced to.
+    """
+
+    listed: NDArray[np.intp] = field(default_factory=_no_nodes)
+    error: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        result: dict[str, Any] = {"pod": self.pod, "predicates": {}, "rejected": {}}
+        for node in self.listed.tolist():
+            self._tell(node, result["predicates"], result["rejected"])
+        result["feasible"] = self._names(self.feasible[self._order()]) or None
+        if self.scores:
+            result["priorities"] = {column.plugin: self._priority(column) for column in self.scores}
+        if self.chosen is not None:
+            result["total"] = self._by_name(self.total)
+            result["best"] = self._names(self.listed[np.isin(self.listed, self.best)])
+            result["chosen"] = self.nodes[self.chosen]
+        for key in ("message", "error"):
+            if said := getattr(self, key):
+                result[key] = said
+        if self.unasked:
+            result["extendersNotAsked"] = self.unasked
+        return result
+
+    def _order(self) -> NDArray[np.intp]:
+        """The places of the feasible nodes in the order in which nodes are told."""
+        ranks = np.empty_like(self.listed)
+        ranks[self.listed] = np.arange(len(self.listed))
+        return np.argsort(ranks[self.feasible])
+
+    def _by_name(self, scores: Ints) -> dict[str, int]:
+        order = self._order()
+        return dict(zip(self._names(self.feasible[order]), scores[order].tolist(), strict=True))
+
+    def _tell(self, node: int, predicates: dict[str, Any], rejected: dict[str, Any]) -> None:
+        """What the predicates say of one node, up to one that fails."""
+        for column in self.filters:
+            status = column.verdicts[int(column.codes[node])]
+            if status.code is Code.ERROR:
+                return
+            if not status.ok:
+                predicates.setdefault(column.plugin, {})[self.nodes[node]] = list(status.reasons)
+                rejected.setdefault(self.nodes[node], list(status.reasons))
+
+    def _priority(self, column: ScoreColumn) -> dict[str, Any]:
+        told: dict[str, Any] = {"weight": column.weight}
+        if column.plugin not in WHOLE:
+            told["mapped"] = self._by_name(column.raw)
+        return told | {"reduced": self._by_name(column.normalized)}
+
+    def _names(self, nodes: NDArray[np.intp]) -> list[str]:
+        return [self.nodes[node] for node in nodes.tolist()]

@@ -1,0 +1,21 @@
+"""Extenders as 1.13 asked them: in the order of the policy, with scores that count as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kschedweb.engine.columns import Ints, Mask
+from kschedweb.engine.extenders.extender import Extender, Extenders, Passed, Post
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.objects.access import Json
+
+
+class ClassicExtenders(Extenders):
+    def __init__(self, configurations: Iterable[Json] = (), post: Post | None = None) -> None:
+        listed = list(configurations)
+        super().__init__(listed, post)
+        self._all = [Extender(one, post) for one in listed]
+
+    def prioritize(self, cycle: Cycle, nodes: Passed) -> tuple[Ints, Mask]:
+        """What they add to the totals, times their weights, and which nodes they spoke about; failures add nothing."""
+        return self._added(cycle, nodes, 1)

@@ -1,0 +1,204 @@
+"""Pods as kube-scheduler 1.13 saw them: fields that came later do not count, and amounts are summed as then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kschedweb.engine.objects.access import Json, ObjectError, boolean, each, mapping, objects
+from kschedweb.engine.objects.affinity import PodAffinity, PodTerm
+from kschedweb.engine.objects.labels import NOTHING
+from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
+from kschedweb.engine.objects.pod import Pod, Port, host_ports
+from kschedweb.engine.objects.quantity import whole
+from kschedweb.engine.objects.resources import CPU, DEFAULT_REQUESTS, EPHEMERAL, MEMORY, Amounts, Container, is_scalar
+
+MANY = 1 << 16  # templates remembered at most
+BASIC = (CPU, MEMORY, EPHEMERAL)
+# Where the source of a volume names what is attached to a node.
+ATTACHED = {
+    "awsElasticBlockStore": "volumeID",
+    "gcePersistentDisk": "pdName",
+    "azureDisk": "diskName",
+    "cinder": "volumeID",
+}
+LABELS_OF_THEN = {ZONE: BETA_ZONE, REGION: BETA_REGION}
+Source = tuple[str, str]  # a field of ATTACHED and the volume's name, or "claim" and the claim's
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a pod asks for, in milli-CPU and whole units; each container's amounts are rounded up, then summed.
+
+    ``requests`` is what it must find, init containers included; ``occupied`` what it takes from its node, without
+    them; ``nonzero`` (milli-CPU, bytes) the same with defaults; ``limits`` is what it may use.
+    """
+
+    requests: Amounts
+    occupied: Amounts
+    nonzero: tuple[int, int]
+    limits: Amounts
+    best_effort: bool
+    ports: tuple[Port, ...]
+    affinity: PodAffinity
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no amount is asked for: then no resource is looked at, however full the node is."""
+        return not any(amount or name not in BASIC for name, amount in self.requests.items())
+
+
+_KNOWN: dict[int, Asked] = {}
+
+
+def as_of_then(pod: Pod) -> Pod:
+    """``pod`` with what kube-scheduler 1.13 made of it; ``asked`` and ``sources`` tell what its own fields do not."""
+    if "asked" in pod.__dict__:
+        return pod
+    known = _KNOWN.get(pod.template)
+    if known is None:
+        if len(_KNOWN) >= MANY:
+            _KNOWN.clear()
+        known = _KNOWN[pod.template] = _ask(pod)
+    read = tuple(_sources(mapping(pod.raw, "spec")))
+    then = object.__new__(Pod)
+    then.__dict__.update(
+        pod.__dict__,
+        asked=known,
+        sources=read,
+        owner=_controller_uid(pod.raw),
+        requests=known.requests,
+        occupied=known.occupied,
+        occupied_nonzero=known.nonzero,
+        limits=known.limits,
+        host_ports=known.ports,
+        pod_affinity=known.affinity,
+        volumes=tuple(volume for volume in pod.volumes if not volume.ephemeral),
+    )
+    then.__dict__["alike"] = (pod.alike, read, then.__dict__["owner"])
+    return then
+
+
+def asked(pod: Pod) -> Asked:
+    """What ``pod``, which ``as_of_then`` made, asks for."""
+    found: Asked = pod.__dict__["asked"]
+    return found
+
+
+def sources(pod: Pod) -> tuple[Source, ...]:
+    """The volumes of ``pod``, which ``as_of_then`` made, that are claims or attached to nodes, in order."""
+    found: tuple[Source, ...] = pod.__dict__["sources"]
+    return found
+
+
+def owner_uid(pod: Pod) -> str:
+    """The uid of the controller of ``pod``, which ``as_of_then`` made; "" where it has none."""
+    found: str = pod.__dict__["owner"]
+    return found
+
+
+def _ask(pod: Pod) -> Asked:
+    containers, inits = pod.resources.containers, pod.resources.init_containers
+    occupied = _sum(container.requests for container in containers)
+    spec = mapping(pod.raw, "spec")
+    ports = host_ports(each(spec, "containers", "spec."), [], boolean(spec, "hostNetwork", "spec."))
+    return Asked(
+        requests=_at_least(occupied, (container.requests for container in inits)),
+        occupied=occupied,
+        nonzero=_nonzero(containers),
+        limits=_at_least(_sum(container.limits for container in containers), (container.limits for container in inits)),
+        best_effort=not any(
+            container.requests.get(name) or container.limits.get(name)
+            for container in containers
+            for name in (CPU, MEMORY)
+        ),
+        ports=ports,
+        affinity=_affinity(pod),
+    )
+
+
+def _sum(parts: Iterable[Amounts]) -> Amounts:
+    total: Amounts = {}
+    for part in parts:
+        for name, amount in part.items():
+            if name in BASIC or is_scalar(name):
+                total[name] = total.get(name, 0) + whole(name, amount)
+    return total
+
+
+def _at_least(total: Amounts, others: Iterable[Amounts]) -> Amounts:
+    raised = dict(total)
+    for other in others:
+        for name, amount in other.items():
+            if (name in BASIC or is_scalar(name)) and whole(name, amount) > raised.get(name, 0):
+                raised[name] = whole(name, amount)
+    return raised
+
+
+def _nonzero(containers: tuple[Container, ...]) -> tuple[int, int]:
+    cpu, memory = (
+        sum(whole(name, container.requests.get(name, DEFAULT_REQUESTS[name])) for container in containers)
+        for name in (CPU, MEMORY)
+    )
+    return cpu, memory
+
+
+def _affinity(pod: Pod) -> PodAffinity:
+    """The pod's affinity to pods; namespaces are named, not selected."""
+    own = pod.pod_affinity
+
+    def named(terms: tuple[PodTerm, ...]) -> tuple[PodTerm, ...]:
+        return tuple(
+            replace(term, namespaces=term.namespaces or frozenset({pod.namespace}), namespace_selector=NOTHING)
+            for term in terms
+        )
+
+    return replace(
+        own,
+        required=named(own.required),
+        anti_required=named(own.anti_required),
+        preferred=named(own.preferred),
+        anti_preferred=named(own.anti_preferred),
+    )
+
+
+def _sources(spec: Json) -> Iterable[Source]:
+    for raw in objects(spec, "volumes", "spec."):
+        direct = next(attached(raw), None)
+        if direct is not None:
+            yield direct
+        elif raw.get("persistentVolumeClaim") is not None:
+            yield "claim", _text(raw["persistentVolumeClaim"], "claimName")
+
+
+def attached(raw: Json) -> Iterator[Source]:
+    """What a volume of a pod, or a PersistentVolume's spec, attaches by its own fields."""
+    for field, name in ATTACHED.items():
+        if raw.get(field) is not None:
+            yield field, _text(raw[field], name)
+
+
+def _text(raw: Any, key: str) -> str:
+    """What is written under ``key``; the engine of today does not read it and so has not looked whether it is text."""
+    return str(raw.get(key) or "") if isinstance(raw, dict) else ""
+
+
+def _controller_uid(raw: Json) -> str:
+    for owner in objects(mapping(raw, "metadata"), "ownerReferences", "metadata."):
+        if owner.get("controller") is True:
+            return _text(owner, "uid")
+    return ""
+
+
+def in_zones_of_then(raw: Json) -> Json:
+    """``raw`` with its zone and region, if it has today's labels alone, also under the labels of that time.
+
+    So a cluster of today is seen by the classic scheduler as one that was labelled for it.
+    """
+    try:
+        labels = mapping(mapping(raw, "metadata"), "labels", "metadata.")
+    except ObjectError:  # which is told of where the object is read
+        return raw
+    aged = {then: labels[now] for now, then in LABELS_OF_THEN.items() if now in labels and then not in labels}
+    return {**raw, "metadata": {**raw["metadata"], "labels": {**labels, **aged}}} if aged else raw
