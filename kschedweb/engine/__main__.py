@@ -3,8 +3,10 @@
 python -m kschedweb.engine explain [--mode each|sequence] [--extenders] < scenarios.jsonl
 python -m kschedweb.engine schedule [--summary] [--extenders] < scenarios.jsonl
 python -m kschedweb.engine validate < config.yaml
+python -m kschedweb.engine convert [--classic '{"version": "1.9"}'] < policy.yaml
 python -m kschedweb.engine gate --policy policy.yaml --snapshot cluster.json [--max-moved 10%] … (docs/gate.md)
 
+A scenario marked "classic" is answered by kube-scheduler 1.13's predicates and priorities (docs/classic.md).
 Extenders are asked over HTTP only with --extenders; without it a decision that they have a say in is not made up.
 Bad input ends it with status 2 and one line on stderr that says where. What an API server would refuse, such as an
 unknown operator, but kube-scheduler runs with when it is given, is run with here too, and named on stderr.
@@ -23,9 +25,12 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.classic import PolicyError, load_policy
+from kschedweb.engine.classic.conversion import convert
+from kschedweb.engine.classic.scenario import ClassicScenario, Registries, read_edition
 from kschedweb.engine.config import cli_validate
 from kschedweb.engine.config.registry import PluginError
-from kschedweb.engine.scenario import Scenario, ScenarioError
+from kschedweb.engine.scenario import Scenario, ScenarioError, read_text
 from kschedweb.engine.whatif import command as gate
 from kschedweb.engine.whatif.document import DocumentError
 
@@ -37,8 +42,9 @@ def main(arguments: list[str] | None = None) -> int:
         # Nothing of a scenario refers to itself in a circle: to look for such garbage takes time and finds none.
         gc.disable()
     try:
-        if options.command == "validate":
-            _write(cli_validate(sys.stdin.read()))
+        if options.command in ("validate", "convert"):
+            text = sys.stdin.read()
+            _write(cli_validate(text) if options.command == "validate" else _converted(text, options.classic))
             return 0
         if options.command == "gate":
             return gate.answer(options)
@@ -52,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
     except DocumentError as error:
         _say(gate.said(error))
         return 2
-    except (PluginError, ScenarioError, UnicodeDecodeError) as error:
+    except (PluginError, PolicyError, ScenarioError, UnicodeDecodeError) as error:
         _say(str(error))
         return 2
     except BrokenPipeError:
@@ -84,25 +90,47 @@ def _parser() -> argparse.ArgumentParser:
     for command in (explain, schedule):
         command.add_argument("--extenders", action="store_true", help="ask the extenders of the configurations")
     commands.add_parser("validate", help="a KubeSchedulerConfiguration, defaulted, or its errors")
+    converting = commands.add_parser("convert", help="a v1 Policy as a KubeSchedulerConfiguration, and what differs")
+    converting.add_argument(
+        "--classic", default="true", help="what kube-scheduler was started with (docs/classic.md), JSON"
+    )
     gate.configure(commands.add_parser("gate", help=gate.HELP))
     return parser
 
 
-def _scenarios() -> Iterator[tuple[int, Scenario]]:
+def _scenarios() -> Iterator[tuple[int, Scenario | ClassicScenario]]:
+    registries: Registries = {}
     for number, line in enumerate(sys.stdin, start=1):
         if line.strip():
             try:
-                yield number, Scenario.parse(line)
+                raw = read_text(line)
+                yield number, ClassicScenario.of(raw, registries) if raw.get("classic") else Scenario.of(raw)
             except ScenarioError as error:
                 raise ScenarioError(f"line {number}: {error}") from None
 
 
-def _answer(scenario: Scenario, options: argparse.Namespace) -> dict[str, Any]:
+def _converted(text: str, process: str) -> dict[str, Any]:
+    """The profile for the Policy in ``text``, or for the default provider; raises ScenarioError, PolicyError."""
+    try:
+        given = json.loads(process)
+    except ValueError as error:
+        raise ScenarioError(f"--classic: is not JSON: {error}") from None
+    edition = read_edition(given)
+    if not text.strip():
+        return convert(None, edition).to_dict()
+    loaded = load_policy(text)
+    if loaded.policy is None:
+        raise ScenarioError("; ".join(loaded.errors))
+    warnings = [f"{one.path}: {one.text}" for one in loaded.warnings]
+    return convert(loaded.policy, edition).to_dict() | ({"warnings": warnings} if warnings else {})
+
+
+def _answer(scenario: Scenario | ClassicScenario, options: argparse.Namespace) -> dict[str, Any]:
     post = None
     if options.extenders:
         from kschedweb.engine.extenders.transport import transport
 
-        post = transport(scenario.configuration.extenders)
+        post = transport(scenario.extenders)
     if options.command == "explain":
         return scenario.explain(options.mode, post)
     if options.summary:

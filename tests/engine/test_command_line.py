@@ -71,7 +71,7 @@ def test_validate_gives_the_defaulted_configuration_or_the_errors(run) -> None:
         ),
         ('{"objects": [{"kind": "Pod", "metadata": {"name": "p"}}]}', "has no nodeName: list it under pending"),
         ('{"pending": [{"kind": "Node"}]}', "pending[0]: must be a Pod"),
-        ('{"classic": true}', "classic: the classic scheduler is not simulated yet"),
+        ('{"classic": {"version": "1.8"}}', 'classic.version: must be "1.13" or "1.9", is "1.8"'),
         ('{"mode": "all"}', 'mode: must be "each" or "sequence"'),
         ('{"name": 5}', "name: must be a string"),
         ('{"preempt": "yes"}', "preempt: must be true or false"),
@@ -93,3 +93,37 @@ def test_bad_input_is_one_line_that_says_where(run, text: str, said: str) -> Non
     assert answers == []
     assert said in err
     assert err.count("\n") == 1
+
+
+V1_9 = ["--classic", '{"version": "1.9"}']
+OLD_POLICY = {"kind": "Policy", "apiVersion": "v1", "predicate": [{"name": "HostName"}], "priorities": []}
+
+
+def test_convert_gives_the_profile_of_a_policy_and_what_differs(run) -> None:
+    status, (answer,), err = run(["convert"], json.dumps(OLD_POLICY))
+    assert (status, err) == (0, "")
+    assert [note["name"] for note in answer["notes"]] == ["HostName"]
+    assert answer["warnings"][0].startswith('predicate: is read as "predicates"')
+    assert run(["validate"], json.dumps(answer["document"]))[1][0]["valid"]
+
+
+def test_convert_takes_no_policy_for_the_default_provider_of_the_version(run) -> None:
+    names = [{note["name"] for note in run(["convert", *more], "")[1][0]["notes"]} for more in ([], V1_9)]
+    assert names[0] - names[1] == {"CheckNodePIDPressure", "MaxCSIVolumeCountPred", "ImageLocalityPriority"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "said"),
+    [
+        ([], "{", "JSON"),
+        ([], "[]", "must be an object of kind Policy"),
+        ([], '{"predicates": [{"name": "Nope"}]}', "predicates[0].name: Invalid configuration"),
+        ([], '{"priorities": [{"name": "EqualPriority"}]}', "priorities[0].weight: Priority EqualPriority should"),
+        (["--classic", "{"], "", "--classic: is not JSON"),
+        (["--classic", '{"version": "1.8"}'], "", 'classic.version: must be "1.13" or "1.9"'),
+    ],
+)
+def test_what_cannot_be_converted_is_one_line_that_says_why(run, arguments: list[str], text: str, said: str) -> None:
+    status, answers, err = run(["convert", *arguments], text)
+    assert (status, answers, err.count("\n")) == (2, [], 1)
+    assert said in err
