@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance.classic import ClassicReference
 from tests.conformance.reference import Reference
 from tests.support.needs import missing
 
@@ -15,4 +16,12 @@ def reference(assets: Path) -> Reference:
     found = Reference(assets)
     if not found.command.exists():
         missing("KUBEBUILDER_ASSETS holds no oracle")
+    return found
+
+
+@pytest.fixture(scope="session")
+def classic_reference(assets: Path) -> ClassicReference:
+    found = ClassicReference(assets)
+    if not found.command.exists():
+        missing("KUBEBUILDER_ASSETS holds no oracle-classic")
     return found

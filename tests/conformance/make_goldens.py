@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.conformance.classic import ClassicReference
 from tests.conformance.hunting import KINDS, scenarios
 from tests.conformance.reference import Reference
 from tests.engine.builders import CONFIGURATION
@@ -32,6 +33,7 @@ SCENARIOS = {
     "regressions.jsonl": "",
 }
 CONFIGURATIONS = ("configurations.jsonl.gz", "documents.jsonl.gz")
+CLASSIC = "classic.jsonl.xz"
 RECORDED = "openb.jsonl.xz"
 MADE = 60
 PODS = 1000
@@ -116,6 +118,14 @@ def answer_recorded(reference: Reference, shared: Path) -> None:
     write(RECORDED, lines)
 
 
+def answer_classic(reference: ClassicReference) -> None:
+    """All in one process, where what a policy registers stays known."""
+    scenarios = [line["scenario"] for line in read(CLASSIC)]
+    answers = reference.answers(scenarios, part=len(scenarios))
+    lines = zip(scenarios, answers, strict=True)
+    write(CLASSIC, [{"scenario": scenario, "expected": answer} for scenario, (_, answer) in lines])
+
+
 def made(kind: str, seed: int) -> list[dict[str, Any]]:
     return [{"ask": mode, "scenario": one} for mode in KINDS[kind].modes for one in scenarios(kind, seed, MADE)]
 
@@ -138,6 +148,7 @@ def main() -> None:
         answer_scenarios(Reference(assets), name, lines)
     for name in CONFIGURATIONS:
         answer_configurations(validate, name)
+    answer_classic(ClassicReference(assets))
     if "KSCHEDWEB_SHARED" in os.environ:
         answer_recorded(Reference(assets), Path(os.environ["KSCHEDWEB_SHARED"]))
 

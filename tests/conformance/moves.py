@@ -1,0 +1,100 @@
+"""What becomes of a pod, worked out slowly from what two schedulers say of it in plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine.classic.comparing import Kind, Move, Rule, Side, Verdict
+
+Json = dict[str, Any]
+CONFIG: Json = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+PROFILES: list[Json] = [
+    {},
+    {
+        "pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}],
+        "plugins": {"score": {"disabled": [{"name": "PodTopologySpread"}]}},
+    },
+    {"plugins": {"score": {"disabled": [{"name": "*"}], "enabled": [{"name": "ImageLocality", "weight": 7}]}}},
+    {"plugins": {"multiPoint": {"disabled": [{"name": "TaintToleration"}, {"name": "NodeAffinity"}]}}},
+]
+
+
+def of_today(scenario: Json, profile: Json) -> Json:
+    """A classic scenario with a profile in place of its policy."""
+    kept = ("name", "objects", "pending", "mode")
+    of_both = {key: value for key, value in scenario.items() if key in kept}
+    return of_both | {"config": {**CONFIG, "parallelism": 1, "profiles": [profile]}}
+
+
+def check(move: Move, classic: Json, profile: Json) -> None:
+    """Assert that ``move`` is what the two explanations come to."""
+    ours, theirs = classic.get("best") or [], profile.get("best") or []
+    common = set(ours) & set(theirs)
+    assert move.verdict is verdict(ours, theirs, common), move
+    assert (move.classic_best, move.profile_best) == (len(ours), len(theirs))
+    assert move.classic in (common or ours or [""]), move
+    assert move.profile in (common or theirs or [""]), move
+    if common or not (ours or theirs):
+        assert move.rule is None
+        return
+    assert move.rule is not None
+    refusals = [*refused_by_profile(profile, move.classic), *refused_by_classic(classic, move.profile)]
+    if refusals:
+        assert told(move.rule) == refusals[0], move
+        return
+    assert move.rule.kind is Kind.PREFERS
+    shares = {
+        (side, name, lead): lead / total_span(answer)
+        for side, answer in ((Side.CLASSIC, classic), (Side.PROFILE, profile))
+        for name, lead in leads(answer, move).items()
+    }
+    share = shares[move.rule.side, move.rule.name, move.rule.lead or 0]
+    assert move.rule.share == share == max(shares.values()) > 0
+
+
+def verdict(ours: list[str], theirs: list[str], common: set[str]) -> Verdict:
+    if common:
+        return Verdict.SAME if ours == theirs and len(ours) == 1 else Verdict.EITHER
+    if ours and theirs:
+        return Verdict.MOVES
+    if not ours and not theirs:
+        return Verdict.NEITHER
+    return Verdict.ONLY_CLASSIC if ours else Verdict.ONLY_PROFILE
+
+
+def told(rule: Rule) -> tuple[str, Side, list[str]]:
+    """What is compared of a rule that rejects: reasons of one status come in any order."""
+    assert rule.kind in (Kind.REJECTS, Kind.FAILS)
+    return rule.name, rule.side, sorted(rule.reason.split(", "))
+
+
+def refused_by_profile(answer: Json, node: str) -> list[tuple[str, Side, list[str]]]:
+    """Why the profile does not let the pod go to ``node``, nothing where it does."""
+    if not node or node in (answer.get("feasible") or []):
+        return []
+    found = answer["rejected"].get(node) or answer.get("preFilter")
+    if found is None:  # left out by PreFilter
+        return [("NodeAffinity", Side.PROFILE, ["node(s) didn't satisfy plugin(s) [NodeAffinity]"])]
+    return [(found.get("plugin", ""), Side.PROFILE, sorted(", ".join(found["reasons"]).split(", ")))]
+
+
+def refused_by_classic(answer: Json, node: str) -> list[tuple[str, Side, list[str]]]:
+    if not node or node in (answer.get("feasible") or []):
+        return []
+    if "error" in answer:
+        return [("", Side.CLASSIC, sorted(answer["error"].split(", ")))]
+    by = next(name for name, nodes in answer["predicates"].items() if nodes.get(node) == answer["rejected"][node])
+    return [(by, Side.CLASSIC, sorted(", ".join(answer["rejected"][node]).split(", ")))]
+
+
+def leads(answer: Json, move: Move) -> dict[str, int]:
+    """By how much each score prefers its side's node to the other's."""
+    classic = "priorities" in answer
+    scores = answer["priorities"] if classic else answer.get("scores", {})
+    own, other = (move.classic, move.profile) if classic else (move.profile, move.classic)
+    key = "reduced" if classic else "normalized"
+    return {name: one["weight"] * (one[key][own] - one[key][other]) for name, one in scores.items()}
+
+
+def total_span(answer: Json) -> int:
+    return max(answer["total"].values()) - min(answer["total"].values())

@@ -1,0 +1,55 @@
+"""What policies are converted into, put to the real kube-scheduler 1.36.3: it takes every one.
+
+``HUNT_SEED`` repeats a run, ``HUNT_CONVERSIONS`` sets how many policies are made beside the recorded ones.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+from typing import Any
+
+import pytest
+
+from kschedweb.engine.classic import Edition, Policy, PolicyError, load_policy
+from kschedweb.engine.classic.catalogue import V1_9
+from kschedweb.engine.classic.conversion import convert
+from kschedweb.engine.config import load
+from kschedweb.policies.document import as_yaml
+from tests.conformance.making.policies import PolicyMaker
+from tests.conformance.policies import by_hand
+
+COUNT = int(os.environ.get("HUNT_CONVERSIONS") or 80)
+Oracle = Callable[[str, str], Any]
+
+
+def policies(seed: int) -> Iterator[Policy | None]:
+    maker = PolicyMaker(Random(seed))
+    yield None
+    for fields in [*(fields for _, fields in by_hand()), *(maker.policy() for _ in range(COUNT))]:
+        yield load_policy({"kind": "Policy", "apiVersion": "v1", **fields}).policy
+
+
+def converted(policy: Policy | None, edition: Edition) -> dict[str, Any] | None:
+    try:
+        return convert(policy, edition).document
+    except PolicyError:  # a name that 1.13 did not know
+        return None
+
+
+@pytest.mark.live
+def test_kube_scheduler_takes_what_policies_are_converted_into(oracle: Oracle) -> None:
+    seed = int(os.environ.get("HUNT_SEED") or secrets.randbelow(1 << 31))
+    print(f"HUNT_SEED={seed}")
+    editions = [Edition(), Edition(V1_9, percentage=30)]
+    made = [converted(policy, editions[at % 2]) for at, policy in enumerate(policies(seed))]
+    documents = list({as_yaml(one): one for one in made if one is not None})
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda text: oracle("validate", text), documents))
+    for text, answer in zip(documents, answers, strict=True):
+        assert answer["valid"], f"HUNT_SEED={seed}: {answer}\n{text}"
+        assert answer["defaulted"] == load(text).defaulted, f"HUNT_SEED={seed}: {text}"
+    assert len(documents) > COUNT

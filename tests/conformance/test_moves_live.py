@@ -1,0 +1,62 @@
+"""Which pods move from a classic policy to a profile, by what the real kube-scheduler 1.13 and today's say of each.
+
+``HUNT_SEED`` repeats a run.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from kschedweb.engine import Pod
+from kschedweb.engine.classic.comparing import Verdict, moves
+from kschedweb.engine.classic.scenario import ClassicScenario
+from kschedweb.engine.scenario import Scenario
+from tests.conformance.classic import ClassicReference
+from tests.conformance.hunting import SEED
+from tests.conformance.making.classic import ClassicMaker
+from tests.conformance.moves import PROFILES, check, of_today
+from tests.conformance.reference import Reference
+
+COUNT = 40
+
+
+@pytest.mark.live
+def test_moves_are_what_both_real_schedulers_answers_come_to(
+    classic_reference: ClassicReference, reference: Reference
+) -> None:
+    print(f"HUNT_SEED={SEED}")
+    names = [f"moves-{SEED}-{number}" for number in range(COUNT)]
+    made = [ClassicMaker(Random(f"{SEED}/classic/{name}")).scenario(name) | {"mode": "each"} for name in names]
+    today = [of_today(one, PROFILES[number % len(PROFILES)]) for number, one in enumerate(made)]
+    first = [answer for _, answer in classic_reference.answers(made, part=1)]
+    second = reference.answers("explain", today)
+    found = []
+    for then, now, *answers in zip(made, today, first, second, strict=True):
+        if any("error" in answer for answer in answers):
+            continue
+        classic, scenario = ClassicScenario.of(then, {}), Scenario.of(now)
+        pods = zip(scenario.pending, *(answer["pods"] or () for answer in answers), strict=True)
+        for pod, theirs, ours in pods:
+            # They are asked each predicate on each node: a cycle may end before, or not come so far.
+            if "error" in theirs or pod.gates or not claims_there(pod, then["objects"]):
+                continue
+            of_both = classic.snapshot, scenario.snapshot, classic.algorithm, scenario.configuration
+            move = next(moves(*of_both, [pod]))
+            check(move, theirs, ours)
+            found.append(move.verdict)
+    assert len(found) > COUNT
+    assert {Verdict.MOVES, Verdict.SAME} <= set(found)
+
+
+def claims_there(pod: Pod, objects: list[dict[str, Any]]) -> bool:
+    """Whether all claims of the pod are there to stay, which a cycle looks at first."""
+    known = {
+        (one["metadata"].get("namespace") or "default", one["metadata"]["name"])
+        for one in objects
+        if one["kind"] == "PersistentVolumeClaim" and not one["metadata"].get("deletionTimestamp")
+    }
+    sources = [volume.get("persistentVolumeClaim") for volume in pod.raw["spec"].get("volumes") or ()]
+    return all((pod.namespace, source["claimName"]) in known for source in sources if source)
