@@ -11,10 +11,11 @@ import pytest
 
 from kschedweb.engine.experiment import Recording, Workload, replay
 from kschedweb.engine.experiment.policies import configuration, policies
+from tests.conftest import ROOT
 
 SEEDS = {1, 2, 3}
 POLICIES = {"default", "water-level", "found", "alone", "future"}
-WRITTEN = Path(__file__).parents[2] / "docs" / "experiment"
+WRITTEN = ROOT / "docs" / "experiment"
 
 
 @pytest.mark.parametrize("day", ["20110303", "20110322"])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.conftest import ROOT
+
 MIB = 600  # what a process may hold beside its modules: 300,000 pods fit in half of it
 CHILD = """
 import sys, zlib
@@ -70,4 +70,3 @@ def test_ten_million_lines_are_read_within_bounds(kind: str, said: str) -> None:
     mib, _, text = done.stdout.partition(" ")
     assert said in text
     assert int(mib) <= MIB
-    print(f"{kind}: {mib} MiB")
