@@ -1,0 +1,64 @@
+"""The classic engine beside kube-scheduler 1.13's own code, one after the other, in the same run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kschedweb.engine import Pod, Snapshot
+from kschedweb.engine.classic import ClassicSnapshot, Registry
+from kschedweb.engine.classic.comparing import moves
+from kschedweb.engine.config import load
+from tests.bench import workloads
+from tests.bench.conftest import worked
+from tests.bench.test_engine import ours
+from tests.support.needs import missing
+
+Json = dict[str, Any]
+NODES, BOUND, PENDING = 5000, 1000, 300
+# How many times as fast. Of "mixed" no two pods are alike, so that nothing of one can be remembered for the next.
+LIMITS = {"basic": 50, "node affinity": 50, "mixed": 30}
+BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
+SERVICE = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "web", "namespace": "bench"},
+    "spec": {"selector": {"app": "web"}},
+}
+
+
+def scenario(kind: str) -> str:
+    """One of the workloads as a cluster of that time, with a service for SelectorSpreadPriority to count."""
+    found = workloads.scenario(kind, nodes=NODES, bound=BOUND, pending=PENDING)
+    del found["config"]
+    found["objects"].append(SERVICE)
+    return json.dumps({**found, "classic": True}).replace(workloads.ZONE, BETA_ZONE)
+
+
+@pytest.mark.parametrize("kind", LIMITS)
+def test_every_node_scored(kind: str, assets: Path, compare: Callable[..., None]) -> None:
+    command = assets / "oracle-classic"
+    if not command.exists():
+        missing("KUBEBUILDER_ASSETS holds no oracle-classic")
+    text, limit = scenario(kind), LIMITS[kind]
+    done = subprocess.run([command, "bench"], input=text, capture_output=True, text=True, timeout=600, check=True)
+    theirs = json.loads(done.stdout)
+    mine = ours(text, limit * theirs["PodsPerSecond"])
+    compare(f"classic, {kind}, 5,000 nodes", mine, theirs, limit)
+
+
+def test_moves_to_a_profile(report: Callable[..., None]) -> None:
+    """Both schedulers asked about every node for each pod."""
+    for kind in ("basic", "mixed"):
+        raw = json.loads(scenario(kind))
+        classic, snapshot = ClassicSnapshot.from_objects(raw["objects"]), Snapshot.from_objects(raw["objects"])
+        configuration = load(workloads.CONFIG).configuration
+        assert configuration is not None
+        found = moves(classic, snapshot, Registry().algorithm(), configuration, map(Pod.read, raw["pending"]))
+        times = [worked(lambda: next(found)) for _ in range(PENDING)]  # noqa: B023
+        report(f"classic and profile, {kind}, a pod", times, remark=f"{1000 * PENDING / sum(times):,.0f} pods/s")
