@@ -22,7 +22,7 @@ NOT_PAGES = frozenset(
         "scenario-restore", "scenario-schema", "scenario-share",
         "policy-effect", "policy-preview", "policy-restore", "policy-schema", "search", "sessions-end", "theme",
         "token-revoke", "watermark-source-change", "watermark-source-run",
-        "watermark-policies-pods", "policy-curves",
+        "watermark-policies-pods", "policy-curves", "policy-profile-download",
         "approvals-badge", "approvals-decide", "approvals-news", "webhook-delete", "webhook-renew", "webhook-test",
         "live-command", "live-delete", "live-extender-secret", "live-figures", "live-now", "metrics",
     }
@@ -36,8 +36,8 @@ NOT_RESOURCES = frozenset(
         "recording-file", "recording-records", "recording-scenario",
         "scenario-copy", "scenario-export", "scenario-import", "scenario-restore", "scenario-validate",
         "annotations-write",
-        "cluster-credentials", "cluster-import", "cluster-refresh", "job-cancel", "policy-validate", "schema",
-        "schema-page", "user-password",
+        "cluster-credentials", "cluster-import", "cluster-refresh", "job-cancel", "policy-convert",
+        "policy-validate", "schema", "schema-page", "user-password",
         "revision-restore", "watermark-source-run", "watermark-source-test",
         "approval-approve", "approval-deny", "approvals-decide", "webhook-secret", "webhook-test",
         "live-extender-secret", "live-mode", "live-pause", "live-reload", "live-resume", "live-rights", "live-step",
@@ -55,6 +55,7 @@ class Places:
     stuck: str  # … of one that fits nowhere
     policy: str = "default"
     revision: int = 1
+    classic: str = ""  # a classic policy
     job: str = ""
     experiment: str = ""
     scenario: str = ""
@@ -62,6 +63,7 @@ class Places:
     run: str = ""
     comparison: str = ""
     gate: str = ""
+    moves: str = ""
     sweep: str = ""
     recording: str = ""
     run_pod: str = "default/web-00"
@@ -92,6 +94,9 @@ def pages(at: Places) -> dict[str, str]:
         "pods": f"/pods/?cluster={c}",
         "decision": f"/decision/{c}/{at.fitting}/?policy={p}",
         "decision:stuck": f"/decision/{c}/{at.stuck}/?policy={p}",
+        "classic": "/classic/",
+        "classic-entry": "/classic/GeneralPredicates/",
+        "classic-entry:priority": "/classic/SelectorSpreadPriority/",
         "policies": "/policies/",
         "policy-new": "/policies/new/",
         "policy": f"/policies/{p}/?cluster={c}",
@@ -116,6 +121,8 @@ def pages(at: Places) -> dict[str, str]:
         "comparison-new": "/comparisons/new/",
         "gate": f"/gate/?policy={p}@{r}&on=cluster:{c}",
         "gate:filtered": f"/gate/?policy={p}@{r}&on=cluster:{c}&verdict=pass&search=demo",
+        "moves": "/moves/",
+        "moves:filtered": "/moves/?search=default",
         "sweeps": "/sweeps/",
         "sweep-new": "/sweeps/new/",
         "sweep-new:rows": f"/sweeps/new/?policy={p}",
@@ -137,6 +144,16 @@ def pages(at: Places) -> dict[str, str]:
         "password": "/password/",
         "login": "/login/",
     }
+    if at.classic:
+        classic = f"/policies/{at.classic}"
+        found |= {
+            "policy-profile": f"{classic}/profile/",
+            "policy:classic": f"{classic}/?cluster={c}",
+            "policy-effective:classic": f"{classic}/effective/",
+            "policy-diff:classic": f"{classic}/diff/",
+            "decision:classic": f"/decision/{c}/{at.fitting}/?policy={at.classic}&revision=1&against={p}@{r}",
+            "decision:classic-stuck": f"/decision/{c}/{at.stuck}/?policy={at.classic}&node={at.node}",
+        }
     if at.scenario:
         scenario = f"/scenarios/{at.scenario}"
         found |= {
@@ -153,6 +170,7 @@ def pages(at: Places) -> dict[str, str]:
         found |= {"run-decision": f"/runs/{at.run}/pods/{at.run_pod}/"}
     found |= {"comparison": f"/comparisons/{at.comparison}/"} if at.comparison else {}
     found |= {"gate-verdict": f"/gate/{at.gate}/"} if at.gate else {}
+    found |= {"moves-answer": f"/moves/{at.moves}/"} if at.moves else {}
     found |= {"sweep": f"/sweeps/{at.sweep}/"} if at.sweep else {}
     found |= {"recording": f"/recordings/{at.recording}/"} if at.recording else {}
     found |= {"approval": f"/approvals/{at.approval}/"} if at.approval else {}
@@ -191,6 +209,7 @@ def resources(at: Places) -> dict[str, str]:
         "decision": f"{cluster}/pods/{at.fitting}/decision/",
         "load-aware": f"{cluster}/load-aware/?pod={at.fitting}",
         "load-aware-curves": f"/api/v1/load-aware/curves/?policy={at.policy}",
+        "classic": "/api/v1/classic/",
         "policies": "/api/v1/policies/",
         "policy": f"{policy}/",
         "revisions": f"{policy}/revisions/",
@@ -206,6 +225,7 @@ def resources(at: Places) -> dict[str, str]:
         "runs": "/api/v1/runs/",
         "comparisons": "/api/v1/comparisons/",
         "gate": "/api/v1/gate/",
+        "moves": "/api/v1/moves/",
         "sweeps": "/api/v1/sweeps/",
         "recordings": "/api/v1/recordings/",
         "experiments": "/api/v1/experiments/",
@@ -270,6 +290,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.run, of_run),
         (at.comparison, of_comparison),
         (at.gate, {"gate-verdict": f"{api}/gate/{at.gate}/"}),
+        (at.moves, {"moves-answer": f"{api}/moves/{at.moves}/", "moves-pods": f"{api}/moves/{at.moves}/pods/"}),
         (at.sweep, {"sweep": f"{api}/sweeps/{at.sweep}/", "sweep-trials": f"{api}/sweeps/{at.sweep}/trials/"}),
         (at.recording, {"recording": f"{api}/recordings/{at.recording}/"}),
         (at.webhook, {"webhook": f"{webhook}/", "webhook-deliveries": f"{webhook}/deliveries/"}),
