@@ -31,6 +31,15 @@ def amount(value: int | None, resource: str) -> str:
     return f"{int(value or 0):,}"
 
 
+def counted(number: int, nouns: str) -> str:
+    """ "3,000 policies", "1 policy", "1 person"; ``nouns`` is the plural."""
+    if number != 1:
+        return f"{number:,} {nouns}"
+    if nouns == "people":
+        return "1 person"
+    return f"1 {nouns[:-3]}y" if nouns.endswith("ies") else f"1 {nouns.removesuffix('s')}"
+
+
 def left(seconds: float | None) -> str:
     """ "about 12 s left", "about 4 min left", "about 2 h left"; "" where nobody knows."""
     if seconds is None:

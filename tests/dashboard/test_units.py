@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from django.core.paginator import Paginator
+from django.template.loader import render_to_string
+from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,3 +51,33 @@ def test_a_memory_amount_is_within_a_twentieth_of_its_unit(value: int) -> None:
 )
 def test_ages(seconds: float, text: str) -> None:
     assert units.ago(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "nouns", "text"),
+    [
+        (0, "nodes", "0 nodes"),
+        (1, "nodes", "1 node"),
+        (1, "policies", "1 policy"),
+        (1, "people", "1 person"),
+        (2, "people", "2 people"),
+    ],
+)
+def test_counts_agree_with_their_noun(number: int, nouns: str, text: str) -> None:
+    assert units.counted(number, nouns) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "number", "text"),
+    [
+        (0, 1, "No scenarios"),
+        (1, 1, "1 scenario"),
+        (3, 1, "3 scenarios"),
+        (9, 2, "4–6 of 9 scenarios"),
+        (4, 2, "4 of 4 scenarios"),
+    ],
+)
+def test_a_list_says_how_much_it_shows_only_where_that_is_not_all(count: int, number: int, text: str) -> None:
+    page = Paginator(range(count), 3).page(number)
+    shown = render_to_string("parts/pagination.html", {"page": page, "noun": "scenarios"}, RequestFactory().get("/"))
+    assert f">{text}</span>" in shown

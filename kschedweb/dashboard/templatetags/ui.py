@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 register = template.Library()
 register.filter("cpu", units.cpu)
+register.filter("counted", units.counted)
 register.filter("amount", units.amount)
 register.filter("memory", units.memory)
 register.filter("left", units.left)
