@@ -106,7 +106,8 @@ class DocumentEditor {
         completion(() => (schema ??= fetch(place.dataset.schema ?? "").then((answer) => answer.json() as Promise<Schema>))),
         EditorState.readOnly.of(readOnly),
         EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ "aria-label": place.dataset.label ?? "YAML", spellcheck: "false" }),
+        // The tab stop is written down since a long text scrolls, and not every tool knows that what can be edited is one.
+        EditorView.contentAttributes.of({ "aria-label": place.dataset.label ?? "YAML", spellcheck: "false", tabindex: "0" }),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
           this.area.value = update.state.doc.toString();

@@ -14,12 +14,18 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.dashboard.preconditions import IF_MATCH, expected
+from kschedweb.dashboard.preconditions import IF_MATCH
 from kschedweb.dashboard.rest import IdempotencyMixin, validated
-from kschedweb.policies import diff, selectors, services
+from kschedweb.policies import selectors, services
+from kschedweb.policies.classic.effective import effective
+from kschedweb.policies.classic.serializers import PROCESS_HELP, ClassicEffectiveSerializer
+from kschedweb.policies.classic.sources import KEY, NAMESPACE, ConfigMapSource
+from kschedweb.policies.classic.validation import ClassicChecked
+from kschedweb.policies.conversion.api import PolicyConvert
 from kschedweb.policies.download import document_response
 from kschedweb.policies.filters import PolicyFilter
-from kschedweb.policies.models import Policy, Revision
+from kschedweb.policies.kinds import check_either, revision_changes
+from kschedweb.policies.models import Kind, Policy, Revision
 from kschedweb.policies.revisions.api import (
     RANGE,
     AboutSerializer,
@@ -28,10 +34,11 @@ from kschedweb.policies.revisions.api import (
     SaveSerializer,
     compared,
     numbered_answer,
+    saved_answer,
     saved_as,
 )
 from kschedweb.policies.revisions.lines import unified
-from kschedweb.policies.validation import Checked, check
+from kschedweb.policies.validation import Checked
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -44,7 +51,7 @@ class PolicySerializer(AboutSerializer, serializers.ModelSerializer[Policy]):
 
     class Meta:
         model = Policy
-        fields = ("name", "description", "revision", "created_by", "created_at", "changed_at", "changed_by")
+        fields = ("name", "kind", "description", "revision", "created_by", "created_at", "changed_at", "changed_by")
         read_only_fields = fields
 
 
@@ -61,9 +68,20 @@ class RevisionSerializer(serializers.ModelSerializer[Revision]):
 
 
 class RevisionDetailSerializer(RevisionSerializer):
+    process = serializers.DictField(read_only=True, help_text=PROCESS_HELP)
+
     class Meta(RevisionSerializer.Meta):
-        fields = (*RevisionSerializer.Meta.fields, "document")
+        fields = (*RevisionSerializer.Meta.fields, "document", "process")
         read_only_fields = fields
+
+
+class SourceSerializer(serializers.Serializer[Any]):
+    """A ConfigMap of a connected cluster, read now with the cluster's credentials."""
+
+    cluster = serializers.CharField(max_length=63)
+    namespace = serializers.CharField(max_length=63, required=False, default=NAMESPACE)
+    name = serializers.CharField(max_length=253)
+    key = serializers.CharField(max_length=253, required=False, default=KEY)
 
 
 class PolicyCreateSerializer(serializers.Serializer[Any]):
@@ -71,11 +89,17 @@ class PolicyCreateSerializer(serializers.Serializer[Any]):
     description = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
     document = DocumentField(required=False, help_text="The first revision. Left out: kube-scheduler's defaults.")
     copy_of = serializers.CharField(required=False, help_text="In place of a document: the policy to start from.")
+    source = SourceSerializer(  # type: ignore[assignment]
+        required=False, help_text="In place of a document: the ConfigMap that holds it."
+    )
+    process = serializers.DictField(required=False, help_text=PROCESS_HELP)
     comment = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if "document" in attrs and "copy_of" in attrs:
-            raise serializers.ValidationError({"copy_of": "Give a document or a policy to copy, not both."})
+        given = [name for name in ("document", "copy_of", "source") if name in attrs]
+        if len(given) > 1:
+            said = "Give one of a document, a policy to copy and a ConfigMap."
+            raise serializers.ValidationError({given[1]: said})
         return attrs
 
 
@@ -84,11 +108,11 @@ class PolicyPatchSerializer(serializers.Serializer[Any]):
 
 
 class RevisionCreateSerializer(SaveSerializer):
-    pass
+    process = serializers.DictField(required=False, help_text=f"{PROCESS_HELP} Left out, it stays as it is.")
 
 
 class ValidateSerializer(CheckSerializer):
-    pass
+    process = serializers.DictField(required=False, help_text=PROCESS_HELP)
 
 
 class PlacedProblemSerializer(serializers.Serializer[Any]):
@@ -111,13 +135,18 @@ class EffectiveProfileSerializer(serializers.Serializer[Any]):
 
 
 class VerdictSerializer(serializers.Serializer[Any]):
-    """What kube-scheduler says about a document; `defaulted` and `effective` are null where it refuses it."""
+    """What kube-scheduler says about a document of either kind.
 
+    `defaulted` and `effective` are null where it refuses it and for classic policies, `classic` for the others.
+    """
+
+    kind = serializers.ChoiceField(choices=Kind.choices)
     valid = serializers.BooleanField()
     errors = PlacedProblemSerializer(many=True)  # type: ignore[assignment]
     warnings = PlacedProblemSerializer(many=True)
     defaulted = serializers.DictField(allow_null=True)
     effective = EffectiveProfileSerializer(many=True, allow_null=True)
+    classic = ClassicEffectiveSerializer(allow_null=True)
 
 
 class ChangeSerializer(serializers.Serializer[Any]):
@@ -146,13 +175,17 @@ class PolicyList(IdempotencyMixin, generics.ListAPIView[Policy]):
     def post(self, request: ApiRequest) -> Response:
         """Make a policy with its revision 1."""
         data = validated(PolicyCreateSerializer, request.data)
-        document = data.get("document", services.DEFAULT_DOCUMENT)
+        document, process = data.get("document", services.DEFAULT_DOCUMENT), data.get("process")
         if "copy_of" in data:
-            document = selectors.revision_get(selectors.policy_get(data["copy_of"])).document
+            copied = selectors.revision_get(selectors.policy_get(data["copy_of"]))
+            document, process = copied.document, copied.process if process is None else process
+        source = ConfigMapSource(**data["source"]) if "source" in data else None
         policy = services.policy_create(
             name=data["name"],
             description=data["description"],
-            document=document,
+            document=source.read() if source else document,
+            process=process,
+            source=str(source or ""),
             comment=data["comment"],
             author=request.user,
         )
@@ -204,14 +237,15 @@ class RevisionList(IdempotencyMixin, generics.ListAPIView[Revision]):
         """
         data = validated(RevisionCreateSerializer, request.data)
         policy = selectors.policy_get(name)
-        revision = services.revision_save(
+        store = partial(
+            services.revision_save,
             policy=policy,
             document=data["document"],
+            process=data.get("process"),
             comment=data["comment"],
-            expected=expected(request, policy.newest),
             author=request.user,
         )
-        return _revision_answer(request, revision, made=revision.number > policy.newest)
+        return saved_answer(request, policy.newest, store, _revision_answer)
 
 
 class RevisionDetail(APIView):
@@ -226,9 +260,14 @@ class RevisionDetail(APIView):
 class RevisionDocument(APIView):
     action_required = Action.VIEW
 
-    @extend_schema(responses={(200, "application/yaml"): OpenApiTypes.OBJECT})
+    @extend_schema(
+        responses={(200, "application/yaml"): OpenApiTypes.OBJECT, (200, "application/json"): OpenApiTypes.OBJECT}
+    )
     def get(self, request: ApiRequest, name: str, number: int) -> HttpResponse:
-        """The document as kube-scheduler's `--config` takes it: YAML as it was saved, comments and all."""
+        """The document as it was saved, comments and all: what kube-scheduler's `--config` takes.
+
+        A classic policy is what `--policy-config-file` took.
+        """
         return document_response(selectors.revision_get(selectors.policy_get(name), number))
 
 
@@ -239,10 +278,8 @@ class RevisionRestore(IdempotencyMixin, APIView):
     def post(self, request: ApiRequest, name: str, number: int) -> Response:
         """Save what an older revision said as the next revision."""
         policy = selectors.policy_get(name)
-        revision = services.revision_restore(
-            policy=policy, number=number, expected=expected(request, policy.newest), author=request.user
-        )
-        return _revision_answer(request, revision, made=revision.number > policy.newest)
+        store = partial(services.revision_restore, policy=policy, number=number, author=request.user)
+        return saved_answer(request, policy.newest, store, _revision_answer)
 
 
 class PolicyDiff(APIView):
@@ -256,7 +293,7 @@ class PolicyDiff(APIView):
         body = {
             "old": old.number,
             "new": new.number,
-            "changes": diff.changes(check(old.document).loaded, check(new.document).loaded),
+            "changes": revision_changes(old, new),
             "patch": unified(old.document, new.document, f"{name}-{old.number}.yaml", f"{name}-{new.number}.yaml"),
         }
         return Response(DiffSerializer(body).data)
@@ -267,19 +304,30 @@ class PolicyValidate(APIView):
 
     @extend_schema(request=ValidateSerializer, responses=VerdictSerializer)
     def post(self, request: ApiRequest) -> Response:
-        """Ask whether kube-scheduler would take a document; nothing is saved. 200 for a refused document as well."""
+        """Ask whether kube-scheduler would take a document of either kind.
+
+        Nothing is saved; a refused document is answered with 200 as well.
+        """
         data = validated(ValidateSerializer, request.data)
-        return Response(verdict(check(data["document"])))
+        return Response(verdict(check_either(data["document"], data.get("process"))))
 
 
-def verdict(checked: Checked) -> dict[str, Any]:
+def verdict(checked: Checked | ClassicChecked) -> dict[str, Any]:
     """The body of an answer about a document."""
-    loaded = checked.loaded
-    configuration = loaded.configuration if loaded else None
-    return {
+    found = {
+        "kind": Kind.CLASSIC if isinstance(checked, ClassicChecked) else Kind.PROFILES,
         "valid": checked.valid,
         "errors": [problem.as_dict() for problem in checked.errors],
         "warnings": [problem.as_dict() for problem in checked.warnings],
+    }
+    if isinstance(checked, ClassicChecked):
+        runs = effective(checked)
+        body = ClassicEffectiveSerializer(runs).data if runs else None
+        return found | {"defaulted": None, "effective": None, "classic": body}
+    loaded = checked.loaded
+    configuration = loaded.configuration if loaded else None
+    return found | {
+        "classic": None,
         "defaulted": loaded.defaulted if loaded else None,
         "effective": configuration
         and [
@@ -312,6 +360,7 @@ urlpatterns = [
     path("policies/", PolicyList.as_view(), name="policies"),
     path("policies/validate/", PolicyValidate.as_view(), name="policy-validate"),
     path("policies/<slug:name>/", PolicyDetail.as_view(), name="policy"),
+    path("policies/<slug:name>/convert/", PolicyConvert.as_view(), name="policy-convert"),
     path("policies/<slug:name>/diff/", PolicyDiff.as_view(), name="policy-diff"),
     path("policies/<slug:name>/revisions/", RevisionList.as_view(), name="revisions"),
     path("policies/<slug:name>/revisions/<int:number>/", RevisionDetail.as_view(), name="revision"),

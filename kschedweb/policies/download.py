@@ -6,14 +6,28 @@ from typing import TYPE_CHECKING
 
 from django.http import HttpResponse
 
+from kschedweb.policies.models import Kind
+
 if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 
 def document_response(revision: Revision) -> HttpResponse:
-    """The file that kube-scheduler's ``--config`` takes: the document as it was saved."""
-    response = HttpResponse(revision.document, content_type="application/yaml; charset=utf-8")
-    filename = f"{revision.policy.name}-{revision.number}.yaml"
-    response["Content-Disposition"] = f'attachment; filename="{filename}"'
+    """The document as it was saved: what ``--config`` takes, or for a classic one ``--policy-config-file``."""
+    name = f"{revision.policy.name}-{revision.number}"
+    # Most classic policies are JSON, and readers of that time go by the name.
+    is_json = revision.policy.kind == Kind.CLASSIC and revision.document.lstrip().startswith("{")
+    response = (_file if is_json else yaml_response)(revision.document, name)
     response["ETag"] = f'"{revision.number}"'
+    return response
+
+
+def yaml_response(text: str, name: str) -> HttpResponse:
+    """``text`` as the file ``name``.yaml."""
+    return _file(text, name, "yaml")
+
+
+def _file(text: str, name: str, form: str = "json") -> HttpResponse:
+    response = HttpResponse(text, content_type=f"application/{form}; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
     return response

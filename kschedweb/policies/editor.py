@@ -52,12 +52,16 @@ class Editor:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the page's script needs."""
-        return {
-            "document": self.document,
-            "errors": [_diagnostic(problem) for problem in self.checked.errors],
-            "warnings": [_diagnostic(problem) for problem in self.checked.warnings],
-        }
+        return state(self.document, self.checked.errors, self.checked.warnings)
+
+
+def state(document: str, errors: list[Problem], warnings: list[Problem]) -> dict[str, Any]:
+    """What the page's script needs."""
+    return {
+        "document": document,
+        "errors": [_diagnostic(problem) for problem in errors],
+        "warnings": [_diagnostic(problem) for problem in warnings],
+    }
 
 
 def opened(document: str, profile: int = 0) -> Editor:

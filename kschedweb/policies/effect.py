@@ -12,6 +12,7 @@ from kschedweb.playground import services as playground
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
+    from kschedweb.engine.classic import Algorithm
     from kschedweb.engine.config import Configuration
 
 POD_LIMIT = 50
@@ -39,8 +40,8 @@ class Effect:
     failed: list[str] = field(default_factory=list)
 
 
-def effect(snapshot: Snapshot, before: Configuration, after: Configuration) -> Effect:
-    """Compare both configurations on the first pending pods, each against the cluster as it is now.
+def effect(snapshot: Snapshot, before: Configuration | Algorithm, after: Configuration | Algorithm) -> Effect:
+    """Compare both on the first pending pods, each against the cluster as it is now.
 
     At most ``POD_LIMIT`` pods, and no further one after ``SECONDS``.
     """

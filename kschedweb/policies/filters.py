@@ -9,4 +9,4 @@ from kschedweb.policies.revisions.filters import DocumentFilter
 class PolicyFilter(DocumentFilter):
     class Meta:
         model = Policy
-        fields: list[str] = []
+        fields = ["kind"]

@@ -6,6 +6,11 @@ from typing import Any
 
 from django import forms
 
+from kschedweb.clusters.models import Cluster
+from kschedweb.clusters.services import CONNECTED
+from kschedweb.engine.classic.catalogue import GATES, V1_9, V1_13
+from kschedweb.errors import ApplicationError
+from kschedweb.policies.classic.sources import KEY, NAMESPACE, ConfigMapSource
 from kschedweb.policies.document import SIZE_LIMIT
 from kschedweb.policies.models import Policy
 from kschedweb.policies.selectors import DEFAULT_POLICY, policy_list, revision_get
@@ -27,13 +32,36 @@ class PolicyCreateForm(forms.Form):
     file = forms.FileField(
         required=False,
         label="Or upload a file",
-        help_text="A KubeSchedulerConfiguration v1, YAML or JSON, up to 1 MiB.",
+        help_text="A KubeSchedulerConfiguration v1 or a classic Policy, YAML or JSON, up to 1 MiB.",
     )
     document = forms.CharField(
         required=False,
         strip=False,
         label="Or paste it",
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
+    )
+    source_name = forms.CharField(
+        max_length=253,
+        required=False,
+        label="Name of the ConfigMap",
+        help_text="It is read once, now, with the credentials of the cluster, which need the right to get it.",
+    )
+    source_cluster = forms.ModelChoiceField(
+        Cluster.objects.none(), to_field_name="name", required=False, label="Cluster"
+    )
+    source_namespace = forms.CharField(max_length=63, required=False, initial=NAMESPACE, label="Namespace")
+    source_key = forms.CharField(max_length=253, required=False, initial=KEY, label="Key")
+    version = forms.ChoiceField(
+        choices=[(V1_13, V1_13), (V1_9, V1_9)],
+        required=False,
+        label="Version",
+        help_text="Leave it as it is for a KubeSchedulerConfiguration.",
+    )
+    gates = forms.MultipleChoiceField(
+        choices=[(gate, gate) for gate in sorted(GATES)],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label="Switched on in it",
     )
     comment = forms.CharField(max_length=500, required=False, label="Comment on revision 1")
 
@@ -43,6 +71,9 @@ class PolicyCreateForm(forms.Form):
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = policy_list()
         field.initial = field.initial or DEFAULT_POLICY
+        clusters = self.fields["source_cluster"]
+        assert isinstance(clusters, forms.ModelChoiceField)
+        clusters.queryset = Cluster.objects.filter(source__in=CONNECTED).order_by("name")
 
     def clean_file(self) -> str:
         upload = self.cleaned_data.get("file")
@@ -60,12 +91,61 @@ class PolicyCreateForm(forms.Form):
         if self.errors:
             return data
         pasted = data.get("document", "").strip()
-        if data.get("file") and pasted:
+        if data.get("source_name"):
+            self._read(data, given=bool(data.get("file") or pasted))
+        elif data.get("file") and pasted:
             self.add_error("document", "There is a file as well: give one of them.")
         elif data.get("file") or pasted:
             data["text"] = data["file"] or data["document"]
         elif data.get("copy_of"):
-            data["text"] = revision_get(data["copy_of"]).document
+            copied = revision_get(data["copy_of"])
+            data["text"], data["process"] = copied.document, copied.process
         else:
             self.add_error("copy_of", "Choose a policy, upload a file, or paste a document.")
         return data
+
+    def _read(self, data: dict[str, Any], *, given: bool) -> None:
+        """Read the ConfigMap, unless there is another document as well."""
+        if given:
+            self.add_error("source_name", "There is a file or a text as well: give one of them.")
+        elif not data.get("source_cluster"):
+            self.add_error("source_cluster", "Choose the cluster that has the ConfigMap.")
+        else:
+            source = ConfigMapSource(
+                data["source_cluster"].name,
+                data["source_name"],
+                data.get("source_namespace") or NAMESPACE,
+                data.get("source_key") or KEY,
+            )
+            try:
+                data["text"], data["source"] = source.read(), str(source)
+            except ApplicationError as error:
+                for item in error.errors or [{"path": "", "message": error.detail}]:
+                    field = item["path"].replace("source.", "source_")
+                    self.add_error(field if field in self.fields else None, item["message"])
+
+    @property
+    def main(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("name", "description", "copy_of", "file", "document")]
+
+    @property
+    def of_config_map(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("source_cluster", "source_namespace", "source_name", "source_key")]
+
+    @property
+    def reads(self) -> bool:
+        """Whether somebody wants a ConfigMap to be read, or was refused that."""
+        return bool(self.data.get("source_name")) or any(field.errors for field in self.of_config_map)
+
+    @property
+    def starts(self) -> bool:
+        """Whether somebody says how kube-scheduler was started."""
+        return self.data.get("version", V1_13) != V1_13 or "gates" in self.data
+
+    @property
+    def process(self) -> dict[str, Any]:
+        """How kube-scheduler is started: as in the copied policy, where nothing else is said."""
+        data = self.cleaned_data
+        said: dict[str, Any] = {"version": data["version"]} if data.get("version") == V1_9 else {}
+        said |= {"gates": data["gates"]} if data.get("gates") else {}
+        return said or data.get("process") or {}

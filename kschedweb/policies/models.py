@@ -8,12 +8,20 @@ from django.conf import settings
 from django.db import models
 
 
+class Kind(models.TextChoices):
+    """What a policy's documents are, from the first to the last."""
+
+    PROFILES = "profiles", "Profiles (KubeSchedulerConfiguration)"
+    CLASSIC = "classic", "Classic (Policy)"
+
+
 class Policy(models.Model):
-    """A named KubeSchedulerConfiguration; what it says is in its revisions."""
+    """A named KubeSchedulerConfiguration, or a classic Policy; what it says is in its revisions."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.SlugField(max_length=63, unique=True)
     description = models.CharField(max_length=500, blank=True)
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.PROFILES)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -32,6 +40,7 @@ class Revision(models.Model):
     policy = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField()
     document = models.TextField()  # the YAML as the person wrote it, comments and all
+    process = models.JSONField(default=dict)  # of a classic one: how kube-scheduler was started (docs/classic.md)
     comment = models.CharField(max_length=500, blank=True)
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

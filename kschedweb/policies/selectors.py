@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from django.http import Http404
 
+from kschedweb.engine.classic import Registry, edition_of, load_policy
 from kschedweb.engine.config import load
-from kschedweb.policies.models import Policy, Revision
+from kschedweb.errors import FieldProblem, Unprocessable
+from kschedweb.policies.models import Kind, Policy, Revision
 from kschedweb.policies.revisions.selectors import numbered, with_newest
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
+    from kschedweb.engine.classic import Algorithm
     from kschedweb.engine.config import Configuration
 
 # The policy of kube-scheduler's defaults; a migration makes it and nobody can delete it.
 DEFAULT_POLICY = "default"
 
 
-def policy_list() -> QuerySet[Policy]:
-    """All policies by name, each with ``newest`` (number), ``revision_count``, ``changed_at``, ``changed_by``."""
-    return with_newest(Policy.objects.all(), Revision.objects.all(), "policy").order_by("name")
+def policy_list(kind: Kind | None = None) -> QuerySet[Policy]:
+    """Policies by name, each with ``newest`` (number), ``revision_count``, ``changed_at``, ``changed_by``.
+
+    With ``kind`` only those of that kind.
+    """
+    chosen = Policy.objects.filter(**({"kind": kind} if kind else {}))
+    return with_newest(chosen, Revision.objects.all(), "policy").order_by("name")
 
 
 def policy_get(name: str) -> Policy:
@@ -43,9 +51,24 @@ def revision_get(policy: Policy, number: int | None = None) -> Revision:
     return numbered(revision_list(policy), number, f"Policy {policy.name}")
 
 
+def profiles_only(revision: Revision, path: str = "") -> Revision:
+    """``revision`` where it is of profiles; ``Unprocessable`` at the field ``path`` where it is a classic one."""
+    if revision.policy.kind == Kind.CLASSIC:
+        said = (
+            f"{revision.policy.name} is a classic policy, which only decisions and comparisons with profiles take: "
+            "convert it into a KubeSchedulerConfiguration, and use that policy here."
+        )
+        problem: FieldProblem = {"path": path, "message": said}
+        raise Unprocessable(said, errors=[problem] if path else [])
+    return revision
+
+
 def configuration(revision: Revision) -> Configuration:
-    """The engine's configuration that ``revision`` stands for; kept, since a revision never changes."""
-    return _configuration(revision.pk, revision.document)
+    """The engine's configuration that ``revision`` stands for; kept, since a revision never changes.
+
+    ``Unprocessable`` for a classic one.
+    """
+    return _configuration(profiles_only(revision).pk, revision.document)
 
 
 @lru_cache(maxsize=64)
@@ -55,3 +78,22 @@ def _configuration(_pk: int, document: str) -> Configuration:
         # Saved documents were valid; a later engine may see it otherwise.
         raise ValueError("; ".join(loaded.errors))
     return loaded.configuration
+
+
+def algorithm(revision: Revision) -> Algorithm:
+    """What runs under the classic ``revision``; kept, since a revision never changes.
+
+    ``Unprocessable`` for one of profiles.
+    """
+    if revision.policy.kind != Kind.CLASSIC:
+        raise Unprocessable(f"{revision.policy.name} is a policy of profiles: choose a classic one (kind: Policy).")
+    return _algorithm(revision.pk, revision.document, json.dumps(revision.process, sort_keys=True))
+
+
+@lru_cache(maxsize=64)
+def _algorithm(_pk: int, document: str, process: str) -> Algorithm:
+    loaded = load_policy(document)
+    if loaded.policy is None:
+        raise ValueError("; ".join(loaded.errors))
+    # A registry is one process: weights of one policy would hold for the next one too.
+    return Registry(edition_of(json.loads(process))).algorithm(loaded.policy)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 
 from kschedweb.accounts import audit
 from kschedweb.engine import config
+from kschedweb.engine.classic import edition_of, process_of
 from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound
-from kschedweb.policies.document import kept
-from kschedweb.policies.models import Policy, Revision
+from kschedweb.policies.classic.validation import ClassicChecked
+from kschedweb.policies.document import Problem, kept
+from kschedweb.policies.kinds import check_either, other_kind
+from kschedweb.policies.models import Kind, Policy, Revision
 from kschedweb.policies.revisions import services as revisions
 from kschedweb.policies.selectors import DEFAULT_POLICY
-from kschedweb.policies.validation import check
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -31,50 +34,95 @@ class InvalidDocument(revisions.InvalidDocument):
     said = "kube-scheduler would not take this document."
 
 
-def document_checked(document: str) -> str:
-    """``document`` as it is kept; :class:`InvalidDocument` with every problem at its line otherwise."""
-    text = kept(document)
-    checked = check(text)
+class Content(NamedTuple):
+    """What a revision holds, checked."""
+
+    kind: Kind
+    document: str
+    process: dict[str, Any]
+
+
+def content_checked(document: str, process: Mapping[str, Any] | None = None, policy: Policy | None = None) -> Content:
+    """``document`` and ``process`` as they are kept; :class:`InvalidDocument` with every problem at its line otherwise.
+
+    Both are to be of the kind of ``policy``, where there is one already.
+    """
+    text, given = kept(document), dict(process or {})
+    checked = check_either(text, given)
+    strange = policy and checked.document and other_kind(checked.document, policy)
+    if strange:
+        raise InvalidDocument([strange], strange.message)
     if not checked.valid:
         raise InvalidDocument(checked.errors)
     if checked.secrets:
         raise InvalidDocument(checked.secrets, "The document holds a private key or a token.")
-    return text
+    if isinstance(checked, ClassicChecked):
+        return Content(Kind.CLASSIC, text, process_of(edition_of(given)))
+    if given:
+        said = "Only a classic policy says how kube-scheduler was started: leave it out."
+        raise InvalidDocument([Problem(said, "process")], said)
+    return Content(Kind.PROFILES, text, {})
 
 
 @transaction.atomic
-def policy_create(*, name: str, document: str, author: User | None, description: str = "", comment: str = "") -> Policy:
-    """A policy with its revision 1; ``Conflict`` where the name is taken."""
+def policy_create(
+    *,
+    name: str,
+    document: str,
+    author: User | None,
+    description: str = "",
+    comment: str = "",
+    process: Mapping[str, Any] | None = None,
+    source: str = "",
+) -> Policy:
+    """A policy with its revision 1, of the kind of its document; ``Conflict`` where the name is taken.
+
+    ``source`` says where the document was read, where it was not handed in.
+    """
     if not NAME.fullmatch(name) or name in RESERVED:
         problem: FieldProblem = {"path": "name", "message": NAME_HELP}
         if name in RESERVED:
             problem["message"] = f"“{name}” is kept for a page of its own: choose another name."
         raise ApplicationError("The name cannot be used.", errors=[problem])
-    text = document_checked(document)
+    kind, text, started = content_checked(document, process)
     try:
         with transaction.atomic():
-            policy = Policy.objects.create(name=name, description=description, created_by=author)
+            policy = Policy.objects.create(name=name, description=description, kind=kind, created_by=author)
     except IntegrityError:
         taken: FieldProblem = {"path": "name", "message": f"There is a policy named {name} already."}
         raise Conflict("The name is taken.", errors=[taken]) from None
-    Revision.objects.create(policy=policy, number=1, document=text, comment=comment, author=author)
-    audit.record(author, "policy.created", policy, policy.name, revision=1)
+    Revision.objects.create(
+        policy=policy,
+        number=1,
+        document=text,
+        process=started,
+        comment=comment or (f"From {source}" if source else ""),
+        author=author,
+    )
+    audit.record(author, "policy.created", policy, policy.name, revision=1, **({"source": source} if source else {}))
     return policy
 
 
 @transaction.atomic
-def revision_save(*, policy: Policy, document: str, author: User | None, expected: int, comment: str = "") -> Revision:
+def revision_save(
+    *,
+    policy: Policy,
+    document: str,
+    author: User | None,
+    expected: int,
+    comment: str = "",
+    process: Mapping[str, Any] | None = None,
+) -> Revision:
     """The next revision of ``policy``, or the newest one where it says the same to the letter.
 
-    ``expected`` is the number of the revision that was edited; ``PreconditionFailed`` where it is not the newest.
+    ``process`` stays as it is where it is ``None``. ``expected`` is the number of the revision that was edited;
+    ``PreconditionFailed`` where it is not the newest.
     """
     newest = revisions.newest_locked(policy, Revision.objects.filter(policy_id=policy.pk), expected)
-    text = document_checked(document)
-    if text == newest.document:
+    content = content_checked(document, newest.process if process is None else process, policy)
+    revision = _next(newest, content, comment, author)
+    if revision is newest:
         return newest
-    revision = Revision.objects.create(
-        policy=policy, number=newest.number + 1, document=text, comment=comment, author=author
-    )
     audit.record(author, "policy.saved", policy, policy.name, revision=revision.number, comment=comment)
     return revision
 
@@ -86,14 +134,25 @@ def revision_restore(*, policy: Policy, number: int, author: User | None, expect
     old = policy.revisions.filter(number=number).first()
     if old is None:
         raise NotFound(f"Policy {policy.name} has no revision {number}.")
-    text = document_checked(old.document)
-    if text == newest.document:
+    revision = _next(newest, content_checked(old.document, old.process, policy), f"Restored revision {number}", author)
+    if revision is newest:
         return newest
-    revision = Revision.objects.create(
-        policy=policy, number=newest.number + 1, document=text, comment=f"Restored revision {number}", author=author
-    )
     audit.record(author, "policy.restored", policy, policy.name, revision=revision.number, restored=number)
     return revision
+
+
+def _next(newest: Revision, content: Content, comment: str, author: User | None) -> Revision:
+    """The revision after ``newest``, or that one itself where it says the same."""
+    if (content.document, content.process) == (newest.document, newest.process):
+        return newest
+    return Revision.objects.create(
+        policy_id=newest.policy_id,
+        number=newest.number + 1,
+        document=content.document,
+        process=content.process,
+        comment=comment,
+        author=author,
+    )
 
 
 @transaction.atomic

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from kschedweb.policies import views
+from kschedweb.policies.conversion import views as conversion
 
 urlpatterns = [
     path("policies/", views.policies, name="policies"),
@@ -14,6 +15,8 @@ urlpatterns = [
     path("policies/<slug:name>/revisions/<int:number>/restore/", views.policy_restore, name="policy-restore"),
     path("policies/<slug:name>/diff/", views.policy_diff, name="policy-diff"),
     path("policies/<slug:name>/effective/", views.policy_effective, name="policy-effective"),
+    path("policies/<slug:name>/profile/", conversion.policy_profile, name="policy-profile"),
+    path("policies/<slug:name>/profile/download/", conversion.policy_profile_download, name="policy-profile-download"),
     path("policies/<slug:name>/download/", views.policy_download, name="policy-download"),
     path("policies/<slug:name>/delete/", views.policy_delete, name="policy-delete"),
 ]

@@ -22,7 +22,7 @@ _PATH = r"[A-Za-z][\w.\[\]]*"
 _SEVERAL = re.compile(rf'^(?P<head>.*initializing plugin "[^"]*": )\[(?P<list>{_PATH}: .*)\]$', re.S)
 _NEXT = re.compile(rf", (?=(?:{_PATH}): (?:{_TYPES}))")
 _LEADING_PATH = re.compile(rf"^({_PATH}): ")
-_LINE = re.compile(r"\bline (\d+)")
+LINE = re.compile(r"\bline (\d+)")
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 KEY, TOKEN = "keyData", "token"
@@ -79,10 +79,10 @@ def _placed(path: str, text: str, document: Document) -> Iterator[Problem]:
         for item in _NEXT.split(several["list"]):
             found = _LEADING_PATH.match(item)
             yield _problem(several["head"] + item, base + (found[1] if found else ""), document)
-    elif not path and _LINE.search(text):
+    elif not path and LINE.search(text):
         # YAML's own complaints name lines: a key given twice, for one.
-        for complaint in [line for line in text.splitlines() if _LINE.search(line)]:
-            found = _LINE.search(complaint)
+        for complaint in [line for line in text.splitlines() if LINE.search(line)]:
+            found = LINE.search(complaint)
             assert found is not None
             yield Problem(complaint.strip(), line=max(int(found[1]), 1))
     else:

@@ -19,12 +19,18 @@ from kschedweb.dashboard.pages import add_errors
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.engine import config
 from kschedweb.errors import ApplicationError
-from kschedweb.policies import curves, diff, editor, selectors, services
+from kschedweb.policies import curves, editor, selectors, services
+from kschedweb.policies.classic import editor as classic_editor
+from kschedweb.policies.classic.editor import ClassicEditor
+from kschedweb.policies.classic.schema import classic_schema
 from kschedweb.policies.document import as_yaml
 from kschedweb.policies.download import document_response
+from kschedweb.policies.editor import Editor
 from kschedweb.policies.effect import POD_LIMIT, effect
 from kschedweb.policies.filters import PolicyFilter
 from kschedweb.policies.forms import PolicyCreateForm
+from kschedweb.policies.kinds import changes_since, deviations, revision_changes
+from kschedweb.policies.models import Kind
 from kschedweb.policies.revisions.views import (
     UNTRIED,
     Attempt,
@@ -35,13 +41,11 @@ from kschedweb.policies.revisions.views import (
     schema_response,
     tried,
 )
-from kschedweb.policies.validation import check
 
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
-    from kschedweb.policies.editor import Editor
     from kschedweb.policies.models import Policy, Revision
 
 PAGE_SIZE = 50
@@ -71,12 +75,15 @@ def policy_new(request: PageRequest) -> HttpResponse:
                 name=data["name"],
                 description=data["description"],
                 document=data["text"],
+                process=form.process,
+                source=data.get("source", ""),
                 comment=data["comment"],
                 author=request.user,
             )
         except services.InvalidDocument as error:
             problems = [dict(item) for item in error.errors]
-            form.add_error("file" if request.FILES else "document", error.detail)
+            place = "source_name" if data.get("source") else "file" if request.FILES else "document"
+            form.add_error(place, error.detail)
         except ApplicationError as error:
             status = error.status
             add_errors(form, error)
@@ -94,19 +101,19 @@ def policy(request: PageRequest, name: str) -> HttpResponseBase:
         return _edited(request, name)
     found = selectors.policy_get(name)
     revision = selectors.revision_get(found, number_of(request, "revision"))
-    shown = editor.opened(revision.document, number_of(request, "profile") or 0)
-    return _editor_page(request, found, revision, shown)
+    return _editor_page(request, found, revision, _opened(request, revision))
 
 
 @requires(Action.EDIT)
 def _edited(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     newest = selectors.revision_get(found)
-    shown = editor.posted(request.POST.dict())
+    shown = _posted(request, newest)
+    process = shown.process if isinstance(shown, ClassicEditor) else {}
 
     def store(document: str, comment: str, expected: int) -> int:
         return services.revision_save(
-            policy=found, document=document, comment=comment, expected=expected, author=request.user
+            policy=found, document=document, process=process, comment=comment, expected=expected, author=request.user
         ).number
 
     attempt = tried(request, shown, newest.number, store)
@@ -120,8 +127,9 @@ def _edited(request: PageRequest, name: str) -> HttpResponse:
 def policy_preview(request: PageRequest, name: str) -> HttpResponse:
     """Parts of the editor after a change on either side, for HTMX."""
     found = selectors.policy_get(name)
-    shown = editor.posted(request.POST.dict())
-    return render(request, "policies/_preview.html", _editor_context(request, found, shown))
+    saved = selectors.revision_get(found)
+    context = _editor_context(request, found, saved, _posted(request, saved))
+    return render(request, f"{_folder(found)}/_preview.html", context)
 
 
 @requires(Action.VIEW)
@@ -141,11 +149,13 @@ def policy_effect(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     scope = scope_of(request)
     saved = selectors.revision_get(found)
-    loaded = check(editor.posted(request.POST.dict()).document).loaded
+    shown = _posted(request, saved)
     context: dict[str, Any] = {"policy": found, "cluster": scope.cluster, "limit": POD_LIMIT, "saved": saved}
-    if scope.snapshot and loaded and loaded.configuration:
-        context["effect"] = effect(scope.snapshot, selectors.configuration(saved), loaded.configuration)
-        context["snapshot"] = scope.snapshot
+    if scope.snapshot and isinstance(shown, ClassicEditor) and shown.algorithm:
+        context["effect"] = effect(scope.snapshot, selectors.algorithm(saved), shown.algorithm)
+    elif scope.snapshot and isinstance(shown, Editor) and shown.configuration:
+        context["effect"] = effect(scope.snapshot, selectors.configuration(saved), shown.configuration)
+    context["snapshot"] = scope.snapshot
     return render(request, "policies/_effect.html", context)
 
 
@@ -177,7 +187,8 @@ def policy_diff(request: PageRequest, name: str) -> HttpResponse:
     old, new, context = compared(request, partial(selectors.revision_get, found), found.newest)
     context |= _about(request, found)
     context |= line_diff(old.document, new.document, f"{found.name} revision {old.number}", f"revision {new.number}")
-    context["changes"] = diff.changes(check(old.document).loaded, check(new.document).loaded)
+    context["differs"] |= old.process != new.process
+    context["changes"] = revision_changes(old, new)
     return render(request, "policies/diff.html", context)
 
 
@@ -186,16 +197,15 @@ def policy_diff(request: PageRequest, name: str) -> HttpResponse:
 def policy_effective(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     revision = selectors.revision_get(found, number_of(request, "revision"))
-    shown = editor.opened(revision.document, number_of(request, "profile") or 0)
-    context = {
-        **_about(request, found),
-        "revision": revision,
-        "editor": shown,
-        "points": editor.effective_points(shown),
-        "arguments": editor.effective_arguments(shown),
-        "defaulted": as_yaml(shown.configuration.document) if shown.configuration else "",
-    }
-    return render(request, "policies/effective.html", context)
+    shown = _opened(request, revision)
+    context = {**_about(request, found), "revision": revision, "editor": shown}
+    if isinstance(shown, Editor):
+        context |= {
+            "points": editor.effective_points(shown),
+            "arguments": editor.effective_arguments(shown),
+            "defaulted": as_yaml(shown.configuration.document) if shown.configuration else "",
+        }
+    return render(request, f"{_folder(found)}/effective.html", context)
 
 
 @requires(Action.VIEW)
@@ -219,45 +229,65 @@ def policy_delete(request: PageRequest, name: str) -> HttpResponse:
 @requires(Action.VIEW)
 @require_GET
 def policy_schema(request: PageRequest) -> HttpResponse:
-    return schema_response(config.json_schema())
+    is_classic = request.GET.get("kind") == Kind.CLASSIC
+    return schema_response(classic_schema() if is_classic else config.json_schema())
+
+
+def _folder(policy: Policy) -> str:
+    """Where the templates are that know what policies of this kind say."""
+    return "policies/classic" if policy.kind == Kind.CLASSIC else "policies"
+
+
+def _opened(request: PageRequest, revision: Revision) -> Editor | ClassicEditor:
+    if revision.policy.kind == Kind.CLASSIC:
+        return classic_editor.opened(revision.document, revision.process)
+    return editor.opened(revision.document, number_of(request, "profile") or 0)
+
+
+def _posted(request: PageRequest, saved: Revision) -> Editor | ClassicEditor:
+    fields = request.POST.dict()
+    is_classic = saved.policy.kind == Kind.CLASSIC
+    return classic_editor.posted(fields, saved.process) if is_classic else editor.posted(fields)
 
 
 def _editor_page(
     request: PageRequest,
     policy: Policy,
     revision: Revision,
-    shown: Editor,
+    shown: Editor | ClassicEditor,
     attempt: Attempt = UNTRIED,
 ) -> HttpResponse:
-    context = _editor_context(request, policy, shown) | attempt.context(policy.newest) | {"revision": revision}
-    context["deviations"] = diff.changes(check(services.DEFAULT_DOCUMENT).loaded, check(revision.document).loaded)
+    newest = selectors.revision_get(policy)
+    context = _editor_context(request, policy, newest, shown) | attempt.context(policy.newest) | {"revision": revision}
+    context["deviations"] = deviations(revision)
     if attempt.conflict is not None:
-        newest = selectors.revision_get(policy)
         context |= {"newest": newest, "expected": newest.number}
         context |= line_diff(newest.document, shown.document, f"revision {newest.number}", "yours")
-    return render(request, "policies/edit.html", context, status=attempt.status)
+    return render(request, f"{_folder(policy)}/edit.html", context, status=attempt.status)
 
 
-def _editor_context(request: PageRequest, policy: Policy, shown: Editor) -> dict[str, Any]:
-    saved = selectors.revision_get(policy)
-    loaded = shown.checked.loaded
+def _editor_context(
+    request: PageRequest, policy: Policy, saved: Revision, shown: Editor | ClassicEditor
+) -> dict[str, Any]:
+    context = {**_about(request, policy), "editor": shown}
+    if isinstance(shown, ClassicEditor):
+        is_changed = (shown.document, shown.process) != (saved.document, saved.process)
+        return context | {"is_changed": is_changed, "changes": changes_since(saved, shown.checked)}
     panels = curves.panels(shown, saved, request.POST.dict())
     for row in shown.form.plugins:
         row.panel = panels.get(row.name)
-    return {
-        **_about(request, policy),
-        "editor": shown,
+    return context | {
         "points": editor.effective_points(shown),
         "arguments": editor.effective_arguments(shown),
         "has_panels": bool(panels),
         "is_changed": shown.document != saved.document,
-        "changes": diff.changes(check(saved.document).loaded, loaded) if loaded and loaded.valid else [],
+        "changes": changes_since(saved, shown.checked),
     }
 
 
-def _editor_address(request: PageRequest, policy: Policy, shown: Editor) -> str:
+def _editor_address(request: PageRequest, policy: Policy, shown: Editor | ClassicEditor) -> str:
     query = {key: value for key, value in request.GET.items() if key in ("cluster", "namespace")}
-    if shown.form.index:
+    if isinstance(shown, Editor) and shown.form.index:
         query["profile"] = str(shown.form.index)
     return reverse("policy", args=[policy.name]) + (f"?{urlencode(query)}" if query else "")
 

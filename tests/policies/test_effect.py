@@ -11,7 +11,7 @@ from kschedweb.clusters import selectors as clusters
 from kschedweb.clusters import services as cluster_services
 from kschedweb.engine.config import load
 from kschedweb.playground import services as playground
-from kschedweb.policies import selectors
+from kschedweb.policies import selectors, services
 from kschedweb.policies.effect import POD_LIMIT, effect
 
 if TYPE_CHECKING:
@@ -47,4 +47,26 @@ def test_pods_that_would_move_are_named_with_both_nodes(admin: User, client_as: 
         )
     assert not effect(snapshot, before, before).moved
     page = client_as("viewer").post(f"/policies/default/edit/effect/?cluster={cluster.name}", {"document": PACK})
+    assert f"{len(found.moved)} of {found.asked} pending pod" in page.content.decode()
+
+
+def test_classic_policies_have_an_effect_as_well(admin: User, client_as: Callable[[str], Client]) -> None:
+    cluster = cluster_services.demo_load(user=admin)
+    snapshot = clusters.snapshot_current(clusters.cluster_get(cluster.name))
+    assert snapshot is not None
+    head = "kind: Policy\napiVersion: v1\npredicates: [{name: GeneralPredicates}]\n"
+    spread = f"{head}priorities: [{{name: LeastRequestedPriority, weight: 1}}]\n"
+    pack = f"{head}priorities: [{{name: MostRequestedPriority, weight: 1}}]\n"
+    before, after = (
+        selectors.algorithm(services.policy_create(name=name, document=document, author=admin).revisions.get())
+        for name, document in (("spread", spread), ("pack", pack))
+    )
+    found = effect(snapshot, before, after)
+    assert found.moved
+    assert not found.failed
+    for pod in found.moved:
+        old, new = (playground.explain_with(snapshot, f"{pod.namespace}/{pod.name}", one) for one in (before, after))
+        assert (pod.before, pod.after) == (old.node, new.node)
+    assert not effect(snapshot, before, before).moved
+    page = client_as("viewer").post(f"/policies/spread/edit/effect/?cluster={cluster.name}", {"document": pack})
     assert f"{len(found.moved)} of {found.asked} pending pod" in page.content.decode()

@@ -19,7 +19,7 @@ class FormFields(HTMLParser):
         values = dict(attributes)
         if tag == "form":
             self.inside = values.get("id") == self.form
-        if not self.inside or (tag != "option" and not values.get("name")):
+        if not self.inside or "disabled" in values or (tag != "option" and not values.get("name")):
             return
         name = values.get("name") or ""
         if tag == "textarea":

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from kschedweb.dashboard.preconditions import expected
 from kschedweb.policies.document import SIZE_LIMIT
 
 if TYPE_CHECKING:
@@ -57,6 +58,18 @@ class CheckSerializer(serializers.Serializer[Any]):
 def saved_as(serializer: type[serializers.BaseSerializer[Any]]) -> dict[int, Any]:
     """The answers of what saves a revision."""
     return {201: serializer, 200: OpenApiResponse(serializer, "Nothing differed.")}
+
+
+def saved_answer(
+    request: ApiRequest, newest: int, store: Callable[..., Saved], answer: Callable[..., Response]
+) -> Response:
+    """What came of saving a further revision of what is at revision ``newest``.
+
+    ``store`` takes ``expected``, the number of the revision that was edited, and gives the newest one then; ``answer``
+    tells of that, and whether it was ``made``.
+    """
+    revision = store(expected=expected(request, newest))
+    return answer(request, revision, made=revision.number > newest)
 
 
 def compared(request: ApiRequest, get: Callable[[int | None], Saved]) -> tuple[Saved, Saved]:

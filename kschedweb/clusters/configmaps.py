@@ -1,0 +1,61 @@
+"""One ConfigMap of a connected cluster, read when a person asks for it; snapshots hold none."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.clusters import sources
+from kschedweb.clusters.client import Client
+from kschedweb.clusters.failures import ClusterError
+from kschedweb.clusters.services import CONNECTED
+from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Cluster
+
+PATIENCE = 15.0  # seconds for all of it: a person waits
+NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+def config_map_read(*, cluster: Cluster, namespace: str, name: str) -> dict[str, Any]:
+    """The ConfigMap as the API server gives it, with the credentials that ``cluster`` has.
+
+    Raises ApplicationError beside ``cluster``, ``namespace`` or ``name``; ClusterError where the server does not answer
+    as it should, or the credentials may not read it.
+    """
+    if cluster.source not in CONNECTED:
+        raise _at(Conflict, "cluster", f"Cluster {cluster.name} is not connected: there is nothing to read from.")
+    for path, value, rule in (("namespace", namespace, NAMESPACE), ("name", name, NAME)):
+        if not rule.fullmatch(value):
+            raise _at(ApplicationError, path, f"{value[:80]!r} is not the name of a {_NOUNS[path]} in Kubernetes.")
+    secret = sources.secret_of(cluster)
+    endpoint = sources.endpoint_of(cluster.source, secret)
+    address = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
+    try:
+        with Client.open(secret, endpoint=endpoint, patience=PATIENCE) as client:
+            found = client.get(address)
+    except ClusterError as error:
+        if error.code == 404:
+            said = f"Cluster {cluster.name} has no ConfigMap {name} in namespace {namespace}."
+            raise _at(NotFound, "name", said) from None
+        if error.code == 403:
+            said = (
+                f"The credentials of cluster {cluster.name} may not read ConfigMap {name} in namespace {namespace} "
+                f"(403). Give them the right: manage.py rbac --config-map {namespace}/{name} prints it."
+            )
+            raise _at(ClusterError, "name", said) from None
+        raise
+    if not isinstance(found, dict):
+        raise ClusterError(f"The server's answer for {address} is not an object.")
+    return found
+
+
+_NOUNS = {"namespace": "namespace", "name": "ConfigMap"}
+
+
+def _at(kind: type[ApplicationError], path: str, message: str) -> ApplicationError:
+    error = kind(message)
+    error.errors = [FieldProblem(path=path, message=message)]
+    return error

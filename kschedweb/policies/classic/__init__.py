@@ -1,0 +1,1 @@
+"""Policies of the classic scheduler: their documents, checked and edited."""

@@ -1,0 +1,109 @@
+"""What really runs under a classic policy, in order, and what of it the default provider would not do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from kschedweb.engine.classic.catalogue import EDITION
+from kschedweb.policies.classic.lists import explained_as
+from kschedweb.policies.classic.validation import ClassicChecked
+from kschedweb.policies.form import leaves
+
+if TYPE_CHECKING:
+    from kschedweb.engine.classic import Algorithm
+    from kschedweb.engine.classic.policy import Policy
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A predicate or a priority that runs; ``weight`` is 0 for a predicate."""
+
+    name: str
+    argument: str
+    is_default: bool
+    is_mandatory: bool = False
+    weight: int = 0
+
+    @property
+    def explained(self) -> str:
+        return explained_as(self.name, self.argument.partition(" ")[0])
+
+
+@dataclass(frozen=True)
+class Setting:
+    name: str
+    value: str
+    is_default: bool
+
+
+@dataclass(frozen=True)
+class Effective:
+    """``predicates`` are in the order in which they are asked; ``never_asked`` are named in vain."""
+
+    predicates: list[Rule]
+    priorities: list[Rule]
+    settings: list[Setting]
+    extenders: list[list[tuple[str, str]]]
+    never_asked: tuple[str, ...]
+
+
+def effective(checked: ClassicChecked) -> Effective | None:
+    """``None`` where the document cannot run."""
+    algorithm, policy = checked.algorithm, checked.loaded.policy if checked.loaded else None
+    if algorithm is None or policy is None:
+        return None
+    edition, given = algorithm.edition, arguments_of(policy)
+    predicates = [
+        Rule(
+            one.name,
+            given["predicates"].get(one.name, ""),
+            one.name in edition.default_predicates | edition.mandatory,
+            one.name in edition.mandatory,
+        )
+        for one in algorithm.predicates
+    ]
+    priorities = [
+        Rule(
+            name,
+            given["priorities"].get(name, ""),
+            edition.default_priorities.get(name) == weight and name not in given["priorities"],
+            weight=weight,
+        )
+        for name, weight in algorithm.weights.items()
+    ]
+    extenders = [list(leaves(extender)) for extender in algorithm.extenders]
+    return Effective(predicates, priorities, settings_of(algorithm, policy), extenders, algorithm.never_asked)
+
+
+def arguments_of(policy: Policy) -> dict[str, dict[str, str]]:
+    """The arguments of rules in words, by list and name."""
+    lists = {"predicates": policy.predicates or (), "priorities": policy.priorities or ()}
+    return {
+        key: {choice.name: _said(*choice.argument) for choice in choices if choice.argument is not None}
+        for key, choices in lists.items()
+    }
+
+
+def _said(kind: str, content: dict[str, Any]) -> str:
+    text = yaml.safe_dump(content, default_flow_style=True, sort_keys=False, width=10_000).strip()
+    return f"{kind} {text}"
+
+
+def settings_of(algorithm: Algorithm, policy: Policy) -> list[Setting]:
+    """What decides beside the rules, with the usual value as default."""
+    edition = algorithm.edition
+    hard = policy.hard_pod_affinity_weight or edition.hard_pod_affinity_weight
+    every = policy.always_check_all
+    percentage = edition.percentage
+    return [
+        Setting("version", edition.version, edition.version == EDITION.version),
+        Setting("gates", ", ".join(sorted(edition.gates)) or "none", not edition.gates),
+        Setting("alwaysCheckAllPredicates", "true" if every else "false", not every),
+        Setting("hardPodAffinitySymmetricWeight", str(hard), hard == EDITION.hard_pod_affinity_weight),
+        Setting("percentageOfNodesToScore", str(percentage), percentage == EDITION.percentage),
+        Setting("KUBE_MAX_PD_VOLS", str(edition.max_volumes or "by kind"), edition.max_volumes is None),
+        Setting("extenders", str(len(algorithm.extenders)), not algorithm.extenders),
+    ]

@@ -1,0 +1,280 @@
+"""The structured form of a classic policy: what its document and its start say as fields (written back: writing.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.engine.classic import Edition, edition_of
+from kschedweb.engine.classic.catalogue import EDITION, GATES, V1_9, V1_13
+from kschedweb.engine.classic.describing import DESCRIBED
+from kschedweb.engine.objects.access import ObjectError
+from kschedweb.policies import arguments
+from kschedweb.policies.arguments import ABSENT, Field
+from kschedweb.policies.classic.lists import (
+    LISTS,
+    PREDICATES,
+    Item,
+    explained_as,
+    in_order,
+    known,
+    listed,
+    name_of,
+    provided,
+    spelt,
+)
+from kschedweb.policies.classic.schema import ARGUMENTS, GENERAL, KINDS
+from kschedweb.policies.document import Path, Problem
+from kschedweb.policies.switches import as_dict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TITLES = {"predicates": "Predicates", "priorities": "Priorities"}
+SHAPED = {"RequestedToCapacityRatioPriority": "requestedToCapacityRatioArguments"}  # known without, better with one
+GATE_HELP = {
+    "MaxCinderVolumeCount": "Lets a policy name the predicate.",
+    "PodToleratesNodeNoExecuteTaints": "Lets a policy name the predicate.",
+    "ResourceLimitsPriorityFunction": "Adds ResourceLimitsPriority.",
+    "TaintNodesByCondition": "Conditions of nodes become taints, which pods can tolerate.",
+}
+
+
+@dataclass
+class Row:
+    """A predicate or a priority. ``fixed`` says why its switch cannot be moved, "" where it can."""
+
+    key: str
+    name: str
+    on: bool
+    fixed: str = ""
+    note: str = ""
+    help: str = ""
+    kind: str = ""  # of its argument
+    is_listed: bool = False
+    weight: Field | None = None
+    arguments: Field | None = None
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def switch(self) -> str:
+        return f"on.{self.key}.{self.name}"
+
+    @property
+    def id(self) -> str:
+        return f"row-{self.key}-{self.name}"
+
+    @property
+    def explained(self) -> str:
+        return explained_as(self.name, self.kind)
+
+    @property
+    def fields(self) -> list[Field]:
+        return [*([self.weight] if self.weight else []), *(self.arguments.walk() if self.arguments else [])]
+
+    @property
+    def is_open(self) -> bool:
+        return any(one.value or one.problems for one in (self.arguments.walk() if self.arguments else []))
+
+
+@dataclass
+class Section:
+    """Predicates, or priorities; ``is_default`` where the document leaves them to the default provider."""
+
+    key: str
+    is_default: bool
+    rows: list[Row]
+    problems: list[Problem] = field(default_factory=list)
+    new_kind: str = ""  # of a rule that is about to be added
+    new_name: str = ""
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.key]
+
+    @property
+    def one(self) -> str:
+        return "predicate" if self.key == PREDICATES else "priority"
+
+    @property
+    def kinds(self) -> list[tuple[str, str]]:
+        return [(kind, ARGUMENTS[kind]["description"]) for kind in KINDS[self.key]]
+
+    @property
+    def running(self) -> int:
+        return sum(row.on for row in self.rows)
+
+
+@dataclass
+class ClassicForm:
+    """The fields of the start (``process``), of both lists, and of the rest."""
+
+    edition: Edition
+    process: list[Field]
+    gates: list[tuple[str, bool, str]]
+    general: list[Field]
+    sections: list[Section]
+    extenders: int
+    process_problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def slider_limit(self) -> int:
+        """The same right end for every slider; the 10,000 of NodePreferAvoidPodsPriority is beyond it."""
+        weights = [row.weight.value for section in self.sections for row in section.rows if row.weight]
+        return max([10, *(int(weight) for weight in weights if weight.isdecimal() and len(weight) < 4)])
+
+
+def edition_shown(process: Mapping[str, Any]) -> Edition:
+    """The edition that ``process`` means, the usual one where it means none."""
+    try:
+        return edition_of(dict(process))
+    except ObjectError:
+        return EDITION
+
+
+def build(data: Any, process: Mapping[str, Any], problems: list[Problem]) -> ClassicForm:
+    """The form for a document's plain values, with ``problems`` beside their fields."""
+    values, edition = as_dict(data), edition_shown(process)
+    gates = process.get("gates")
+    form = ClassicForm(
+        edition,
+        _process_fields(process),
+        [(gate, isinstance(gates, list) and gate in gates, GATE_HELP[gate]) for gate in sorted(GATES)],
+        [
+            arguments.form_field(schema, f"general.{name}", name, values.get(name, ABSENT), schema["default"], (name,))
+            for name, schema in GENERAL.items()
+        ],
+        [_section(key, values, edition) for key in LISTS],
+        len(values["extenders"]) if isinstance(values.get("extenders"), list) else 0,
+    )
+    _place(form, values, problems)
+    return form
+
+
+def _process_fields(process: Mapping[str, Any]) -> list[Field]:
+    version = str(process.get("version") or V1_13)
+    choices = [V1_13, V1_9] if version in (V1_13, V1_9) else [V1_13, V1_9, version]
+    return [
+        Field(
+            "choice",
+            "process.version",
+            "kube-scheduler",
+            "1.9 asks all predicates of every node, in no order.",
+            value=version,
+            choices=choices,
+            path=("process", "version"),
+        ),
+        Field(
+            "number",
+            "process.percentageOfNodesToScore",
+            "percentageOfNodesToScore",
+            "From 0 to 100. Feasible nodes are looked for among so many percent of them, where they are 100 or more.",
+            value=_number(process.get("percentageOfNodesToScore")),
+            default=str(EDITION.percentage),
+            minimum=0,
+            maximum=100,
+            path=("process", "percentageOfNodesToScore"),
+        ),
+        Field(
+            "number",
+            "process.maxVolumes",
+            "KUBE_MAX_PD_VOLS",
+            "How many volumes of a kind a node takes that does not say so itself.",
+            value=_number(process.get("maxVolumes")),
+            default="by kind",
+            minimum=1,
+            path=("process", "maxVolumes"),
+        ),
+    ]
+
+
+def _number(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _section(key: str, values: dict[str, Any], edition: Edition) -> Section:
+    items = listed(values, key)
+    named = known(key, edition)
+    places: dict[str, int] = {}
+    for place, one in enumerate(items or ()):
+        places.setdefault(name_of(one), place)
+    base: Path = (spelt(values, key),)
+    rows = [
+        _row(key, name, named.get(name, 1 if key != PREDICATES else 0), items, places.get(name), base, edition)
+        for name in in_order(key, [*named, *(name for name in places if name not in named)])
+    ]
+    return Section(key, items is None, rows)
+
+
+def _row(
+    key: str, name: str, weight: int, items: list[Item] | None, place: int | None, base: Path, edition: Edition
+) -> Row:
+    given = items[place] if items is not None and place is not None else {}
+    given_argument = as_dict(given.get("argument"))
+    kind = next((one for one in KINDS[key] if one in given_argument), "")
+    described = DESCRIBED.get(name)
+    is_mandatory = key == PREDICATES and name in edition.mandatory
+    on = is_mandatory or (name in provided(key, edition) if items is None else place is not None)
+    row = Row(
+        key,
+        name,
+        on,
+        "It runs whatever the policy says." if is_mandatory else "The default provider decides." * (items is None),
+        is_listed=place is not None,
+        kind=kind,
+    )
+    path: Path = () if place is None else (*base, place)
+    if kind:
+        row.help = ARGUMENTS[kind]["description"]
+    elif described is not None:
+        row.help = f"Rejects {described.does}." if key == PREDICATES else described.does
+    if key != PREDICATES:
+        shown = given.get("weight")
+        row.weight = Field(
+            "number",
+            f"weight.{name}",
+            "Weight",
+            value="" if shown is None else str(shown),
+            default=str(weight),
+            minimum=1,
+            path=(*path, "weight") if path else (),
+        )
+    kind = kind or (SHAPED.get(name, "") if place is not None else "")
+    if kind:
+        value = given_argument.get(kind, ABSENT)
+        default = {"shape": "0 10, 100 0"} if kind == SHAPED.get(name) else ABSENT
+        row.arguments = _argument_field(f"argument.{key}.{name}", kind, value, default, path)
+    return row
+
+
+def _argument_field(name: str, kind: str, value: Any, default: Any, path: Path) -> Field:
+    found = arguments.form_field(ARGUMENTS[kind], name, kind, value, ABSENT, (*path, "argument", kind) if path else ())
+    for one in found.fields if isinstance(default, dict) else ():
+        one.default = default.get(one.label, "")
+    return found
+
+
+def _places(form: ClassicForm, values: dict[str, Any]) -> Iterator[tuple[Path, list[Problem]]]:
+    """Where problems can be shown, each with the path that it is for."""
+    yield ("process",), form.process_problems
+    for one in (*form.process, *form.general):
+        yield one.path, one.problems
+    for section in form.sections:
+        base = spelt(values, section.key)
+        yield (base,), section.problems
+        indices: dict[str, list[int]] = {}
+        for index, item in enumerate(listed(values, section.key) or ()):
+            indices.setdefault(name_of(item), []).append(index)
+        for row in section.rows:
+            yield from (((base, index), row.problems) for index in indices.get(row.name, ()))
+            yield from ((one.path, one.problems) for one in row.fields if one.path)
+
+
+def _place(form: ClassicForm, values: dict[str, Any], problems: list[Problem]) -> None:
+    """Put each problem at the place whose path is the longest beginning of its own."""
+    places = list(_places(form, values))
+    for problem in problems:
+        hits = [place for place in places if problem.keys and problem.keys[: len(place[0])] == place[0]]
+        if hits:
+            max(hits, key=lambda place: len(place[0]))[1].append(problem)

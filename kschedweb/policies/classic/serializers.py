@@ -1,0 +1,35 @@
+"""What REST says of classic policies beside what it says of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+PROCESS_HELP = (
+    "How the classic kube-scheduler is started: `version`, `gates`, `maxVolumes`, `percentageOfNodesToScore`. "
+    "Empty for profiles."
+)
+
+
+class RuleSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    argument = serializers.CharField(help_text="Kind and content; empty for none.")
+    is_default = serializers.BooleanField(help_text="The default provider has it too, with the same weight.")
+    is_mandatory = serializers.BooleanField(help_text="It runs whatever the policy says.")
+    weight = serializers.IntegerField(help_text="0 for a predicate.")
+
+
+class SettingSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    value = serializers.CharField()
+    is_default = serializers.BooleanField()
+
+
+class ClassicEffectiveSerializer(serializers.Serializer[Any]):
+    """What runs under a classic policy: predicates in the order in which they are asked, priorities by name."""
+
+    predicates = RuleSerializer(many=True)
+    priorities = RuleSerializer(many=True)
+    settings = SettingSerializer(many=True)
+    never_asked = serializers.ListField(child=serializers.CharField(), help_text="Predicates named in vain.")

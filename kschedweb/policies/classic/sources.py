@@ -1,0 +1,50 @@
+"""A classic policy where kube-scheduler looked for it: in a ConfigMap of its cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import Http404
+
+from kschedweb.clusters.configmaps import config_map_read
+from kschedweb.clusters.selectors import cluster_get
+from kschedweb.engine.classic import from_config_map
+from kschedweb.errors import ApplicationError, FieldProblem, NotFound, Unprocessable
+
+NAMESPACE, KEY = "kube-system", "policy.cfg"
+FIELD = "source"
+
+
+@dataclass(frozen=True)
+class ConfigMapSource:
+    """Which text of which ConfigMap."""
+
+    cluster: str
+    name: str
+    namespace: str = NAMESPACE
+    key: str = KEY
+
+    def __str__(self) -> str:
+        return f"ConfigMap {self.namespace}/{self.name} of cluster {self.cluster}, key {self.key}"
+
+    def read(self) -> str:
+        """The document, read now. Raises ApplicationError whose errors are under ``source``."""
+        try:
+            found = config_map_read(cluster=cluster_get(self.cluster), namespace=self.namespace, name=self.name)
+        except Http404 as error:
+            raise _under(NotFound(str(error)), "cluster") from None
+        except ApplicationError as error:
+            for problem in error.errors:
+                problem["path"] = f"{FIELD}.{problem['path']}"
+            raise
+        data = found.get("data")
+        if not isinstance(data, dict) or not isinstance(data.get(self.key), str):
+            said = from_config_map(found, self.key).problems[0].text
+            known = ", ".join(sorted(map(str, data))) if isinstance(data, dict) and data else "none"
+            raise _under(Unprocessable(f"{said}; its keys: {known}."), "key")
+        return str(data[self.key])
+
+
+def _under(error: ApplicationError, field: str) -> ApplicationError:
+    error.errors = [FieldProblem(path=f"{FIELD}.{field}", message=error.detail)]
+    return error

@@ -1,0 +1,120 @@
+"""The classic engine's verdict on a Policy, with every problem put at its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.engine.classic import PolicyError, Registry, edition_of, load_policy
+from kschedweb.engine.config.fields import Problem as EngineProblem
+from kschedweb.engine.objects.access import ObjectError
+from kschedweb.policies.document import Document, DocumentError, Path, Problem, parse
+from kschedweb.policies.switches import as_dict, as_list
+from kschedweb.policies.validation import KEY, LINE, steps, written
+
+if TYPE_CHECKING:
+    from kschedweb.engine.classic import Algorithm, LoadedPolicy
+
+# Fields of published samples that are read as what was meant.
+MISSPELT = {"predicates": "predicate", "priorities": "priority"}
+
+
+@dataclass(frozen=True)
+class ClassicChecked:
+    """A text with everything the engine says about it; ``algorithm`` is ``None`` where it cannot run.
+
+    ``process`` says how kube-scheduler was started; what is wrong with it is among the errors, under ``process``.
+    """
+
+    text: str
+    process: Mapping[str, Any]
+    document: Document | None
+    loaded: LoadedPolicy | None = None
+    algorithm: Algorithm | None = None
+    errors: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+    secrets: list[Problem] = field(default_factory=list)
+
+    @property
+    def valid(self) -> bool:
+        return self.algorithm is not None
+
+
+def check_classic(text: str, process: Mapping[str, Any]) -> ClassicChecked:
+    """Read ``text`` as the classic kube-scheduler would; never raises for bad input."""
+    try:
+        document = parse(text)
+    except DocumentError as error:
+        return ClassicChecked(text, process, None, errors=[error.problem])
+    loaded = load_policy(text)
+    algorithm, errors = _algorithm(loaded, process, document)
+    secrets = list(_secrets(document))
+    warnings = [
+        *(_placed(one, document) for one in loaded.warnings),
+        *_never_asked(loaded, algorithm, document),
+        *secrets,
+    ]
+    return ClassicChecked(text, process, document, loaded, algorithm, errors, warnings, secrets)
+
+
+def _algorithm(
+    loaded: LoadedPolicy, process: Mapping[str, Any], document: Document
+) -> tuple[Algorithm | None, list[Problem]]:
+    """What runs, or why nothing does."""
+    errors = [_placed(one, document) for one in loaded.problems]
+    try:
+        edition = edition_of(dict(process), "process.")
+    except ObjectError as error:
+        path = str(error).partition(": ")[0]
+        return None, [*errors, Problem(str(error), path, keys=steps(path))]
+    if loaded.policy is None:
+        return None, errors
+    try:
+        return Registry(edition).algorithm(loaded.policy), errors
+    except PolicyError as error:
+        return None, [_placed(one, document) for one in error.problems]
+
+
+def _placed(problem: EngineProblem, document: Document) -> Problem:
+    """``problem`` at its line; what the text itself complains about names its line in words."""
+    named = LINE.search(problem.text)
+    if not problem.path and named:
+        return Problem(problem.text, line=max(int(named[1]), 1))
+    keys = _as_written(steps(problem.path), document.data)
+    line, column, end = document.place(keys)
+    message = f"{problem.path}: {problem.text}" if problem.path else problem.text
+    return Problem(message, written(keys), line, column, end, keys)
+
+
+def _as_written(keys: Path, data: Any) -> Path:
+    """``keys`` with the spelling of ``data``: misspelt lists, and fields in upper or lower case."""
+    found: list[str | int] = []
+    for place, key in enumerate(keys):
+        if isinstance(key, str):
+            data = as_dict(data)
+            spelt = MISSPELT.get(key) if not place and key not in data else None
+            key = next((one for one in data if one == spelt or one.lower() == key.lower()), key)
+            data = data.get(key)
+        else:
+            data = dict(enumerate(as_list(data))).get(key)
+        found.append(key)
+    return tuple(found)
+
+
+def _never_asked(loaded: LoadedPolicy, algorithm: Algorithm | None, document: Document) -> Iterator[Problem]:
+    chosen = (loaded.policy.predicates if loaded.policy else None) or ()
+    for number, choice in enumerate(chosen):
+        if algorithm is not None and choice.name in algorithm.never_asked:
+            said = f"{choice.name} is never asked: it has no place in the fixed order of predicates"
+            yield _placed(EngineProblem(f"predicates[{number}].name", said), document)
+
+
+def _secrets(document: Document) -> Iterator[Problem]:
+    for index, extender in enumerate(as_list(as_dict(document.data).get("extenders"))):
+        for name, value in as_dict(extender).items():
+            if name.lower() == "tlsconfig" and any(
+                given and key.lower() == KEY.lower() for key, given in as_dict(value).items()
+            ):
+                said = "a private key cannot be saved here, since all can read it: use keyFile"
+                yield _placed(EngineProblem(f"extenders[{index}].tlsConfig.{KEY}", said), document)

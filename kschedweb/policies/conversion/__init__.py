@@ -1,0 +1,1 @@
+"""A classic policy as profiles: what became of each of its rules, and a policy made of it."""

@@ -1,0 +1,71 @@
+"""REST: a classic policy as a profile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.dashboard.rest import validated
+from kschedweb.policies import selectors
+from kschedweb.policies.conversion import selectors as conversion
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.typing import ApiRequest
+
+
+class ConvertSerializer(serializers.Serializer[Any]):
+    revision = serializers.IntegerField(
+        min_value=1, max_value=2**31 - 1, required=False, help_text="Left out: the newest."
+    )
+
+
+class NoteSerializer(serializers.Serializer[Any]):
+    """What became of one rule."""
+
+    path = serializers.CharField(
+        help_text="Its place, such as `priorities[2]`; `priorities` where the default provider brings it."
+    )
+    name = serializers.CharField()
+    kind = serializers.ChoiceField(("equal", "near", "none"))
+    text = serializers.CharField(help_text="What differs, or is lost.")
+    plugins = serializers.ListField(child=serializers.CharField(), help_text="Those that stand for it.")
+
+
+class RemarkSerializer(serializers.Serializer[Any]):
+    """What is so of the profile as a whole, or comes into it without the policy."""
+
+    name = serializers.CharField()
+    text = serializers.CharField()
+
+
+class ConversionSerializer(serializers.Serializer[Any]):
+    """The profile that replaces a classic policy."""
+
+    policy = serializers.CharField()
+    revision = serializers.IntegerField()
+    summary = serializers.CharField()
+    document = serializers.DictField(help_text="A KubeSchedulerConfiguration v1.")
+    yaml = serializers.CharField(help_text="The same as text.")
+    notes = NoteSerializer(many=True)
+    remarks = RemarkSerializer(many=True)
+
+
+class PolicyConvert(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(request=ConvertSerializer, responses=ConversionSerializer)
+    def post(self, request: ApiRequest, name: str) -> Response:
+        """What a classic policy is as profiles, and what has no exact counterpart. Nothing is saved.
+
+        422 for a policy of profiles.
+        """
+        data = validated(ConvertSerializer, request.data)
+        revision = selectors.revision_get(selectors.policy_get(name), data.get("revision"))
+        made = conversion.conversion(revision)
+        body = {"policy": name, "revision": revision.number, "yaml": conversion.document(revision, made)}
+        return Response(ConversionSerializer(body | made.to_dict()).data)

@@ -1,0 +1,36 @@
+"""What a classic policy is as a KubeSchedulerConfiguration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedweb.engine.classic import PolicyError, edition_of, load_policy
+from kschedweb.engine.classic.conversion import convert
+from kschedweb.errors import FieldProblem, Unprocessable
+from kschedweb.policies.document import as_yaml
+from kschedweb.policies.models import Kind
+
+if TYPE_CHECKING:
+    from kschedweb.engine.classic.conversion import Conversion
+    from kschedweb.policies.models import Revision
+
+
+def conversion(revision: Revision) -> Conversion:
+    """The profile that replaces ``revision``; ``Unprocessable`` where it is no classic one, or cannot be replaced."""
+    if revision.policy.kind != Kind.CLASSIC:
+        raise Unprocessable(f"{revision.policy.name} is of profiles already: only a classic policy is converted.")
+    loaded = load_policy(revision.document)
+    if loaded.policy is None:
+        raise ValueError("; ".join(loaded.errors))
+    try:
+        return convert(loaded.policy, edition_of(revision.process))
+    except PolicyError as error:
+        problems: list[FieldProblem] = [{"path": one.path, "message": one.text} for one in error.problems]
+        said = "kube-scheduler would not start with what this policy says: change it first."
+        raise Unprocessable(said, errors=problems) from None
+
+
+def document(revision: Revision, made: Conversion) -> str:
+    """The YAML of ``made``, which says what it was made of."""
+    head = f"# Made of the classic policy {revision.policy.name}, revision {revision.number}.\n# {made.summary}\n"
+    return head + as_yaml(made.document)

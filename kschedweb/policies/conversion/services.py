@@ -1,0 +1,19 @@
+"""Keeping what a classic policy is converted into."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedweb.policies.conversion import selectors
+from kschedweb.policies.services import policy_create
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.policies.models import Policy, Revision
+
+
+def profile_create(*, revision: Revision, name: str, author: User | None) -> Policy:
+    """A policy ``name`` of profiles that replaces the classic ``revision``; its first comment says so."""
+    text = selectors.document(revision, selectors.conversion(revision))
+    made_of = f"Made of {revision.policy.name}, revision {revision.number}"
+    return policy_create(name=name, document=text, comment=made_of, author=author)

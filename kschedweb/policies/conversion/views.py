@@ -1,0 +1,79 @@
+"""The page that shows a classic policy as a profile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action, may
+from kschedweb.dashboard.pages import add_errors
+from kschedweb.engine.classic.describing import DESCRIBED
+from kschedweb.errors import ApplicationError
+from kschedweb.policies import selectors
+from kschedweb.policies.conversion import selectors as conversion
+from kschedweb.policies.conversion import services
+from kschedweb.policies.conversion.forms import ProfileForm
+from kschedweb.policies.download import yaml_response
+from kschedweb.policies.revisions.views import number_of
+
+if TYPE_CHECKING:
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.policies.models import Revision
+
+
+@requires(Action.VIEW)
+@require_http_methods(["GET", "HEAD", "POST"])
+def policy_profile(request: PageRequest, name: str) -> HttpResponseBase:
+    revision = _revision(request, name)
+    if request.method == "POST":
+        return _kept(request, revision)
+    return _page(request, revision, ProfileForm(initial={"name": f"{name[:55]}-profile"}))
+
+
+@requires(Action.EDIT)
+def _kept(request: PageRequest, revision: Revision) -> HttpResponse:
+    form = ProfileForm(request.POST)
+    status = 422
+    if form.is_valid():
+        try:
+            made = services.profile_create(revision=revision, name=form.cleaned_data["name"], author=request.user)
+        except ApplicationError as error:
+            status = error.status
+            add_errors(form, error)
+        else:
+            messages.success(request, f"Policy {made.name} is made of {revision.policy.name}.")
+            return redirect("policy", made.name)
+    return _page(request, revision, form, status)
+
+
+@requires(Action.VIEW)
+@require_safe
+def policy_profile_download(request: PageRequest, name: str) -> HttpResponse:
+    revision = _revision(request, name)
+    text = conversion.document(revision, conversion.conversion(revision))
+    return yaml_response(text, f"{name}-{revision.number}-profile")
+
+
+def _revision(request: PageRequest, name: str) -> Revision:
+    return selectors.revision_get(selectors.policy_get(name), number_of(request, "revision"))
+
+
+def _page(request: PageRequest, revision: Revision, form: ProfileForm, status: int = 200) -> HttpResponse:
+    made = conversion.conversion(revision)
+    context = {
+        "policy": revision.policy,
+        "revision": revision,
+        "may_change": may(request.user.role, Action.EDIT),
+        "made": made,
+        "described": DESCRIBED,
+        "document": conversion.document(revision, made),
+        "form": form,
+    }
+    return render(request, "policies/profile.html", context, status=status)

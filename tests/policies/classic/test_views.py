@@ -1,0 +1,193 @@
+"""The pages of classic policies, as they work without JavaScript."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.policies import selectors, services
+from tests.support.formfields import fields as form_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.test import Client
+
+    from kschedweb.accounts.models import User
+
+pytestmark = pytest.mark.django_db
+PAGE = "/policies/old/"
+DOCUMENT = """\
+# Kept as it was written.
+kind: Policy
+apiVersion: v1
+predicates:
+  - name: PodFitsResources
+  - name: CheckNodeLabelPresence
+    argument:
+      labelsPresence: {labels: [disk], presence: true}
+priorities:
+  - name: LeastRequestedPriority
+    weight: 2  # more than others
+"""
+
+
+def fields(answer: Any) -> dict[str, str]:
+    return form_fields(answer.content.decode(), "policy-form")
+
+
+@pytest.fixture
+def client(client_as: Callable[[str], Client], editor: User) -> Client:
+    services.policy_create(name="old", document=DOCUMENT, author=editor)
+    return client_as("editor")
+
+
+def saved() -> Any:
+    return selectors.revision_get(selectors.policy_get("old"))
+
+
+def save(client: Client, **changes: str) -> Any:
+    posted = fields(client.get(PAGE)) | changes | {"save": "1"}
+    return client.post(PAGE, {name: value for name, value in posted.items() if value != "OFF"})
+
+
+@pytest.mark.parametrize(
+    "address", ["/policies/", PAGE, f"{PAGE}effective/", f"{PAGE}revisions/", f"{PAGE}diff/", f"{PAGE}delete/"]
+)
+def test_the_pages_open(client: Client, address: str) -> None:
+    assert "old" in client.get(address).content.decode()
+
+
+def test_what_nobody_changed_is_saved_to_the_letter(client: Client) -> None:
+    assert save(client).status_code == 302
+    assert (saved().number, saved().document) == (1, DOCUMENT)
+
+
+def test_fields_change_the_text_where_they_differ_and_nowhere_else(client: Client) -> None:
+    save(
+        client,
+        **{
+            "weight.LeastRequestedPriority": "5",
+            "on.predicates.NoDiskConflict": "on",
+            "on.predicates.PodFitsResources": "OFF",
+            "argument.predicates.CheckNodeLabelPresence.labels": "disk\nssd",
+            "general.hardPodAffinitySymmetricWeight": "7",
+        },
+    )
+    assert (
+        saved().document
+        == DOCUMENT.replace("weight: 2 ", "weight: 5 ")
+        .replace("  - name: PodFitsResources\n", "")
+        .replace("[disk]", '[disk, "ssd"]')
+        .replace("priorities:", "  - name: NoDiskConflict\npriorities:")
+        + "hardPodAffinitySymmetricWeight: 7\n"
+    )
+
+
+def test_how_it_is_started_is_kept_with_the_revision(client: Client) -> None:
+    save(client, **{"process.version": "1.9", "process.gate.TaintNodesByCondition": "on", "process.maxVolumes": "12"})
+    assert saved().process == {"version": "1.9", "gates": ["TaintNodesByCondition"], "maxVolumes": 12}
+    assert saved().document == DOCUMENT
+    changed = client.get(f"{PAGE}diff/").content.decode()
+    assert "KUBE_MAX_PD_VOLS" in changed
+    assert "are the same" not in changed
+    assert fields(client.get(PAGE))["process.version"] == "1.9"
+
+
+def test_a_start_that_cannot_be_is_told_beside_its_field(client: Client) -> None:
+    answer = save(client, **{"process.percentageOfNodesToScore": "101"})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert (
+        "percentageOfNodesToScore: must be from 0 to 100" in page.partition("f-process-percentageOfNodesToScore-err")[2]
+    )
+    assert saved().number == 1
+
+
+def test_a_list_goes_to_the_default_provider_and_back(client: Client) -> None:
+    save(client, **{"default.priorities": "on"})
+    assert "priorities" not in saved().document
+    posted = fields(client.get(PAGE))
+    del posted["default.priorities"]
+    client.post(PAGE, posted | {"save": "1"})
+    algorithm = selectors.algorithm(saved())
+    assert algorithm.weights["NodePreferAvoidPodsPriority"] == 10000
+    assert "weight: 10000" in saved().document
+
+
+def test_a_rule_with_an_argument_is_added_under_its_usual_name(client: Client) -> None:
+    posted = fields(client.get(PAGE)) | {"add": "priorities", "new.priorities.kind": "labelPreference"}
+    page = client.post(PAGE, posted)
+    shown = fields(page)
+    assert "on.priorities.LabelPreference" in shown
+    client.post(PAGE, shown | {"argument.priorities.LabelPreference.label": "ssd", "save": "1"})
+    assert saved().document.endswith(
+        "  - name: LabelPreference\n    weight: 1\n    argument:\n      labelPreference:\n        label: ssd\n"
+    )
+
+
+def test_an_error_stands_beside_its_field_and_nothing_is_saved(client: Client) -> None:
+    answer = save(client, **{"weight.LeastRequestedPriority": "0"})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert "should have a positive weight" in page.partition('id="f-weight-LeastRequestedPriority-error"')[2]
+    assert "Line 11" in page
+    assert saved().number == 1
+
+
+def test_the_preview_says_what_changes(client: Client) -> None:
+    posted = fields(client.get(PAGE)) | {"weight.LeastRequestedPriority": "9"}
+    part = client.post(f"{PAGE}edit/preview/", posted).content.decode()
+    assert "LeastRequestedPriority weight" in part
+    assert "2 → 9" in part
+
+
+def test_text_that_cannot_be_read_keeps_what_the_form_says(client: Client) -> None:
+    posted = fields(client.get(PAGE)) | {"document": "kind: [", "weight.LeastRequestedPriority": "9"}
+    shown = fields(client.post(PAGE, posted))
+    assert shown["weight.LeastRequestedPriority"] == "9"
+    client.post(PAGE, shown | {"document": DOCUMENT, "save": "1"})
+    assert "weight: 9" in saved().document
+
+
+def test_a_json_policy_stays_json_and_downloads_as_such(client: Client, editor: User) -> None:
+    services.policy_create(
+        name="json", document='{"kind": "Policy", "apiVersion": "v1", "priorities": []}', author=editor
+    )
+    posted = fields(client.get("/policies/json/")) | {"on.priorities.EqualPriority": "on", "save": "1"}
+    client.post("/policies/json/", posted)
+    answer = client.get("/policies/json/download/")
+    assert answer.json()["priorities"] == [{"name": "EqualPriority", "weight": 1}]
+    assert answer["Content-Disposition"] == 'attachment; filename="json-2.json"'
+    assert client.get(f"{PAGE}download/")["Content-Disposition"].endswith('old-1.yaml"')
+
+
+def test_the_effective_page_marks_what_is_mandatory(client: Client) -> None:
+    page = client.get(f"{PAGE}effective/").content.decode()
+    assert page.index("CheckNodeCondition") < page.index("mandatory") < page.index("PodFitsResources")
+
+
+def test_completion_knows_the_names(client: Client) -> None:
+    schema = client.get("/policies/schema.json?kind=classic").json()
+    assert "GeneralPredicates" in schema["properties"]["predicates"]["items"]["properties"]["name"]["enum"]
+
+
+def test_a_new_policy_may_be_of_a_scheduler_that_was_started_otherwise(client: Client) -> None:
+    document = "kind: Policy\npredicates: [{name: MaxCinderVolumeCount}]\n"
+    form = {"name": "cinder", "document": document, "version": "1.13"}
+    refused = client.post("/policies/new/", form)
+    assert refused.status_code == 422
+    assert "not found for MaxCinderVolumeCount" in refused.content.decode()
+    assert client.post("/policies/new/", form | {"gates": "MaxCinderVolumeCount"}).status_code == 302
+    assert selectors.revision_get(selectors.policy_get("cinder")).process == {"gates": ["MaxCinderVolumeCount"]}
+    assert client.post("/policies/new/", {"name": "again", "copy_of": "cinder", "version": "1.13"}).status_code == 302
+    assert selectors.revision_get(selectors.policy_get("again")).process == {"gates": ["MaxCinderVolumeCount"]}
+
+
+def test_a_config_map_needs_a_connected_cluster(client: Client) -> None:
+    answer = client.post("/policies/new/", {"name": "mine", "source_name": "old", "version": "1.13"})
+    assert answer.status_code == 422
+    assert "Choose the cluster that has the ConfigMap." in answer.content.decode()
+    both = client.post("/policies/new/", {"name": "mine", "source_name": "old", "document": "{}", "version": "1.13"})
+    assert "There is a file or a text as well" in both.content.decode()

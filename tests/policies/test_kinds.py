@@ -1,0 +1,170 @@
+"""A policy is of profiles or classic, by its first document, and stays so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kschedweb.errors import Unprocessable
+from kschedweb.policies import selectors, services
+from kschedweb.policies.kinds import kind_of
+from kschedweb.policies.models import Kind, Policy, Revision
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.test import Client
+    from rest_framework.test import APIClient
+
+    from kschedweb.accounts.models import User
+
+CLASSIC = """\
+{
+  "kind": "Policy",
+  "apiVersion": "v1",
+  "predicates": [{"name": "PodFitsResources"}],
+  "priorities": [{"name": "LeastRequestedPriority", "weight": 3}]
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        ({"kind": "Policy"}, Kind.CLASSIC),
+        ({"priorities": []}, Kind.CLASSIC),
+        ({"predicate": []}, Kind.CLASSIC),
+        ({"kind": "KubeSchedulerConfiguration", "priorities": []}, Kind.PROFILES),
+        ({"profiles": []}, Kind.PROFILES),
+        ([], Kind.PROFILES),
+        (None, Kind.PROFILES),
+    ],
+)
+def test_the_kind_is_told_by_the_document(data: object, kind: Kind) -> None:
+    assert kind_of(data) == kind
+
+
+@pytest.fixture
+def old(editor: User) -> Policy:
+    services.policy_create(name="old", document=CLASSIC, author=editor, process={"version": "1.9", "gates": []})
+    return selectors.policy_get("old")
+
+
+@pytest.mark.django_db
+class TestClassicPolicy:
+    def test_is_made_of_its_document_and_keeps_how_it_was_started(self, old: Policy) -> None:
+        revision = selectors.revision_get(old)
+        assert (old.kind, revision.document, revision.process) == (Kind.CLASSIC, CLASSIC, {"version": "1.9"})
+
+    def test_runs_what_it_says(self, old: Policy) -> None:
+        algorithm = selectors.algorithm(selectors.revision_get(old))
+        assert algorithm.edition.old
+        assert algorithm.weights == {"LeastRequestedPriority": 3}
+
+    def test_weights_of_one_policy_do_not_hold_for_another(self, editor: User) -> None:
+        empty = services.policy_create(name="b", document="kind: Policy\napiVersion: v1\n", author=editor)
+        heavy = CLASSIC.replace('"weight": 3', '"weight": 5')
+        selectors.algorithm(services.policy_create(name="a", document=heavy, author=editor).revisions.get())
+        assert selectors.algorithm(empty.revisions.get()).weights["LeastRequestedPriority"] == 1
+
+    def test_is_told_apart_where_profiles_are_needed(self, old: Policy) -> None:
+        with pytest.raises(Unprocessable, match=r"old is a classic policy.*convert it"):
+            selectors.configuration(selectors.revision_get(old))
+        with pytest.raises(Unprocessable, match="default is a policy of profiles"):
+            selectors.algorithm(selectors.revision_get(selectors.policy_get("default")))
+
+    def test_is_listed_by_its_kind(self, old: Policy) -> None:
+        assert list(selectors.policy_list(Kind.CLASSIC)) == [old]
+        assert old not in selectors.policy_list(Kind.PROFILES)
+        assert old in selectors.policy_list()
+
+    def test_cannot_become_one_of_profiles(self, old: Policy, editor: User) -> None:
+        document = f"# Now with profiles.\n{services.DEFAULT_DOCUMENT}"
+        with pytest.raises(services.InvalidDocument) as refused:
+            services.revision_save(policy=old, document=document, author=editor, expected=1)
+        assert refused.value.problems[0].line == 3
+        assert "old is a classic policy, and stays so" in refused.value.detail
+        assert old.revisions.count() == 1
+
+    def test_one_of_profiles_cannot_become_classic(self, editor: User) -> None:
+        default = selectors.policy_get("default")
+        with pytest.raises(services.InvalidDocument) as refused:
+            services.revision_save(policy=default, document=CLASSIC, author=editor, expected=1)
+        assert refused.value.problems[0].line == 2
+
+    def test_another_start_is_another_revision_that_can_be_taken_back(self, old: Policy, editor: User) -> None:
+        second = services.revision_save(policy=old, document=CLASSIC, author=editor, expected=1, process={})
+        assert (second.number, second.process) == (2, {})
+        kept = services.revision_save(policy=old, document=CLASSIC + "\n", author=editor, expected=2)
+        assert kept.process == {}
+        third = services.revision_restore(policy=old, number=1, author=editor, expected=3)
+        assert (third.number, third.document, third.process) == (4, CLASSIC, {"version": "1.9"})
+
+    @pytest.mark.parametrize(
+        ("process", "said"),
+        [
+            ({"version": "1.8"}, 'process.version: must be "1.13" or "1.9", is "1.8"'),
+            ({"percentageOfNodesToScore": 101}, "process.percentageOfNodesToScore: must be from 0 to 100"),
+            ({"gate": []}, "process.gate: is not known"),
+        ],
+    )
+    def test_a_start_that_cannot_be_is_refused_at_its_field(
+        self, process: dict[str, object], said: str, editor: User
+    ) -> None:
+        with pytest.raises(services.InvalidDocument) as refused:
+            services.policy_create(name="odd", document=CLASSIC, author=editor, process=process)
+        assert refused.value.problems[0].message.startswith(said)
+        assert refused.value.problems[0].path == said.partition(":")[0]
+        assert not Revision.objects.filter(policy__name="odd").exists()
+
+    def test_only_classic_policies_are_started_in_some_way(self, editor: User) -> None:
+        with pytest.raises(services.InvalidDocument, match="Only a classic policy"):
+            services.policy_create(
+                name="odd", document=services.DEFAULT_DOCUMENT, author=editor, process={"version": "1.9"}
+            )
+
+
+@pytest.mark.django_db
+class TestOverRest:
+    @pytest.fixture
+    def api(self, api_as: Callable[[str], APIClient]) -> APIClient:
+        return api_as("editor")
+
+    def test_the_list_can_be_of_one_kind(self, old: Policy, api: APIClient) -> None:
+        listed = api.get("/api/v1/policies/?kind=classic").json()["results"]
+        assert [(one["name"], one["kind"]) for one in listed] == [("old", "classic")]
+        assert api.get("/api/v1/policies/?kind=other").status_code == 400
+
+    def test_so_can_the_page(self, old: Policy, client_as: Callable[[str], Client]) -> None:
+        page = client_as("viewer").get("/policies/?kind=profiles").content.decode().partition("<main")[2]
+        assert "/policies/default/" in page
+        assert "/policies/old/" not in page
+
+    def test_a_revision_shows_how_it_was_started_and_can_be_saved_otherwise(self, old: Policy, api: APIClient) -> None:
+        assert api.get("/api/v1/policies/old/revisions/1/").json()["process"] == {"version": "1.9"}
+        body = {"document": CLASSIC, "process": {"gates": ["TaintNodesByCondition"]}}
+        answer = api.post("/api/v1/policies/old/revisions/", body, headers={"If-Match": '"1"'})
+        assert (answer.status_code, answer.json()["process"]) == (201, {"gates": ["TaintNodesByCondition"]})
+        changes = api.get("/api/v1/policies/old/diff/?from=1&to=2").json()["changes"]
+        assert {"where": "policy", "what": "version", "before": "1.9", "after": "1.13"} in changes
+
+    def test_a_copy_is_started_as_what_it_is_a_copy_of(self, old: Policy, api: APIClient) -> None:
+        assert api.post("/api/v1/policies/", {"name": "copy", "copy_of": "old"}).json()["kind"] == "classic"
+        assert selectors.revision_get(selectors.policy_get("copy")).process == {"version": "1.9"}
+
+    def test_documents_of_both_kinds_are_judged(self, api: APIClient) -> None:
+        classic = api.post("/api/v1/policies/validate/", {"document": CLASSIC}).json()
+        assert (classic["kind"], classic["valid"], classic["effective"]) == ("classic", True, None)
+        assert [one["name"] for one in classic["classic"]["predicates"]] == ["CheckNodeCondition", "PodFitsResources"]
+        assert classic["classic"]["priorities"][0] | {"argument": ""} == {
+            "name": "LeastRequestedPriority",
+            "argument": "",
+            "is_default": False,
+            "is_mandatory": False,
+            "weight": 3,
+        }
+        profiles = api.post("/api/v1/policies/validate/", {"document": services.DEFAULT_DOCUMENT}).json()
+        assert (profiles["kind"], profiles["classic"]) == ("profiles", None)
+        odd = api.post("/api/v1/policies/validate/", {"document": CLASSIC, "process": {"version": "2"}}).json()
+        assert [one["path"] for one in odd["errors"]] == ["process.version"]
