@@ -12,8 +12,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
+from kschedweb.engine import Explanation
 from kschedweb.playground import selectors, services
-from kschedweb.playground.decision import filters_missing
+from kschedweb.playground.classic.decision import told
 from kschedweb.playground.load_api import InForceSerializer, in_force
 
 if TYPE_CHECKING:
@@ -36,6 +37,28 @@ class ScoreSerializer(serializers.Serializer[Any]):
     normalized = serializers.DictField(child=serializers.IntegerField())
 
 
+class PrioritySerializer(serializers.Serializer[Any]):
+    """One priority's scores by node, from 0 to 10: as mapped for each node alone, and reduced over the feasible ones.
+
+    A priority that looks at all nodes at once maps nothing.
+    """
+
+    weight = serializers.IntegerField()
+    mapped = serializers.DictField(child=serializers.IntegerField(), required=False)
+    reduced = serializers.DictField(child=serializers.IntegerField())
+
+
+class ClassicDecisionSerializer(serializers.Serializer[Any]):
+    """What only the decision of a classic policy has."""
+
+    version = serializers.CharField(help_text="Which kube-scheduler it is: 1.13 or 1.9.")
+    alwaysCheckAllPredicates = serializers.BooleanField()
+    neverAsked = serializers.ListField(
+        child=serializers.CharField(), help_text="Predicates of the policy that the fixed order does not have."
+    )
+    priorities = serializers.DictField(child=PrioritySerializer(), required=False)
+
+
 class CandidateSerializer(serializers.Serializer[Any]):
     """The pods that would be evicted from a node, the most important first."""
 
@@ -51,7 +74,11 @@ class PreemptionSerializer(serializers.Serializer[Any]):
 
 
 class DecisionSerializer(serializers.Serializer[Any]):
-    """Every filter's verdict and every score on every node, for one pod."""
+    """Every filter's verdict and every score on every node, for one pod.
+
+    Under a classic policy filters are its predicates, scores its priorities (``raw``: mapped, ``normalized``: reduced),
+    and ``classic`` is there.
+    """
 
     snapshot = serializers.UUIDField()
     policy = serializers.CharField()
@@ -78,6 +105,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
     )
     preemption = PreemptionSerializer(required=False)
     extendersNotAsked = serializers.ListField(child=serializers.CharField(), required=False)
+    classic = ClassicDecisionSerializer(required=False)
 
 
 class DecisionView(APIView):
@@ -104,7 +132,9 @@ class DecisionView(APIView):
         revision = selectors.revision_asked(query.get("policy") or "default", query.get("revision", ""))
         case = services.case(snapshot, f"{namespace}/{pod}", revision)
         explanation = services.with_room(snapshot, case.pod.key, revision)
-        answer = explanation.to_dict()
+        answer = Explanation.to_dict(explanation)
+        if isinstance(case, services.ClassicCase):
+            answer["classic"] = _classic(case)
         if explanation.post_filter:
             answer["postFilter"] = explanation.post_filter
         if not case.explanation.pre_enqueue.ok:
@@ -122,15 +152,27 @@ class DecisionView(APIView):
         )
 
 
-def warnings(case: services.Case) -> list[str]:
+def _classic(case: services.ClassicCase) -> dict[str, Any]:
+    decides, known = case.scheduler.algorithm, case.explanation.to_dict()
+    found = {
+        "version": decides.edition.version,
+        "alwaysCheckAllPredicates": decides.always_check_all,
+        "neverAsked": list(decides.never_asked),
+    }
+    return found | ({"priorities": known["priorities"]} if "priorities" in known else {})
+
+
+def warnings(case: services.AnyCase) -> list[str]:
     """What a reader of the decision has to know beside it."""
     found = []
     if case.bound_to:
         found.append(f"The pod is bound to {case.bound_to}; it is explained as if it were not bound.")
     if not case.explanation.pre_enqueue.ok:
         found.append(f"The pod is not in the scheduling queue: {case.explanation.pre_enqueue.message}")
-    if missing := filters_missing(case):
+    decision = told(case)
+    if missing := decision.missing():
         found.append(f"Not evaluated by this version: {', '.join(missing)}.")
+    found += decision.notes()
     if case.snapshot.problems:
         found.append(f"{len(case.snapshot.problems)} objects of the snapshot could not be understood and are left out.")
     return found

@@ -25,7 +25,7 @@ from kschedweb.playground.parts import Arithmetic, Step
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kschedweb.playground.decision import Decision
+    from kschedweb.playground.decision import Decision, Told
     from kschedweb.playground.services import Case
 
 BASICS: tuple[dict[str, Any], ...] = ({"name": CPU, "weight": 1}, {"name": MEMORY, "weight": 1})
@@ -48,11 +48,11 @@ def explain(decision: Decision, node: int, plugin: str) -> Arithmetic:
     result.steps.append(Step("Raw score", "as the plugin answered", str(raw)))
     result.steps.append(_normalization(plugin, column.raw.tolist(), raw, final))
     result.steps.append(Step("Weight", f"{final} × {column.weight}", str(final * column.weight)))
-    result.steps.append(_place(decision, node))
+    result.steps.append(place(decision, node))
     return result
 
 
-def _place(decision: Decision, node: int) -> Step:
+def place(decision: Told, node: int) -> Step:
     """The node's total over all plugins, its rank, and how far it is ahead of the runner-up or behind the best."""
     row = decision.rows([node])[0]
     parts = " + ".join(f"{cell.plugin} {cell.weighted}" for cell in row.cells)

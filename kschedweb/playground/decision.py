@@ -11,34 +11,54 @@ from kschedweb.dashboard.units import amount
 from kschedweb.engine.framework.explanation import FEASIBLE
 from kschedweb.engine.framework.status import OUTSIDE
 from kschedweb.engine.plugins.humanapproval import words as waiting
-from kschedweb.playground import words
+from kschedweb.playground import arithmetic, words
 from kschedweb.playground.matrix import Matrix
-from kschedweb.playground.parts import Answer, Miss
+from kschedweb.playground.parts import Answer, Arithmetic, Miss
 
 if TYPE_CHECKING:
-    from kschedweb.engine import Explanation, Pod, Status
-    from kschedweb.playground.services import Case
+    from kschedweb.engine import Explanation, Status
+    from kschedweb.playground.services import AnyCase, Case
 
 UNKNOWN = "The scheduler's answer hangs on what is not simulated here, so none is given."
 
 
-class Decision(Matrix):
-    """A case, and what a page shows of it."""
+TIED = "kube-scheduler takes one of the nodes with the highest total; the first in its order is shown."
 
-    def __init__(self, case: Case, other: Case | None = None) -> None:
+
+class Told(Matrix):
+    """A case, and what a page shows of it, in the words of its kind of policy."""
+
+    case: AnyCase
+    fits = frozenset({"NodeResourcesFit"})  # the filters that look at resources
+    tied = TIED
+
+    def __init__(self, case: AnyCase, other: AnyCase | None = None) -> None:
         super().__init__(case.explanation, other.explanation if other else None)
         self.case = case
+
+    def worked(self, node: int, plugin: str) -> Arithmetic:
+        """How ``plugin`` came to its score on the node at position ``node``."""
+        raise NotImplementedError
+
+    def read(self, node: int, status: Status) -> words.Reading:
+        raise NotImplementedError
+
+    def shortages(self, node: int) -> list[words.Shortage]:
+        """The resources of which a node has too little, worst first."""
+        raise NotImplementedError
+
+    def summary(self, reason: str) -> str:
+        """What ``reason`` says about a node, to follow a count."""
+        raise NotImplementedError
+
+    def notes(self) -> list[str]:
+        """What else belongs beside the answer."""
+        return []
 
     @property
     def waiting(self) -> bool:
         """Whether PreEnqueue keeps the pod from being scheduled at all."""
         return not self.explanation.pre_enqueue.ok
-
-    def missing(self) -> list[str]:
-        return filters_missing(self.case)
-
-    def read(self, node: int, status: Status) -> words.Reading:
-        return words.reading(self.case.snapshot, self.case.pod, node, status)
 
     def nearest_miss(self, most: int | None = None) -> Miss | None:
         """The rejected node with the fewest filters against it and, among (the first ``most`` of) those, the least
@@ -55,10 +75,8 @@ class Decision(Matrix):
         node = min((int(item) for item in fewest[:most]), key=self._distance)
         status = found.verdict_at(node)
         assert status is not None
-        reading = words.reading(self.case.snapshot, self.case.pod, node, status)
-        lacking = words.shortages(self.case.snapshot, self.case.pod, node)
-        name = found.nodes[node]
-        if status.plugin == "NodeResourcesFit" and lacking and len(lacking) == len(status.reasons):
+        reading, lacking, name = self.read(node, status), self.shortages(node), found.nodes[node]
+        if status.plugin in self.fits and lacking and len(lacking) == len(status.reasons):
             return Miss(name, reading, f"{name} lacks only {' and '.join(map(str, lacking))}")
         text = reading.text if name in reading.text else f"{name}: {reading.text}"
         return Miss(name, reading, text)
@@ -66,8 +84,8 @@ class Decision(Matrix):
     def _distance(self, node: int) -> tuple[int, int, float]:
         status = self.explanation.verdict_at(node)
         assert status is not None
-        lacking = words.shortages(self.case.snapshot, self.case.pod, node)
-        return words.unresolvable(status), len(status.reasons), sum(item.missing / item.asked for item in lacking)
+        lacking = sum(item.missing / max(item.asked, 1) for item in self.shortages(node))
+        return words.unresolvable(status), len(status.reasons), lacking
 
     def answer(self) -> Answer:
         """What became of the pod, in one sentence, with what else belongs beside it."""
@@ -96,11 +114,12 @@ class Decision(Matrix):
         return f"Without them it would go to {self.explanation.nodes[chosen]}, as shown below."
 
     def _unschedulable(self, name: str) -> Answer:
-        found, pod = self.explanation, self.case.pod
-        reasons, total = histogram(found), len(found.nodes)
+        found = self.explanation
+        reasons, total = self.reasons(), len(found.nodes)
         bound = f" It runs on {self.case.bound_to} now, but would not be placed again." if self.case.bound_to else ""
         verb = "would not fit" if self.case.bound_to else "is pending"
         details = [bound.strip()] if bound else []
+        details += self.notes()
         if found.pre_filter is not None:
             return Answer(f"{name} {verb}: {found.pre_filter.message}", "red", details, found.message)
         if not reasons and found.pre_filter_nodes is not None:
@@ -110,9 +129,9 @@ class Decision(Matrix):
         if not reasons:
             return Answer(f"{name} {verb}: {found.message or 'there are no nodes'}", "red", details, found.message)
         if len(reasons) == 1:
-            title = f"{name} {verb}: {_none(pod, reasons[0][0])}"
+            title = f"{name} {verb}: {self._none(reasons[0][0])}"
         else:
-            listed = [f"{number} {_counted(pod, reason, number)}" for reason, number in reasons[:3]]
+            listed = [f"{number} {self._counted(reason, number)}" for reason, number in reasons[:3]]
             left = len(reasons) - 3
             more = "" if left < 1 else "; and one more reason" if left == 1 else f"; and {left} more reasons"
             title = f"{name} {verb}: of {total} nodes, {'; '.join(listed)}{more}"
@@ -129,14 +148,12 @@ class Decision(Matrix):
                 f"It is bound to {self.case.bound_to}; this explains it as if it were not bound yet, "
                 f"in the cluster as it is now, and the choice would be {where}."
             )
-        details += [held(asked) for asked in found.asks.values()]
+        details += [held(asked) for asked in found.asks.values()] + self.notes()
         if len(found.feasible) == 1:
             return Answer(f"{name} goes to {node}, the only node that can run it", "blue", details)
         if len(found.best) > 1:
             others = "1 other node" if len(found.best) == 2 else f"{len(found.best) - 1} other nodes"
-            details.append(
-                "kube-scheduler takes one of the nodes with the highest total; the first in its order is shown."
-            )
+            details.append(self.tied)
             title = f"{name} goes to {node}: {top} of {self.ceiling}, shared with {others}"
             return Answer(title, "blue", details)
         second = int(self.order[1])
@@ -148,6 +165,48 @@ class Decision(Matrix):
             "blue",
             details,
         )
+
+    def reasons(self) -> list[tuple[str, int]]:
+        """Why nodes were rejected, with how many for each."""
+        return histogram(self.explanation)
+
+    def _none(self, reason: str) -> str:
+        """The sentence where one reason keeps the pod from every node."""
+        if reason.startswith(words.INSUFFICIENT) and (
+            asked := self.case.pod.requests.get(resource := reason.removeprefix(words.INSUFFICIENT), 0)
+        ):
+            what = "" if resource == "cpu" else f" {resource}"
+            return f"no node has {amount(asked, resource)}{what} free"
+        return f"every node {self.summary(reason)}"
+
+    def _counted(self, reason: str, number: int) -> str:
+        text = self.summary(reason)
+        if number == 1:
+            return text
+        verb, _, rest = text.partition(" ")
+        plural = {"has": "have", "is": "are", "does": "do", "lacks": "lack", "would": "would"}.get(verb, verb)
+        return f"{plural} {rest}"
+
+
+class Decision(Told):
+    """The decision of a profile."""
+
+    case: Case
+
+    def missing(self) -> list[str]:
+        return filters_missing(self.case)
+
+    def worked(self, node: int, plugin: str) -> Arithmetic:
+        return arithmetic.explain(self, node, plugin)
+
+    def read(self, node: int, status: Status) -> words.Reading:
+        return words.reading(self.case.snapshot, self.case.pod, node, status)
+
+    def shortages(self, node: int) -> list[words.Shortage]:
+        return words.shortages(self.case.snapshot, self.case.pod, node)
+
+    def summary(self, reason: str) -> str:
+        return words.summary(self.case.pod, reason)
 
 
 def held(asked: dict[str, Any]) -> str:
@@ -190,21 +249,3 @@ def last_reasons(explanation: Explanation) -> tuple[str, ...]:
     column = explanation.filters[last]
     codes = np.unique(column.codes[explanation.rejected_by == last])
     return tuple(dict.fromkeys(reason for code in codes for reason in column.verdicts[int(code)].reasons))
-
-
-def _none(pod: Pod, reason: str) -> str:
-    """The sentence where one reason keeps the pod from every node."""
-    if reason.startswith(words.INSUFFICIENT):
-        resource = reason.removeprefix(words.INSUFFICIENT)
-        what = "" if resource == "cpu" else f" {resource}"
-        return f"no node has {amount(pod.requests.get(resource, 0), resource)}{what} free"
-    return f"every node {words.summary(pod, reason)}"
-
-
-def _counted(pod: Pod, reason: str, number: int) -> str:
-    text = words.summary(pod, reason)
-    if number == 1:
-        return text
-    verb, _, rest = text.partition(" ")
-    plural = {"has": "have", "is": "are", "does": "do", "lacks": "lack", "would": "would"}.get(verb, verb)
-    return f"{plural} {rest}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kschedweb.dashboard.figures import Chart
+from kschedweb.playground.matrix import CLASSIC
 
 if TYPE_CHECKING:
     from kschedweb.playground.matrix import Matrix
@@ -26,6 +27,7 @@ def scores(decision: Matrix) -> Chart | None:
     names = [found.nodes[int(node)] for node in found.feasible[decision.order]]
     totals = found.total[decision.order]
     plugins = [column.plugin for column in found.scores]
+    drawn = _drawn(decision, weighted)
     bins = np.array_split(np.arange(len(names)), min(MOST_COLUMNS, len(names)))
     labels = [_label(names, part) for part in bins]
     z = np.round(np.array([weighted[:, part].mean(axis=1) for part in bins]).T, 1)
@@ -35,9 +37,9 @@ def scores(decision: Matrix) -> Chart | None:
             {
                 "type": "heatmap",
                 "x": list(range(1, len(bins) + 1)),
-                "y": plugins,
-                "z": z.tolist(),
-                "customdata": [[[label, span] for label, span in zip(labels, total, strict=True)]] * len(plugins),
+                "y": [plugins[row] for row in drawn],
+                "z": z[drawn].tolist(),
+                "customdata": [[[label, span] for label, span in zip(labels, total, strict=True)]] * len(drawn),
                 "hovertemplate": "%{y}<br>%{customdata[0]}<br>weighted %{z}<br>total %{customdata[1]}<extra></extra>",
                 "colorscale": "Cividis",
                 "colorbar": {"title": {"text": "weighted"}, "thickness": 12},
@@ -46,7 +48,7 @@ def scores(decision: Matrix) -> Chart | None:
             }
         ],
         "layout": {
-            "height": 150 + 30 * len(plugins),
+            "height": 150 + 30 * len(drawn),
             "xaxis": {
                 "title": {
                     "text": "nodes, best first"
@@ -70,7 +72,17 @@ def _summary(decision: Matrix, names: list[str], totals: np.ndarray, weighted: n
     if spread[most] == 0:
         return f"{text}; every plugin gives all of them the same."
     low, high = int(weighted[most].min()), int(weighted[most].max())
-    return f"{text}; {plugins[most]} tells them apart most, from {low} to {high}."
+    left_out = [plugins[row] for row in sorted(set(range(len(plugins))) - set(_drawn(decision, weighted)))]
+    alike = f" The same for all, and not drawn: {', '.join(left_out)}." if left_out else ""
+    return f"{text}; {plugins[most]} tells them apart most, from {low} to {high}.{alike}"
+
+
+def _drawn(decision: Matrix, weighted: np.ndarray) -> list[int]:
+    """The rows that are drawn: of a classic policy, where one may weigh 10,000 times another, those that tell nodes
+    apart.
+    """
+    apart: list[int] = np.flatnonzero(weighted.max(axis=1) > weighted.min(axis=1)).tolist()
+    return apart if apart and decision.scale == CLASSIC else list(range(len(weighted)))
 
 
 def _label(names: list[str], part: np.ndarray) -> str:

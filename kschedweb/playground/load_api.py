@@ -216,7 +216,7 @@ def in_force(snapshot: Any) -> dict[str, Any]:
 
 
 def _revision(query: Any) -> Revision:
-    return selectors.revision_asked(query.get("policy") or "default", query.get("revision", ""))
+    return selectors.profiles_asked(query.get("policy") or "default", query.get("revision", ""))
 
 
 def _curves(conditions: Conditions, drawn: list[tuple[str, Curve]]) -> dict[str, Any]:

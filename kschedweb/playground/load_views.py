@@ -20,7 +20,8 @@ from kschedweb.playground.contest import Contest, contest
 from kschedweb.playground.forms import ConditionsForm
 from kschedweb.playground.row import AGE_WORDS, Conditions, Curve, curve
 from kschedweb.playground.sides import Side, all_sides
-from kschedweb.policies.selectors import configuration
+from kschedweb.policies.models import Kind
+from kschedweb.policies.selectors import configuration, profiles_only
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -55,7 +56,7 @@ def policies(request: HttpRequest) -> HttpResponse:
         **_curves(request, sides),
         "contest": found,
         "pod_problem": problem,
-        "choices": selectors.revisions_to_compare(),
+        "choices": selectors.revisions_to_compare(Kind.PROFILES),
         "fifty": load_figures.fifty(),
         **_cell(request, found),
         **_table(request, found),
@@ -77,7 +78,7 @@ def _revision(request: HttpRequest) -> Revision:
     scope = scope_of(request)
     if scope.revision is None:
         raise Http404("There is no such policy or revision.")
-    return scope.revision
+    return profiles_only(scope.revision)
 
 
 def _sides(revision: Revision) -> list[Side]:
@@ -91,7 +92,7 @@ def _curves(request: HttpRequest, sides: list[Side]) -> dict[str, Any]:
     conditions = form.conditions if form.is_valid() else Conditions()
     drawn = [curve(side, conditions) for side in sides]
     labelled = [(item.side.label, item) for item in drawn]
-    other = selectors.revision_named(request.GET["against"]) if request.GET.get("against") else None
+    other = selectors.profiles_named(request.GET["against"], "against") if request.GET.get("against") else None
     return {
         "form": form,
         "conditions": conditions,

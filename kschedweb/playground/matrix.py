@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kschedweb.engine.classic import ClassicExplanation
 from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE
 from kschedweb.playground.parts import Cell, Row, Stage, Verdict
 from kschedweb.playground.words import Reading
@@ -17,16 +18,22 @@ if TYPE_CHECKING:
 
 # The longest matrix on one page, and how long its pages are where it is longer.
 ONE_PAGE, PAGE_SIZE = 200, 100
+PROFILE, CLASSIC = 100, 10  # the highest score of a plugin, and of a priority
 BEST, PRE_FILTER = "feasible", "prefilter"
 
 
 class Matrix:
     """One pod on every node. ``other`` is what another policy says of the same pod."""
 
+    all_reasons = False  # whether every filter is asked about every node, and all their reasons count
+
     def __init__(self, explanation: Explanation, other: Explanation | None = None) -> None:
         self.explanation = explanation
         self.other = other
         self.ranks = _ranks(explanation)
+        self.comparable = other is None or scale_of(explanation) == scale_of(
+            other
+        )  # so that totals can be held together
         totals = explanation.total
         # Best first; nodes with equal totals stay in the scheduler's order.
         self.order = np.argsort(-totals, kind="stable") if totals.size else np.zeros(0, dtype=np.intp)
@@ -39,7 +46,12 @@ class Matrix:
     @property
     def ceiling(self) -> int:
         """The highest total that the weights allow."""
-        return sum(100 * column.weight for column in self.explanation.scores)
+        return sum(self.scale * column.weight for column in self.explanation.scores)
+
+    @property
+    def scale(self) -> int:
+        """The highest score that a plugin gives before its weight."""
+        return scale_of(self.explanation)
 
     def stages(self) -> list[Stage]:
         """The funnel from all nodes to the chosen one; filters that lost nothing are left to ``quiet``."""
@@ -53,9 +65,10 @@ class Matrix:
         for position, column in enumerate(found.filters):
             here = found.rejected_by == position
             lost = int(np.count_nonzero(here))
-            if lost:
+            if lost or self._tells_all(position):
                 left -= lost
-                stages.append(Stage(column.plugin, column.plugin, left, lost, total, self._reasons(position, here)))
+                told = column.codes != 0 if self.all_reasons else here
+                stages.append(Stage(column.plugin, column.plugin, left, lost, total, self._reasons(position, told)))
         stages.append(Stage(BEST, "Feasible", left, 0, total, kind="feasible"))
         if left:
             best = len(found.best)
@@ -67,12 +80,20 @@ class Matrix:
     def quiet(self) -> dict[str, list[str]]:
         """The filters that rejected nothing: those that ran, and those that had nothing to check."""
         lossy = set(np.unique(self.explanation.rejected_by).tolist())
-        quiet = [column for position, column in enumerate(self.explanation.filters) if position not in lossy]
+        quiet = [
+            column
+            for position, column in enumerate(self.explanation.filters)
+            if position not in lossy and not self._tells_all(position)
+        ]
         return {
             "passed": [column.plugin for column in quiet if not column.skipped],
             "skipped": [column.plugin for column in quiet if column.skipped],
             "missing": self.missing(),
         }
+
+    def _tells_all(self, position: int) -> bool:
+        """Whether a filter's reasons count although all the nodes that it rejects were lost before."""
+        return self.all_reasons and bool(self.explanation.filters[position].codes.any())
 
     def _reasons(self, position: int, here: np.ndarray) -> str:
         column, counts = self.explanation.filters[position], Counter[str]()
@@ -109,7 +130,7 @@ class Matrix:
         found = self.explanation
         at = self.places
         top = int(found.total.max()) if found.total.size else 0
-        others = self._other_totals()
+        others = self._others()
         rows = []
         for node in positions:
             name = found.nodes[node]
@@ -120,11 +141,12 @@ class Matrix:
                 continue
             index = at[node]
             total, other = int(found.total[index]), others.get(name)
+            held = total if self.comparable else -self.ranks[index]
             cells = tuple(
-                _cell(column.plugin, int(column.raw[index]), int(column.normalized[index]), column.weight)
+                _cell(column.plugin, int(column.raw[index]), int(column.normalized[index]), column.weight, self.scale)
                 for column in found.scores
             )
-            difference = None if other is None else other - total
+            difference = None if other is None else (other if self.comparable else -other) - held
             rows.append(
                 Row(
                     name,
@@ -141,13 +163,12 @@ class Matrix:
             )
         return rows
 
-    def _other_totals(self) -> dict[str, int]:
+    def _others(self) -> dict[str, int]:
+        """What the other policy says of its feasible nodes: totals, or ranks where totals cannot be compared."""
         if self.other is None:
             return {}
-        return {
-            self.other.nodes[node]: int(total)
-            for node, total in zip(self.other.feasible.tolist(), self.other.total.tolist(), strict=True)
-        }
+        held = self.other.total.tolist() if self.comparable else _ranks(self.other)
+        return {self.other.nodes[node]: int(one) for node, one in zip(self.other.feasible.tolist(), held, strict=True)}
 
     def read(self, node: int, status: Status) -> Reading | None:
         """The plain reading of a filter's verdict; ``None`` where nothing is known beyond its own words."""
@@ -192,8 +213,13 @@ def page_size(rows: int) -> int:
     return ONE_PAGE if rows <= ONE_PAGE else PAGE_SIZE
 
 
-def _cell(plugin: str, raw: int, normalized: int, weight: int) -> Cell:
-    return Cell(plugin, raw, normalized, weight, normalized * weight, min(6, normalized * 7 // 101))
+def scale_of(explanation: Explanation) -> int:
+    """The highest score that a plugin, or a priority, gives before its weight."""
+    return CLASSIC if isinstance(explanation, ClassicExplanation) else PROFILE
+
+
+def _cell(plugin: str, raw: int, normalized: int, weight: int, scale: int) -> Cell:
+    return Cell(plugin, raw, normalized, weight, normalized * weight, min(6, normalized * 7 // (scale + 1)))
 
 
 def _ranks(explanation: Explanation) -> list[int]:

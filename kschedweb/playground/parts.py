@@ -72,13 +72,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One filter's word on one node. ``state`` is "pass", "fail" or "skip"."""
+    """One filter's word on one node. ``state`` is "pass", "fail" or "skip".
+
+    ``asked`` is false where an earlier one had ended the trial of the node: then it is what it would have said.
+    """
 
     plugin: str
     state: str
     status: Status | None = None
     decisive: bool = False
     reading: Reading | None = None
+    asked: bool = True
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,8 @@ class Figure:
 class Arithmetic:
     """How ``plugin`` came to its score on ``node``; ``computed`` is ``None`` where only the result is known.
 
+    For a priority ``computed`` is what it mapped, and ``reduced`` what that was reduced to.
+
     ``figures`` are the measured inputs, empty for a plugin that goes by the snapshot alone; ``notes`` say in words
     what was missing or stale and what became of that.
     """
@@ -136,6 +142,7 @@ class Arithmetic:
     about: str
     steps: list[Step] = field(default_factory=list)
     computed: int | None = None
+    reduced: int | None = None
     error: str = ""
     figures: list[Figure] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

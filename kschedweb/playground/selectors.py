@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db.models import Q, Value
+from django.db.models import F, Max, Q, Value
 from django.db.models.functions import Concat
 
 from kschedweb.clusters.models import PodRow
 from kschedweb.clusters.selectors import cluster_get, snapshot_current, snapshot_get
+from kschedweb.engine.classic.describing import described
 from kschedweb.errors import NotFound
-from kschedweb.policies.models import Revision
-from kschedweb.policies.selectors import policy_get, revision_get
+from kschedweb.policies.models import Kind, Revision
+from kschedweb.policies.selectors import algorithm, policy_get, profiles_only, revision_get
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -45,6 +46,16 @@ def revision_named(text: str) -> Revision:
     return revision_asked(policy, number)
 
 
+def profiles_asked(policy: str, number: str = "", path: str = "policy") -> Revision:
+    """As ``revision_asked``; Unprocessable at the field ``path`` for a classic policy."""
+    return profiles_only(revision_asked(policy, number), path)
+
+
+def profiles_named(text: str, path: str = "policy") -> Revision:
+    """As ``revision_named``; Unprocessable at the field ``path`` for a classic policy."""
+    return profiles_only(revision_named(text), path)
+
+
 def neighbours(snapshot: Snapshot, namespace: str, pod: str) -> tuple[PodRow | None, PodRow | None]:
     """The pending pods before and after this one in the order of the list, ``None`` at its ends."""
     pending = PodRow.objects.filter(snapshot=snapshot, pending=True).only("namespace", "name")
@@ -53,16 +64,17 @@ def neighbours(snapshot: Snapshot, namespace: str, pod: str) -> tuple[PodRow | N
     return before.order_by("-namespace", "-name").first(), after.order_by("namespace", "name").first()
 
 
-def revisions_to_compare() -> QuerySet[Revision]:
-    """The newest revisions of all policies, by policy, for a chooser."""
-    return Revision.objects.select_related("policy").defer("document").order_by("policy__name", "-number")[:200]
+def revisions_to_compare(kind: Kind | None = None) -> QuerySet[Revision]:
+    """The newest revisions of all policies, or of those of one kind, by policy, for a chooser."""
+    listed = Revision.objects.filter(**({"policy__kind": kind} if kind else {}))
+    return listed.select_related("policy").defer("document").order_by("policy__name", "-number")[:200]
 
 
-def policy_choices() -> list[tuple[str, str]]:
-    """The same as choices of a form: ``name@revision``, and in words."""
+def policy_choices(kind: Kind = Kind.PROFILES) -> list[tuple[str, str]]:
+    """Those of one kind as choices of a form: ``name@revision``, and in words."""
     return [
         (f"{one.policy.name}@{one.number}", f"{one.policy.name}, revision {one.number}")
-        for one in revisions_to_compare()
+        for one in revisions_to_compare(kind)
     ]
 
 
@@ -80,3 +92,14 @@ def pod_to_begin_with(snapshot: Snapshot) -> str:
     rows = PodRow.objects.filter(snapshot=snapshot, gated=False).only("namespace", "name")
     row = rows.filter(pending=False).exclude(node="").exclude(owner__startswith="DaemonSet/").first() or rows.first()
     return f"{row.namespace}/{row.name}" if row else ""
+
+
+def classic_uses() -> dict[str, list[str]]:
+    """The names of the classic policies, by the predicates and priorities that run under their newest revisions."""
+    newest = Revision.objects.filter(policy__kind=Kind.CLASSIC).annotate(last=Max("policy__revisions__number"))
+    found: dict[str, list[str]] = {}
+    for revision in newest.filter(number=F("last")).select_related("policy").order_by("policy__name"):
+        runs = algorithm(revision)
+        for name in dict.fromkeys(described(one).name for one in (*runs.predicates, *runs.priorities)):
+            found.setdefault(name, []).append(revision.policy.name)
+    return found

@@ -6,6 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from threading import RLock
 from time import monotonic
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -13,11 +14,20 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine import Explanation, Pod, Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.classic import (
+    Algorithm,
+    ClassicExplanation,
+    ClassicScheduler,
+    ClassicSnapshot,
+    in_zones_of_then,
+)
+from kschedweb.engine.classic.objects import as_of_then
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.errors import NotFound, Unprocessable
 from kschedweb.playground import utilisation
 from kschedweb.playground.decision import last_reasons
-from kschedweb.policies.selectors import configuration
+from kschedweb.policies.models import Kind
+from kschedweb.policies.selectors import algorithm, configuration
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
@@ -73,6 +83,20 @@ class Case:
 
 
 @dataclass(frozen=True)
+class ClassicCase:
+    """The same under a classic policy: cluster and pod are as kube-scheduler of that time saw them."""
+
+    snapshot: ClassicSnapshot
+    pod: Pod
+    scheduler: ClassicScheduler
+    explanation: ClassicExplanation
+    bound_to: str
+
+
+AnyCase = Case | ClassicCase
+
+
+@dataclass(frozen=True)
 class Outcome:
     """The short form for lists: ``node`` is "" where the pod fits nowhere, ``message`` then says why."""
 
@@ -86,8 +110,10 @@ class Outcome:
 _engine_lock = RLock()
 _bases: Shelf[EngineSnapshot] = Shelf(4)
 _snapshots: Shelf[EngineSnapshot] = Shelf(8)
+_classics: Shelf[ClassicSnapshot] = Shelf(4)
 _schedulers: Shelf[Scheduler] = Shelf(32)
 _cases: Shelf[Case] = Shelf(128)
+_classic_cases: Shelf[ClassicCase] = Shelf(64)
 _rooms: Shelf[Explanation] = Shelf(64)
 _outcomes: Shelf[Outcome] = Shelf(20_000)
 
@@ -105,6 +131,16 @@ def engine_snapshot(snapshot: Snapshot) -> EngineSnapshot:
     return _snapshots.get(_version(snapshot), make)
 
 
+def classic_snapshot(snapshot: Snapshot) -> ClassicSnapshot:
+    """The columns of a stored snapshot for classic policies; today's zones count as those of then.
+
+    Shared and not to be changed: ``copy`` it for that.
+    """
+    return _classics.get(
+        snapshot.pk, lambda: ClassicSnapshot.from_objects(map(in_zones_of_then, snapshot_objects(snapshot)))
+    )
+
+
 def _version(snapshot: Snapshot) -> tuple[Hashable, ...]:
     """What an answer about ``snapshot`` depends on beside pod and policy: figures of its time may still come in."""
     return (snapshot.pk, utilisation.version(snapshot))
@@ -118,8 +154,10 @@ def explain(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation
     return case(snapshot, pod_key, revision).explanation
 
 
-def case(snapshot: Snapshot, pod_key: str, revision: Revision) -> Case:
+def case(snapshot: Snapshot, pod_key: str, revision: Revision) -> AnyCase:
     """As ``explain``, with the snapshot and the pod it was asked about."""
+    if revision.policy.kind == Kind.CLASSIC:
+        return classic_case(snapshot, pod_key, revision)
 
     def make() -> Case:
         return _case(engine_snapshot(snapshot), pod_key, scheduler_of(snapshot, revision))
@@ -128,22 +166,32 @@ def case(snapshot: Snapshot, pod_key: str, revision: Revision) -> Case:
         return _cases.get((*_version(snapshot), revision.pk, pod_key), make)
 
 
+def classic_case(snapshot: Snapshot, pod_key: str, revision: Revision) -> ClassicCase:
+    """As ``case`` for a revision of a classic policy."""
+
+    def make() -> ClassicCase:
+        return decided_then(classic_snapshot(snapshot), pod_key, algorithm(revision))
+
+    with _engine_lock:
+        return _classic_cases.get((snapshot.pk, revision.pk, pod_key), make)
+
+
 def with_room(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:
     """As ``explain``, with what PostFilter finds for a pod that fits nowhere: which pods could be evicted for it."""
 
-    def make() -> Explanation:
-        return known.scheduler.explain(known.pod, preemption=True, thorough=False)
-
     with _engine_lock:
         known = case(snapshot, pod_key, revision)
-        if known.explanation.feasible.size or not known.explanation.pre_enqueue.ok:
-            return known.explanation
-        return _rooms.get((*_version(snapshot), revision.pk, pod_key), make)
+        if isinstance(known, ClassicCase) or known.explanation.feasible.size or not known.explanation.pre_enqueue.ok:
+            return known.explanation  # evictions of then are not simulated
+        ask = partial(known.scheduler.explain, known.pod, preemption=True, thorough=False)
+        return _rooms.get((*_version(snapshot), revision.pk, pod_key), ask)
 
 
-def explain_with(snapshot: Snapshot, pod_key: str, config: Configuration) -> Explanation:
-    """As ``explain`` for a configuration that is not saved (yet)."""
+def explain_with(snapshot: Snapshot, pod_key: str, config: Configuration | Algorithm) -> Explanation:
+    """As ``explain`` for what is not saved (yet)."""
     with _engine_lock:
+        if isinstance(config, Algorithm):
+            return decided_then(classic_snapshot(snapshot), pod_key, config).explanation
         engine = engine_snapshot(snapshot)
         return _case(engine, pod_key, Scheduler(engine, config)).explanation
 
@@ -153,10 +201,7 @@ def side_case(snapshot: Snapshot, pod_key: str, side: Side) -> Case:
 
     def make() -> Case:
         engine = engine_snapshot(snapshot)
-        try:
-            scheduler = engine.pod(pod_key).scheduler_name
-        except KeyError:
-            raise _no_pod(pod_key) from None
+        scheduler = _pod(engine, pod_key).scheduler_name
         return _case(engine, pod_key, Scheduler(engine, side.scoring(scheduler)))
 
     arguments = json.dumps(side.args, sort_keys=True)
@@ -191,7 +236,7 @@ def outcomes(
 
 def forget() -> None:
     """Drop everything kept; for tests that change what a primary key means."""
-    for shelf in (_bases, _snapshots, _schedulers, _cases, _rooms, _outcomes):
+    for shelf in (_bases, _snapshots, _classics, _schedulers, _cases, _classic_cases, _rooms, _outcomes):
         shelf.clear()
 
 
@@ -209,10 +254,7 @@ def _outcome(snapshot: Snapshot, revision: Revision, pod_key: str) -> Outcome:
 
 
 def _case(engine: EngineSnapshot, pod_key: str, scheduler: Scheduler) -> Case:
-    try:
-        pod = engine.pod(pod_key)
-    except KeyError:
-        raise _no_pod(pod_key) from None
+    pod = _pod(engine, pod_key)
     bound_to = pod.node_name
     if bound_to:
         engine, pod = engine.without(pod_key)
@@ -220,9 +262,32 @@ def _case(engine: EngineSnapshot, pod_key: str, scheduler: Scheduler) -> Case:
     try:
         explanation = scheduler.explain(pod)
     except CycleError as error:
-        raise Unprocessable(f"The scheduling cycle of {pod_key} fails: {error}") from None
+        raise _fails(pod_key, str(error)) from None
     return Case(engine, pod, scheduler, explanation, bound_to)
 
 
-def _no_pod(pod_key: str) -> NotFound:
-    return NotFound(f"The snapshot has no pod {pod_key} that a scheduler would look at.")
+def decided_then(known: ClassicSnapshot, pod_key: str, decides: Algorithm) -> ClassicCase:
+    """What ``decides`` makes of a pod of ``known``. Raises NotFound and Unprocessable as ``explain``."""
+    pod = _pod(known, pod_key)
+    bound_to = pod.node_name
+    if bound_to:
+        known = known.copy()
+        pod = known.remove_pod(pod_key).on("")
+    pod = as_of_then(pod)
+    scheduler = ClassicScheduler(known, decides)
+    try:
+        explanation = scheduler.explain(pod, as_run=True)
+    except CycleError as error:
+        raise _fails(pod_key, str(error)) from None
+    return ClassicCase(known, pod, scheduler, explanation, bound_to)
+
+
+def _fails(pod_key: str, why: str) -> Unprocessable:
+    return Unprocessable(f"The scheduling cycle of {pod_key} fails: {why}")
+
+
+def _pod(engine: EngineSnapshot, pod_key: str) -> Pod:
+    try:
+        return engine.pod(pod_key)
+    except KeyError:
+        raise NotFound(f"The snapshot has no pod {pod_key} that a scheduler would look at.") from None

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.paginator import Paginator
 
-from kschedweb.playground import arithmetic, figures
+from kschedweb.playground import figures
 from kschedweb.playground.matrix import page_size
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
-    from kschedweb.playground.decision import Decision
+    from kschedweb.playground.decision import Told
     from kschedweb.playground.matrix import Matrix
 
 
-def decided(request: HttpRequest, found: Decision, absent: str) -> dict[str, Any]:
+def decided(request: HttpRequest, found: Told, absent: str) -> dict[str, Any]:
     """What came out, its columns, and the arithmetic of the cell that the address names."""
     return {
         "answer": found.answer(),
@@ -52,10 +52,10 @@ def columns(request: HttpRequest, found: Matrix, absent: str) -> dict[str, Any]:
     return context
 
 
-def cell(request: HttpRequest, found: Decision) -> dict[str, Any]:
+def cell(request: HttpRequest, found: Told) -> dict[str, Any]:
     """The arithmetic of the cell that the address names."""
     name, plugin = request.GET.get("node", "").strip(), request.GET.get("cell", "")
     position = found.case.snapshot.index.get(name)
     if position is None or not plugin:
         return {}
-    return {"arithmetic": arithmetic.explain(found, position, plugin)}
+    return {"arithmetic": found.worked(position, plugin)}

@@ -13,16 +13,16 @@ from django.views.decorators.vary import vary_on_headers
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.dashboard.scope import scope_of
-from kschedweb.errors import ApplicationError
+from kschedweb.errors import ApplicationError, Unprocessable
 from kschedweb.playground import selectors, services, utilisation
-from kschedweb.playground.decision import Decision
+from kschedweb.playground.classic.decision import told
 from kschedweb.playground.shown import cell, decided
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.playground.services import Case
+    from kschedweb.playground.services import AnyCase
     from kschedweb.policies.models import Revision
 
 SUGGESTIONS = 20
@@ -53,15 +53,17 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
             raise
         return render(request, "playground/failed.html", {**context, "error": error}, status=200)
     if getattr(request, "htmx", False) and request.htmx.target == "cell":  # type: ignore[attr-defined]
-        return render(request, "playground/arithmetic.html", cell(request, Decision(case)))
-    against = _against(request, snapshot, key)
-    found = Decision(case, against[1] if against else None)
+        return render(request, "playground/arithmetic.html", cell(request, told(case)))
+    against, other, why = _against(request, snapshot, key)
+    found = told(case, other)
     context |= {
         "decision": found,
         "room": services.with_room(snapshot, key, revision),
-        "against": against[0] if against else None,
-        "other": Decision(against[1]).answer() if against else None,
-        "same": against is not None and case.explanation.node == against[1].explanation.node,
+        "classic": case.scheduler.algorithm if isinstance(case, services.ClassicCase) else None,
+        "against": against,
+        "against_fails": why,
+        "other": told(other).answer() if other else None,
+        "same": other is not None and case.explanation.node == other.explanation.node,
         "choices": selectors.revisions_to_compare(),
         "in_force": utilisation.known(case.snapshot, snapshot),
         "neighbours": selectors.neighbours(snapshot, namespace, pod),
@@ -91,13 +93,16 @@ def _asked(request: HttpRequest, cluster: str) -> tuple[Snapshot, Revision]:
     return snapshot, selectors.revision_asked(policy, request.GET.get("revision", ""))
 
 
-def _against(request: HttpRequest, snapshot: Snapshot, key: str) -> tuple[Revision, Case] | None:
-    """The revision to compare with, and the same pod under it."""
+def _against(request: HttpRequest, snapshot: Snapshot, key: str) -> tuple[Revision | None, AnyCase | None, str]:
+    """The revision to compare with, and the same pod under it, else why its cycle fails."""
     named = request.GET.get("against", "")
     if not named:
-        return None
+        return None, None, ""
     revision = selectors.revision_named(named)
-    return revision, services.case(snapshot, key, revision)
+    try:
+        return revision, services.case(snapshot, key, revision), ""
+    except Unprocessable as error:
+        return revision, None, error.detail
 
 
 def _links(request: HttpRequest) -> dict[str, object]:

@@ -104,9 +104,9 @@ def _taints(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Re
     hard = [taint for taint in snapshot.nodes[node].taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE)]
     missing = [str(taint) for taint in hard if not tolerated(taint, pod.tolerations)]
     return Reading(
-        f"{snapshot.names[node]} is tainted {_listed(missing)}, and the pod does not tolerate "
+        f"{snapshot.names[node]} is tainted {listed(missing)}, and the pod does not tolerate "
         f"{'it' if len(missing) == 1 else 'them'}",
-        f"a toleration of {_listed([taint.split('=')[0].split(':')[0] for taint in missing])} in the pod,"
+        f"a toleration of {listed([taint.split('=')[0].split(':')[0] for taint in missing])} in the pod,"
         " or removing the taint, would do",
     )
 
@@ -126,12 +126,12 @@ def _node_affinity(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status
         if labels.get(key) != value
     ]
     if wrong:
-        return Reading(f"asks by nodeSelector for {_listed(wrong)} of {name}", "a node with these labels would do")
+        return Reading(f"asks by nodeSelector for {listed(wrong)} of {name}", "a node with these labels would do")
     terms = pod.node_affinity.required or ()
     failing = [_condition(item, labels) for term in terms for item in term.labels if not item.matches(labels)] or [
         "a term that names nodes by field" if terms else "a term, but the pod lists none"
     ]
-    return Reading(f"asks by node affinity for {_listed(failing)} of {name}", "a node with these labels would do")
+    return Reading(f"asks by node affinity for {listed(failing)} of {name}", "a node with these labels would do")
 
 
 def _node_name(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
@@ -145,7 +145,7 @@ def _ports(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Rea
         if any(counts[node] and (ip == at or "0.0.0.0" in (ip, at)) for at, counts in used.items()):  # noqa: S104
             taken.append(f"{port}/{protocol}")
     return Reading(
-        f"host port {_listed(taken)} is taken on {snapshot.names[node]} by another pod",
+        f"host port {listed(taken)} is taken on {snapshot.names[node]} by another pod",
         "without hostPort, or with another one, it would fit",
     )
 
@@ -155,7 +155,7 @@ def _spread(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Re
     hard = [constraint for constraint in pod.spread_constraints if constraint.hard]
     absent = [constraint.topology_key for constraint in hard if constraint.topology_key not in labels]
     if absent:
-        return Reading(f"spreads over {_listed(absent)}, a label {name} does not have", "labelling the node would do")
+        return Reading(f"spreads over {listed(absent)}, a label {name} does not have", "labelling the node would do")
     for constraint in _hard_constraints(snapshot, pod):
         codes = constraint.column.codes
         here, least = int(constraint.counts[codes[node]]), _least(constraint)
@@ -168,7 +168,7 @@ def _spread(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Re
                 f"a skew of {after - least} over maxSkew {rule.max_skew}",
                 "a higher maxSkew, ScheduleAnyway, or room in the emptier places would do",
             )
-    return Reading(f"{name} would make the pods too uneven over {_listed([item.topology_key for item in hard])}")
+    return Reading(f"{name} would make the pods too uneven over {listed([item.topology_key for item in hard])}")
 
 
 @lru_cache(maxsize=4)
@@ -194,10 +194,10 @@ def _pod_affinity(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status)
     name, labels, affinity = snapshot.names[node], snapshot.nodes[node].labels, pod.pod_affinity
     if "didn't match pod affinity rules" in status.message:
         wanted = [_place(term, labels) for term in affinity.required]
-        return Reading(f"must run beside {_listed(wanted)}, and none is there", "starting such a pod there would do")
+        return Reading(f"must run beside {listed(wanted)}, and none is there", "starting such a pod there would do")
     if "didn't match pod anti-affinity rules" in status.message:
         avoided = [_place(term, labels) for term in affinity.anti_required]
-        return Reading(f"must not run beside {_listed(avoided)}, and one is there", "an emptier place would do")
+        return Reading(f"must not run beside {listed(avoided)}, and one is there", "an emptier place would do")
     return Reading(
         f"a pod already running in the same place as {name} must not run beside this one (its own anti-affinity)",
         "a place without that pod would do",
@@ -210,7 +210,7 @@ def _volumes(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> R
         for volume in pod.raw.get("spec", {}).get("volumes") or []
         if isinstance(volume, dict) and isinstance(volume.get("persistentVolumeClaim"), dict)
     ]
-    claims = f" (claims {_listed(names)})" if names else ""
+    claims = f" (claims {listed(names)})" if names else ""
     return Reading(f"the pod's volumes{claims} cannot be used from {snapshot.names[node]}: {status.message}")
 
 
@@ -218,7 +218,7 @@ def _devices(snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> R
     name = snapshot.names[node]
     if not status.simulated:
         return Reading(f"{name}: {status.message}", "a claim that has its devices would be decided as always")
-    claims = _listed([item.claim for item in pod.resource_claims if item.claim])
+    claims = listed([item.claim for item in pod.resource_claims if item.claim])
     if "not available" in status.message:
         return Reading(
             f"the devices of {claims} cannot be used on {name}",
@@ -334,7 +334,7 @@ def unresolvable(status: Status) -> bool:
     return status.code is Code.UNRESOLVABLE
 
 
-def _listed(items: list[str]) -> str:
+def listed(items: list[str]) -> str:
     items = list(dict.fromkeys(items))
     if len(items) < 2:
         return items[0] if items else "something"
@@ -368,4 +368,4 @@ def _selector(selector: Selector) -> str:
         else f"{item.key} {item.operator} {', '.join(item.values)}".strip()
         for item in selector.requirements
     ]
-    return _listed(texts) if texts else "any labels"
+    return listed(texts) if texts else "any labels"

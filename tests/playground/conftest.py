@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -12,7 +13,7 @@ from django.utils import timezone
 from kschedweb.clusters import demo as generator
 from kschedweb.clusters.models import Cluster, Snapshot, Source
 from kschedweb.clusters.services import snapshot_store
-from kschedweb.policies.models import Policy, Revision
+from kschedweb.policies.models import Kind, Policy, Revision
 from kschedweb.policies.selectors import policy_get, revision_get
 
 Json = dict[str, Any]
@@ -74,5 +75,17 @@ def policy(db: None) -> Callable[[str, str], Revision]:
 
     def make(name: str, document: str) -> Revision:
         return Revision.objects.create(policy=Policy.objects.create(name=name), number=1, document=document)
+
+    return make
+
+
+@pytest.fixture
+def classic(db: None) -> Callable[..., Revision]:
+    """``classic(name="old", process={}, **fields)``: revision 1 of a new classic policy with these fields."""
+
+    def make(name: str = "old", process: Json | None = None, **fields: Any) -> Revision:
+        document = json.dumps({"kind": "Policy", "apiVersion": "v1", **fields})
+        made = Policy.objects.create(name=name, kind=Kind.CLASSIC)
+        return Revision.objects.create(policy=made, number=1, document=document, process=process or {})
 
     return make
