@@ -16,6 +16,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.playground.api")),
     path("", include("kschedweb.capacity.api")),
     path("", include("kschedweb.gate.api")),
+    path("", include("kschedweb.moves.api")),
     path("", include("kschedweb.scenarios.api")),
     path("", include("kschedweb.runs.api")),
     path("", include("kschedweb.runs.map_api")),
@@ -30,6 +31,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.usage.api")),
     path("", include("kschedweb.dashboard.map_api")),
     path("", include("kschedweb.playground.load_api")),
+    path("", include("kschedweb.playground.classic_api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("docs/", reference.page, name="schema-page"),
 ]
@@ -46,6 +48,7 @@ urlpatterns = [
     path("", include("kschedweb.playground.urls")),
     path("", include("kschedweb.capacity.urls")),
     path("", include("kschedweb.gate.urls")),
+    path("", include("kschedweb.moves.urls")),
     path("", include("kschedweb.scenarios.urls")),
     path("", include("kschedweb.runs.urls")),
     path("", include("kschedweb.sweeps.urls")),

@@ -46,6 +46,8 @@ MAIN = (
         "policy-revisions",
         "policy-diff",
         "policy-effective",
+        "classic",
+        "classic-entry",
     ),
     _entry(
         "Watermarks",
@@ -64,7 +66,7 @@ MAIN = (
         "flask-conical",
         "scenarios",
         frozenset(),
-        stems=("scenario", "run", "comparison", "sweep", "capacity", "gate", "experiment", "recording"),
+        stems=("scenario", "run", "comparison", "sweep", "capacity", "gate", "move", "experiment", "recording"),
     ),
     _entry(
         "Approvals",
@@ -103,6 +105,7 @@ PLAYGROUND = (
     Entry("Sweep", "", "sweeps", frozenset(), stems=("sweep",)),
     Entry("Capacity", "", "capacity-fit", frozenset(), stems=("capacity",)),
     Entry("Gate", "", "gate", frozenset(), stems=("gate",)),
+    Entry("Moves", "", "moves", frozenset(), stems=("move",)),
     Entry("Experiments", "", "experiments", frozenset(), stems=("experiment",)),
     Entry("Recordings", "", "recordings", frozenset(), stems=("recording",)),
 )

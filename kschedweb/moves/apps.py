@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class MovesConfig(AppConfig):
+    name = "kschedweb.moves"
