@@ -26,7 +26,7 @@ from kschedweb.capacity.questions import (
 from kschedweb.dashboard.rest import validated
 from kschedweb.engine.whatif.drain import Options
 from kschedweb.errors import ApplicationError
-from kschedweb.playground.selectors import revision_asked, snapshot_asked
+from kschedweb.playground.selectors import profiles_asked, snapshot_asked
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -293,7 +293,7 @@ class DrainView(APIView):
 def _about(form: type[AboutSerializer], request: Request) -> tuple[dict[str, Any], Snapshot, Revision]:
     data = validated(form, request.data)
     snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
-    return data, snapshot, revision_asked(data["policy"], str(data.get("revision") or ""))
+    return data, snapshot, profiles_asked(data["policy"], str(data.get("revision") or ""))
 
 
 def _pod(data: dict[str, Any], *, required: bool) -> PodAsked:

@@ -21,6 +21,7 @@ from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.dashboard.figures import Chart
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.errors import ApplicationError
+from kschedweb.policies.selectors import profiles_only
 
 if TYPE_CHECKING:
     from django import forms
@@ -62,7 +63,7 @@ def _about_a_cluster(view: View) -> Callable[[HttpRequest], HttpResponseBase]:
             return render(request, "dashboard/nothing.html", {"noun": "capacity"})
         if scope.revision is None:
             raise Http404("There is no such policy or revision.")
-        return view(request, scope.snapshot, scope.revision)
+        return view(request, scope.snapshot, profiles_only(scope.revision))
 
     return asked
 

@@ -10,11 +10,14 @@ from django.core.cache import cache
 from django.utils.functional import cached_property
 
 from kschedweb.clusters.models import Cluster, PodRow, Snapshot
-from kschedweb.policies.models import Policy, Revision
+from kschedweb.policies.models import Kind, Policy, Revision
+from kschedweb.policies.selectors import DEFAULT_POLICY
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
+# Pages that ask of profiles what a classic policy has no answer to.
+TAKES_PROFILES = frozenset({"capacity-fit", "capacity-nodes", "capacity-drain", "watermark-policies", "gate"})
 # Pages whose address calls the cluster's name just "name".
 NAMED = frozenset({"cluster", "watermark-source", "watermark-source-change", "annotations"})
 
@@ -71,16 +74,28 @@ class Scope:
 
     @cached_property
     def policies(self) -> list[Policy]:
-        return list(Policy.objects.all())
+        """What the page can be asked about: some know nothing of classic policies."""
+        return [one for one in self._every_policy if not self._takes_profiles or one.kind == Kind.PROFILES]
 
     @cached_property
     def policy(self) -> Policy | None:
         asked = self.request.GET.get("policy", "")
         if asked:
-            found = next((policy for policy in self.policies if policy.name == asked), None)
+            found = next((policy for policy in self._every_policy if policy.name == asked), None)
             self._remember("policy", found)
             return found
-        return _named(self.policies, self._remembered("policy") or "default")
+        remembered = self._remembered("policy")
+        known = remembered in {policy.name for policy in self.policies}
+        return _named(self.policies, remembered if known else DEFAULT_POLICY)
+
+    @cached_property
+    def _every_policy(self) -> list[Policy]:
+        return list(Policy.objects.all())
+
+    @property
+    def _takes_profiles(self) -> bool:
+        match = self.request.resolver_match
+        return match is not None and match.url_name in TAKES_PROFILES
 
     @cached_property
     def revision(self) -> Revision | None:
@@ -99,9 +114,12 @@ class Scope:
         chosen = {
             "cluster": self.cluster.name if self.cluster and self.request.GET.get("cluster") else "",
             "namespace": self.namespace,
-            "policy": self.request.GET.get("policy", "") if self.policy else "",
-            "revision": self.request.GET.get("revision", "") if self.revision else "",
         }
+        # Pages that take profiles only would refuse a classic one; the others remember it.
+        if self.policy and self.policy.kind == Kind.PROFILES:
+            asked = self.request.GET.get("revision", "")
+            chosen["policy"] = self.request.GET.get("policy", "")
+            chosen["revision"] = asked if asked and self.revision else ""
         text = urlencode({name: value for name, value in chosen.items() if value})
         return f"?{text}" if text else ""
 

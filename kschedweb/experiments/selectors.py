@@ -14,7 +14,7 @@ from django.http import Http404
 from kschedweb.engine.experiment import Recording as EngineRecording
 from kschedweb.engine.experiment.policies import FUTURE, policies
 from kschedweb.experiments.models import Experiment, Recording, Run
-from kschedweb.policies.models import Revision
+from kschedweb.playground.selectors import policy_choices
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -71,9 +71,7 @@ def demo() -> EngineRecording:
 def choices() -> list[tuple[str, str]]:
     """What can be compared: the policies of the experiment, and the newest revisions of saved ones."""
     known = [(name, WORDS.get(name, name)) for name in (*policies(0), FUTURE)]
-    revisions = Revision.objects.select_related("policy").defer("document").order_by("policy__name", "-number")[:100]
-    saved = [(f"{one.policy.name}@{one.number}", f"{one.policy.name}, revision {one.number}") for one in revisions]
-    return [*known, *saved]
+    return [*known, *policy_choices()]
 
 
 def title(policy: str) -> str:

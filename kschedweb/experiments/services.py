@@ -19,7 +19,7 @@ from kschedweb.errors import ApplicationError, NotFound, TooLarge, Unprocessable
 from kschedweb.experiments import selectors
 from kschedweb.experiments.models import Experiment, Recording, Run
 from kschedweb.jobs.services import job_start
-from kschedweb.playground.selectors import revision_named
+from kschedweb.playground.selectors import profiles_named
 from kschedweb.policies.selectors import configuration as of_revision
 
 if TYPE_CHECKING:
@@ -126,7 +126,9 @@ def _configuration(policy: str, nodes: int) -> Configuration | None:
     """The configuration of a policy, ``None`` for knowing the future. Raises NotFound or PolicyError."""
     if "@" in policy:
         try:
-            return of_revision(revision_named(policy))
+            return of_revision(profiles_named(policy, "policies"))
+        except Unprocessable:
+            raise
         except Exception as error:
             raise NotFound(f"There is no policy {policy}.") from error
     if policy == FUTURE:

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action
+from kschedweb.accounts.roles import Action, may_change
 from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.dashboard.pages import add_errors
 from kschedweb.errors import ApplicationError
@@ -18,7 +18,6 @@ from kschedweb.experiments import charts, selectors, services
 from kschedweb.experiments.forms import ExperimentForm
 from kschedweb.experiments.models import Experiment, Recording
 from kschedweb.jobs.models import ENDED
-from kschedweb.jobs.selectors import may_cancel
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -82,7 +81,7 @@ def experiment(request: PageRequest, experiment_id: UUID) -> HttpResponseBase:
         "experiment": found,
         "job": job,
         "ended": job is None or job.state in ENDED,
-        "may_cancel": job is not None and may_cancel(request.user, job),
+        "may_cancel": job is not None and may_change(request.user, job),
         "policies": [selectors.title(policy) for policy in found.policies],
         "series": listed,
     }

@@ -32,7 +32,7 @@ from kschedweb.gate.models import Gate
 from kschedweb.gate.renderers import RENDERERS, JUnitRenderer, MarkdownRenderer, TextXMLRenderer
 from kschedweb.gate.serializers import GateAskSerializer, GateSerializer, GateVerdictSerializer, GateWaitsSerializer
 from kschedweb.gate.words import about_scenario, about_snapshot
-from kschedweb.playground.selectors import revision_asked
+from kschedweb.playground.selectors import profiles_asked
 from kschedweb.scenarios.uploads import unpacked
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _policy(asked: dict[str, Any], path: str) -> engine.Policy:
     if asked["document"]:
         return engine.Policy(asked["label"] or path, asked["document"])
     try:
-        revision = revision_asked(asked["name"], str(asked.get("revision") or ""))
+        revision = profiles_asked(asked["name"], str(asked.get("revision") or ""), f"{path}.name")
     except (Http404, NotFound) as error:
         raise selectors.missing(f"{path}.name", error) from None
     return engine.Policy(f"{revision.policy.name}@{revision.number}", revision.document)

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may
+from kschedweb.accounts.roles import Action, may, may_change
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.engine.whatif import gate as engine
 from kschedweb.engine.whatif import rendering
@@ -25,8 +25,7 @@ from kschedweb.gate.filters import GateFilter
 from kschedweb.gate.forms import GateForm
 from kschedweb.gate.words import about_scenario, about_snapshot
 from kschedweb.jobs.models import ENDED
-from kschedweb.jobs.selectors import may_cancel
-from kschedweb.playground.selectors import revision_named
+from kschedweb.playground.selectors import profiles_named
 
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
@@ -89,10 +88,10 @@ def _tried(request: PageRequest, form: GateForm) -> Gate | None:
 
 def _question(request: PageRequest, form: GateForm) -> services.Question:
     pasted = form.pasted
-    policy = revision_named(pasted.policy)
+    policy = profiles_named(pasted.policy)
     baseline = engine.Policy(engine.DEFAULTS)
     if pasted.baseline:
-        baseline = engine.Policy(pasted.baseline, revision_named(pasted.baseline).document)
+        baseline = engine.Policy(pasted.baseline, profiles_named(pasted.baseline, "baseline").document)
     given: dict[str, Any] = {
         "policy": engine.Policy(pasted.policy, policy.document),
         "baseline": baseline,
@@ -132,7 +131,7 @@ def verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
     ended = found.ended_at is not None or found.job is None or found.job.state in ENDED
     context: dict[str, Any] = {"gate": found, "verdict": found.verdict, "ended": ended, "job": found.job}
     if found.job is not None:
-        context["may_cancel"] = may_cancel(request.user, found.job)
+        context["may_cancel"] = may_change(request.user, found.job)
     if found.verdict is not None:
         context["checks"] = [_shown(check) for check in found.verdict["checks"]]
         measures = [_measured(one) for one in found.verdict["measures"]]

@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING
 
 from django.http import Http404
 
-from kschedweb.accounts.roles import may_change
 from kschedweb.jobs.models import ENDED, Job
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from django.db.models import QuerySet
-
-    from kschedweb.accounts.models import User
 
 
 def job_list() -> QuerySet[Job]:
@@ -31,8 +28,3 @@ def job_get(job_id: UUID | str) -> Job:
 
 def unfinished_count() -> int:
     return Job.objects.exclude(state__in=ENDED).count()
-
-
-def may_cancel(user: User, job: Job) -> bool:
-    """Whoever started it, and admins."""
-    return may_change(user, job)

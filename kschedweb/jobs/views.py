@@ -11,7 +11,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import owned, requires
-from kschedweb.accounts.roles import Action
+from kschedweb.accounts.roles import Action, may_change
 from kschedweb.errors import Conflict
 from kschedweb.jobs import selectors, services
 from kschedweb.jobs.filters import JobFilter
@@ -41,7 +41,7 @@ def jobs(request: PageRequest) -> HttpResponse:
 def job(request: PageRequest, job_id: UUID) -> HttpResponse:
     """The job's page; to HTMX only the part that changes."""
     row = selectors.job_get(job_id)
-    context = {"job": row, "ended": row.state in ENDED, "may_cancel": selectors.may_cancel(request.user, row)}
+    context = {"job": row, "ended": row.state in ENDED, "may_cancel": may_change(request.user, row)}
     if request.htmx and row.state in ENDED:
         # The whole page again, so that its title tells how it ended.
         response = render(request, "jobs/live.html", context)

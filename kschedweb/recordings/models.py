@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.jobs.models import ENDED, Job
-
-if TYPE_CHECKING:
-    pass
 
 
 class Recording(models.Model):

@@ -13,7 +13,6 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.dashboard.pages import add_errors, done
 from kschedweb.errors import ApplicationError
-from kschedweb.jobs.selectors import may_cancel
 from kschedweb.recordings import selectors, services
 from kschedweb.recordings.download import download_response
 from kschedweb.recordings.filters import RecordingFilter
@@ -81,7 +80,7 @@ def _page(request: PageRequest, found: Recording, form: GiveForm, status: int = 
 
 
 def _context(request: PageRequest, found: Recording) -> dict[str, Any]:
-    stops = found.job is not None and not found.job.cancel_requested and may_cancel(request.user, found.job)
+    stops = found.job is not None and not found.job.cancel_requested and may_change(request.user, found.job)
     return {"recording": found, "job": found.job, "may_stop": stops and not found.ended}
 
 

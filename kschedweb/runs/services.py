@@ -23,7 +23,7 @@ from kschedweb.engine.whatif.run import run as simulate
 from kschedweb.errors import ApplicationError, Conflict, NotFound, Unprocessable
 from kschedweb.jobs.models import ENDED
 from kschedweb.jobs.services import job_cancel, job_start
-from kschedweb.playground.selectors import revision_named
+from kschedweb.playground.selectors import profiles_named
 from kschedweb.policies.validation import check
 from kschedweb.runs import chance, nodes, selectors
 from kschedweb.runs.models import Comparison, Difference, Run
@@ -50,7 +50,7 @@ class Entry:
 def _entry(named: str, path: str) -> Entry:
     """The saved policy ``name`` or ``name@revision``, as far as the engine still takes it."""
     try:
-        revision = revision_named(named)
+        revision = profiles_named(named, path)
     except (Http404, NotFound):
         raise ApplicationError.at(path, f"There is no policy {named[:120]}.") from None
     label = f"{revision.policy.name}@{revision.number}"

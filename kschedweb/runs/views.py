@@ -15,7 +15,6 @@ from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.dashboard.nodemap import PODS
 from kschedweb.dashboard.pages import add_errors, done
 from kschedweb.errors import ApplicationError, NotFound
-from kschedweb.jobs.selectors import may_cancel
 from kschedweb.playground.decision import Decision
 from kschedweb.playground.shown import cell, decided
 from kschedweb.runs import chance, charts, frames, maps, measures, nodes, podtable, samples, selectors, services
@@ -90,7 +89,7 @@ def run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
         "run": found,
         "job": found.job,
         "ended": selectors.finished(found),
-        "may_cancel": found.job is not None and may_cancel(request.user, found.job),
+        "may_cancel": found.job is not None and may_change(request.user, found.job),
         "may_delete": found.comparison_id is None and selectors.finished(found) and may_change(request.user, found),
     }
     if found.ended_at is None:

@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.dashboard.preconditions import IF_MATCH, expected
 from kschedweb.dashboard.rest import IdempotencyMixin, validated
-from kschedweb.policies.revisions.api import RANGE, compared, numbered_answer, saved_as
+from kschedweb.policies.revisions.api import RANGE, compared, numbered_answer, saved_answer, saved_as
 from kschedweb.policies.revisions.lines import unified
 from kschedweb.scenarios import selectors, services, transfer, uploads
 from kschedweb.scenarios.download import export_response
@@ -136,15 +136,14 @@ class ScenarioRevisionList(IdempotencyMixin, generics.ListAPIView[ScenarioRevisi
         """
         data = validated(ScenarioRevisionCreateSerializer, request.data)
         found = selectors.scenario_get(request.user, scenario_id)
-        newest = found.newest
-        revision = services.scenario_save(
+        store = partial(
+            services.scenario_save,
             scenario=found,
             text=data["document"],
             comment=data["comment"],
-            expected=expected(request, newest),
             author=request.user,
         )
-        return _revision_answer(request, revision, made=revision.number > newest)
+        return saved_answer(request, found.newest, store, _revision_answer)
 
 
 class ScenarioRevisionDetail(APIView):
@@ -164,11 +163,8 @@ class ScenarioRestore(IdempotencyMixin, APIView):
     def post(self, request: ApiRequest, scenario_id: UUID, number: int) -> Response:
         """Save what an older revision said as the next revision."""
         found = selectors.scenario_get(request.user, scenario_id)
-        newest = found.newest
-        revision = services.scenario_restore(
-            scenario=found, number=number, expected=expected(request, newest), author=request.user
-        )
-        return _revision_answer(request, revision, made=revision.number > newest)
+        store = partial(services.scenario_restore, scenario=found, number=number, author=request.user)
+        return saved_answer(request, found.newest, store, _revision_answer)
 
 
 class ScenarioExport(APIView):

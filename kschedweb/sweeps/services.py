@@ -14,7 +14,7 @@ from kschedweb.engine.whatif.space import Space, read
 from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound
 from kschedweb.jobs.models import ENDED
 from kschedweb.jobs.services import job_cancel, job_start
-from kschedweb.playground.selectors import revision_named
+from kschedweb.playground.selectors import profiles_named
 from kschedweb.policies.document import parse
 from kschedweb.policies.edits import rewrite
 from kschedweb.policies.models import Policy, Revision
@@ -83,7 +83,7 @@ def sweep_start(
 
 def _base(policy: str) -> Revision:
     try:
-        return revision_named(policy)
+        return profiles_named(policy)
     except (Http404, NotFound):
         raise ApplicationError.at("policy", f"There is no policy {policy[:120]}.") from None
 

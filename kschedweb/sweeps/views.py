@@ -17,8 +17,8 @@ from kschedweb.accounts.permissions import owned, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.dashboard.pages import done
-from kschedweb.errors import ApplicationError, NotFound
-from kschedweb.playground.selectors import revision_named
+from kschedweb.errors import ApplicationError, NotFound, Unprocessable
+from kschedweb.playground.selectors import profiles_named
 from kschedweb.policies.selectors import configuration
 from kschedweb.runs.clock import span
 from kschedweb.runs.views import asked_revision
@@ -107,10 +107,10 @@ def _refused(form: SweepForm, listed: Sequence[FormRow], error: ApplicationError
 
 
 def _configuration(policy: str) -> tuple[str, Configuration] | None:
-    """The policy that is called so, with its revision; ``None`` where there is none."""
+    """The policy of profiles that is called so, with its revision; ``None`` where there is none."""
     try:
-        revision = revision_named(policy)
-    except (Http404, NotFound):
+        revision = profiles_named(policy)
+    except (Http404, NotFound, Unprocessable):
         return None
     return f"{revision.policy.name}@{revision.number}", configuration(revision)
 
