@@ -23,6 +23,7 @@ def needs_of(live: LiveScheduler, mode: str) -> Needs:
     endpoint = getattr(live, "endpoint", None)
     return Needs(
         mode,
+        lock=live.lock,
         lease=live.lease,
         lease_namespace=live.lease_namespace,
         preemption=preempts,

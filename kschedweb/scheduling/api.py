@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import ApiRequest
 
-LIMITS = ("keep_decisions", "keep_days", "keep_columns", "qps", "burst", "lease_namespace", "lease_name")
+LIMITS = ("keep_decisions", "keep_days", "keep_columns", "qps", "burst", "lock", "lease_namespace", "lease_name")
 
 
 class LiveSerializer(serializers.ModelSerializer[LiveScheduler]):
@@ -53,9 +53,10 @@ class CandidateSerializer(serializers.Serializer[Any]):
     """A process that leads or stands by. ``bound`` are pods since it started."""
 
     identity = serializers.CharField()
+    election = serializers.CharField(allow_blank=True, help_text="Kind, namespace and name of the lock it leads by.")
     leading = serializers.BooleanField()
     synced = serializers.BooleanField(help_text="Every kind of object was listed.")
-    epoch = serializers.IntegerField(help_text="Transitions of the Lease while it leads.")
+    epoch = serializers.IntegerField(help_text="Transitions of the lock while it leads.")
     started_at = serializers.DateTimeField()
     heartbeat = serializers.DateTimeField()
     ticked_at = serializers.DateTimeField(allow_null=True)
@@ -174,7 +175,10 @@ class LiveDetail(APIView):
 
     @extend_schema(request=ChangeSerializer, responses=LiveSerializer)
     def patch(self, request: ApiRequest, id: UUID) -> Response:
-        """Change its policy, limits, Lease, or what is kept; taken over within a second."""
+        """Change its policy, limits, lock, or what is kept; taken over within a second.
+
+        409 where a process at work would not be kept out by the changed lock.
+        """
         live = selectors.live_get(id)
         asked = ChangeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)

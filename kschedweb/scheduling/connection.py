@@ -13,8 +13,8 @@ from kschedweb.clusters.kinds import KINDS
 from kschedweb.clusters.opening import opener
 from kschedweb.scheduling.elector import LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS, Elector
 from kschedweb.scheduling.facts import KnownPods
-from kschedweb.scheduling.lease import LeaseLock
 from kschedweb.scheduling.limits import TokenBucket
+from kschedweb.scheduling.locks import make_lock
 from kschedweb.scheduling.recorder import Recorder
 from kschedweb.scheduling.reflector import Reflector
 from kschedweb.scheduling.writer import CALL_SECONDS, Writer
@@ -29,7 +29,7 @@ NOT_NEEDED = frozenset({"PriorityClass", "RuntimeClass"})
 class Connection:
     """Everything of one run that talks to the API server. Raises ApplicationError where the cluster may not be asked.
 
-    Writing and the lease have clients of their own: a renewal never waits behind a thousand bindings.
+    Writing and the lock have clients of their own: a renewal never waits behind a thousand bindings.
     """
 
     def __init__(self, row: LiveScheduler, identity: str) -> None:
@@ -40,7 +40,8 @@ class Connection:
             self._writes, self.pods, controller=row.scheduler_name, limit=limit_of(row.qps, row.burst)
         )
         lease, self._renew = float(settings.LEASE_SECONDS), settings.LEASE_SECONDS * RENEW_SECONDS / LEASE_SECONDS
-        lock = LeaseLock(
+        lock = make_lock(
+            row.lock,
             self._votes,
             row.lease_namespace,
             row.lease,
@@ -49,7 +50,12 @@ class Connection:
             seconds=self._renew / 3,
         )
         self.elector = Elector(
-            lock, identity, lease=lease, renew=self._renew, retry=lease * RETRY_SECONDS / LEASE_SECONDS
+            lock,
+            identity,
+            lease=lease,
+            renew=self._renew,
+            retry=lease * RETRY_SECONDS / LEASE_SECONDS,
+            after=row.epoch,
         )
         self._resign = threading.Event()
         self._election = threading.Thread(target=self.elector.run, args=(self._resign,), name="live-lease", daemon=True)
@@ -78,7 +84,7 @@ class Connection:
         )
 
     def resign(self, seconds: float) -> None:
-        """Give the lease back, so that nobody has to wait until it runs out."""
+        """Give the lock back, so that nobody has to wait until it runs out."""
         self._resign.set()
         if self._election.ident:
             self._election.join(seconds)

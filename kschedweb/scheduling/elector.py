@@ -22,6 +22,7 @@ log = structlog.get_logger(__name__)
 
 LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS = 15.0, 10.0, 2.0
 JITTER = 1.2
+COARSE = 1.0  # seconds, the step of times in some records
 BECAME, STOPPED = "became leader", "stopped leading"
 
 
@@ -30,6 +31,7 @@ class Record:
     """What the lock holds. ``holder`` "" is nobody; ``transitions`` grows with each change of leader.
 
     ``acquired`` and ``renewed`` are seconds of the epoch by the clock of who wrote them, told to nobody but people.
+    ``beside`` is what the second lock of a pair holds: it is only read, so that its renewal counts as well.
     """
 
     holder: str
@@ -37,6 +39,7 @@ class Record:
     acquired: float
     renewed: float
     transitions: int
+    beside: Record | None = None
 
 
 class Lock(Protocol):
@@ -74,7 +77,8 @@ class Elector:
 
     ``started(epoch)`` is called when a term begins, ``stopped()`` when it has ended: at a stop before the lock is
     given back, so that what is under way can end first. ``changed(holder)`` hears of every new leader. They are called
-    in the elector's thread, which must not be held up for longer than some seconds.
+    in the elector's thread, which must not be held up for longer than some seconds. Its epochs are higher than
+    ``after``, where the lock does not know of terms that were led by another one.
     """
 
     def __init__(
@@ -85,6 +89,7 @@ class Elector:
         lease: float = LEASE_SECONDS,
         renew: float = RENEW_SECONDS,
         retry: float = RETRY_SECONDS,
+        after: int = -1,
         started: Callable[[int], object] = _nothing,
         stopped: Callable[[], object] = _nothing,
         changed: Callable[[str], object] = _nothing,
@@ -94,10 +99,13 @@ class Elector:
     ) -> None:
         if not identity:
             raise ValueError("A candidate needs an identity.")
-        if not int(lease) > renew > retry * JITTER > 0:
-            raise ValueError("A lease must last longer than the time to renew it, and that longer than 1.2 retries.")
+        # Times in a record may be whole seconds: of two renewals in one second the others see the first.
+        if not int(lease) - COARSE >= renew > retry * JITTER > 0:
+            raise ValueError(
+                "A lease must last at least 1 s longer than the time to renew it, and that longer than 1.2 retries."
+            )
         self.identity, self.error = identity, ""
-        self._epoch = -1
+        self._epoch = after
         self._lock, self._clock, self._wall, self._chance = lock, clock, wall, chance
         self._lease, self._renew, self._retry = lease, renew, retry
         self._started, self._stopped, self._changed = started, stopped, changed
@@ -114,7 +122,7 @@ class Elector:
 
     @property
     def epoch(self) -> int:
-        """The lock's transitions in this candidate's last term, -1 before the first: it orders all terms of all."""
+        """The lock's transitions in this candidate's last term, ``after`` before: it orders all terms of all."""
         return self._epoch
 
     @property

@@ -9,8 +9,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
-from kschedweb.policies.models import Policy
-from kschedweb.scheduling.models import LiveScheduler, Mode
+from kschedweb.policies.models import Kind, Policy
+from kschedweb.scheduling.models import LiveScheduler, Lock, Mode
 from kschedweb.scheduling.services import CHANGEABLE, MOST_STEPS, NAME_HELP
 
 MODE_WORDS = {
@@ -35,7 +35,9 @@ LIMITS = {
 class LiveForm(forms.Form):
     """Everything of a live scheduler that a person chooses after it was made."""
 
-    policy = forms.ModelChoiceField(Policy.objects.order_by("name"), label="Policy", to_field_name="name")
+    policy = forms.ModelChoiceField(
+        Policy.objects.filter(kind=Kind.PROFILES).order_by("name"), label="Policy", to_field_name="name"
+    )
     revision = forms.CharField(
         label="Revision",
         required=False,
@@ -43,14 +45,16 @@ class LiveForm(forms.Form):
         help_text="Its number pins it. Empty: the newest one, taken over within a second of being saved.",
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
-    lease_namespace = forms.CharField(
-        label="Namespace of the Lease",
-        max_length=63,
-        initial="kube-system",
-        help_text="Whoever holds this Lease leads; the others stand by.",
+    lock = forms.ChoiceField(
+        label="Lock",
+        choices=[(lock.value, lock.value) for lock in Lock],
+        initial=Lock.LEASES,
+        help_text="Whoever holds it leads; the others stand by. endpoints and leases alone do not keep each other out: "
+        "from one to the other go by way of endpointsleases, with all processes at one step before the next.",
     )
+    lease_namespace = forms.CharField(label="Namespace of the lock", max_length=63, initial="kube-system")
     lease_name = forms.CharField(
-        label="Name of the Lease",
+        label="Name of the lock",
         required=False,
         max_length=63,
         help_text="Empty: kschedweb-, then the scheduler name.",
@@ -114,7 +118,7 @@ class NewLiveForm(LiveForm):
         initial=Mode.OFF,
         widget=forms.RadioSelect,
     )
-    field_order = ("cluster", "scheduler_name", "mode", "policy", "revision", "lease_namespace", "lease_name")
+    field_order = ("cluster", "scheduler_name", "mode", "policy", "revision", "lock", "lease_namespace", "lease_name")
 
 
 class ModeForm(forms.Form):

@@ -167,7 +167,7 @@ class Host:
                     hosted.run.compare()
 
     def _may_run(self, row: LiveScheduler) -> bool:
-        """Whether this process may run it: where a Lease decides who leads every process does, else one."""
+        """Whether this process may run it: where a lock decides who leads every process does, else one."""
         return row.mode not in CLAIMED or services.host_claim(live=row, identity=self.identity)
 
     @staticmethod
@@ -184,6 +184,8 @@ class Host:
         if hosted.run is not None or time.monotonic() < hosted.again_at:
             return
         try:
+            if not services.candidate_join(live=hosted.row, identity=self.identity, started_at=hosted.started_at):
+                return  # it was changed a moment ago
             hosted.run = make_run(hosted.row, self.identity)
             if hosted.run is not None:
                 hosted.run.start()
@@ -239,7 +241,7 @@ class Host:
             silent = time.monotonic() - hosted.run.ticked
             if silent > HANGS:
                 logger.error("live_run_hangs", scheduler=hosted.row.scheduler_name, seconds=round(silent))
-                hosted.error = "The scheduling loop hung: its lease was handed over."
+                hosted.error = "The scheduling loop hung: its lock was handed over."
                 hosted.run.hand_over()
             if silent > GIVES_UP and self._fatal is not None:
                 self._fatal()
@@ -269,7 +271,7 @@ class Host:
 def key_of(row: LiveScheduler) -> tuple[Any, ...]:
     """What a run is begun with: where this changes, it is ended and another begun."""
     policy = row.revision_id or row.newest
-    lease = (row.lease_namespace, row.lease)
+    lease = (row.lock, row.lease_namespace, row.lease)
     server = (row.cluster.server, row.cluster.source)
     return row.mode, policy, row.qps, row.burst, row.keep_columns, lease, server, row.reloads
 

@@ -26,6 +26,16 @@ class Mode(models.TextChoices):
     SCHEDULING = "scheduling", "Scheduling"
 
 
+class Lock(models.TextChoices):
+    """What an election is about, named as in ``--leader-elect-resource-lock``."""
+
+    LEASES = "leases", "Lease"
+    ENDPOINTS = "endpoints", "Endpoints"
+    ENDPOINTSLEASES = "endpointsleases", "Endpoints and Lease"
+    CONFIGMAPS = "configmaps", "ConfigMap"
+    CONFIGMAPSLEASES = "configmapsleases", "ConfigMap and Lease"
+
+
 class Result(models.TextChoices):
     """What came of a decision; ``HELD`` and ``WAITING`` become one of the others."""
 
@@ -57,7 +67,7 @@ class LiveScheduler(models.Model):
     paused = models.BooleanField(default=False)
     steps = models.PositiveIntegerField(default=0, validators=_between(0, 1000))  # pods still to be tried while paused
     reloads = models.PositiveIntegerField(default=0)  # grows with each wish to begin anew
-    # Which process hosts it, and until when nobody else does: for modes that write nothing, so that no Lease is there.
+    # Which process hosts it, and until when nobody else does: for modes that write nothing, so that no lock is there.
     holder = models.CharField(max_length=253, blank=True)
     held_until = models.DateTimeField(null=True, blank=True)
     # What is kept.
@@ -67,8 +77,11 @@ class LiveScheduler(models.Model):
     # How fast the API server is asked: requests a second and how many at once; 0: no limit. kube-scheduler's defaults.
     qps = models.PositiveIntegerField(default=50, validators=_between(0, 100_000))
     burst = models.PositiveIntegerField(default=100, validators=_between(0, 100_000))
-    lease_namespace = models.CharField(max_length=63, default="kube-system")
+    lock = models.CharField(max_length=16, choices=Lock.choices, default=Lock.LEASES)
+    lease_namespace = models.CharField(max_length=63, default="kube-system")  # of any kind of lock, as the name
     lease_name = models.CharField(max_length=63, blank=True)  # "": kschedweb-<scheduler name>
+    # The highest epoch of any leader that was heard of: what leads by another lock counts on from here. -1: none yet
+    epoch = models.BigIntegerField(default=-1)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -87,19 +100,25 @@ class LiveScheduler(models.Model):
 
     @property
     def lease(self) -> str:
-        """The name of its Lease."""
+        """The name of its lock."""
         return self.lease_name or f"kschedweb-{self.scheduler_name}"
+
+    @property
+    def election(self) -> str:
+        """What its leader is elected by, such as ``leases kube-system/kschedweb-batch``; "" where nobody is."""
+        return f"{self.lock} {self.lease_namespace}/{self.lease}" if self.mode == Mode.SCHEDULING else ""
 
 
 class Candidate(models.Model):
     """A process that leads a live scheduler or stands by; a row that fell silent is a process that is gone."""
 
     scheduler = models.ForeignKey(LiveScheduler, on_delete=models.CASCADE, related_name="candidates")
-    identity = models.CharField(max_length=253)  # as in the Lease
+    identity = models.CharField(max_length=253)  # as in the lock
     mode = models.CharField(max_length=16, choices=Mode.choices)
+    election = models.CharField(max_length=160, blank=True)  # LiveScheduler.election by which it takes part
     leading = models.BooleanField(default=False)
     synced = models.BooleanField(default=False)  # every kind was listed: it knows the cluster
-    epoch = models.PositiveBigIntegerField(default=0)  # the Lease's transitions while it leads: orders leaders in time
+    epoch = models.PositiveBigIntegerField(default=0)  # the lock's transitions while it leads: orders leaders in time
     started_at = models.DateTimeField()
     heartbeat = models.DateTimeField(db_index=True)
     ticked_at = models.DateTimeField(null=True)  # when its loop last went round: older than the heartbeat if it hangs

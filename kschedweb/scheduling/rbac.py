@@ -18,12 +18,13 @@ from kschedweb.clusters.access import REVIEWS, WITHOUT_WATCH, is_served
 from kschedweb.clusters.client import Client
 from kschedweb.clusters.kinds import KINDS
 from kschedweb.errors import Unprocessable
+from kschedweb.scheduling.locks import LEASES, PARTS
 
 Json = dict[str, Any]
 
 SHADOW, EXTENDER, SCHEDULING = MODES = ("shadow", "extender", "scheduling")
 GROUP = "rbac.authorization.k8s.io"
-EVENTS, LEASES = "events.k8s.io", "coordination.k8s.io"
+EVENTS = "events.k8s.io"
 
 
 @dataclass(frozen=True, order=True)
@@ -56,13 +57,14 @@ class Right:
 
 @dataclass(frozen=True)
 class Needs:
-    """A live scheduler, as far as it decides which rights it needs.
+    """A live scheduler, as far as it decides which rights it needs; ``lease`` is the name of its ``lock``.
 
     ``preemption``: its policy may make room by deleting pods. ``keep_budgets``: it evicts them instead, so that the
     API server refuses what a budget forbids. ``binds``: as an extender it binds the pods that kube-scheduler hands it.
     """
 
     mode: str
+    lock: str = LEASES
     lease: str = "kschedweb"
     lease_namespace: str = "kube-system"
     preemption: bool = False
@@ -74,6 +76,8 @@ class Needs:
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise Unprocessable(f"There are no rights for mode {self.mode}: it is one of {', '.join(MODES)}.")
+        if self.lock not in PARTS:
+            raise Unprocessable(f"There is no lock {self.lock}: it is one of {', '.join(PARTS)}.")
 
 
 def rights(needs: Needs) -> list[Right]:
@@ -103,13 +107,16 @@ def _binding() -> list[Right]:
 
 def _election(needs: Needs) -> list[Right]:
     place, nobody = needs.lease_namespace, "nobody leads, and nothing is done"
-    return [
-        # What is to be created has no name yet, so Kubernetes cannot narrow this one to a name.
-        Right(LEASES, "leases", "create", nobody, namespace=place),
-        Right(LEASES, "leases", "get", nobody, namespace=place, name=needs.lease),
-        Right(LEASES, "leases", "update", nobody, namespace=place, name=needs.lease),
-        Right("", "events", "create", "a change of leader leaves no event", namespace=place),
-    ]
+    found = []
+    for part in PARTS[needs.lock]:
+        group = part.api.rpartition("/")[0]
+        found += [
+            # What is to be created has no name yet, so Kubernetes cannot narrow this one to a name.
+            Right(group, part.resource, "create", nobody, namespace=place),
+            Right(group, part.resource, "get", nobody, namespace=place, name=needs.lease),
+            Right(group, part.resource, "update", nobody, namespace=place, name=needs.lease),
+        ]
+    return [*found, Right("", "events", "create", "a change of leader leaves no event", namespace=place)]
 
 
 def _scheduling(needs: Needs) -> list[Right]:
@@ -187,6 +194,16 @@ def manifests(needs: Needs, *, account: str = "kschedweb", namespace: str = "ksc
     return found
 
 
+def config_map_text(name: str, place: str, *, account: str = "kschedweb", namespace: str = "kschedweb") -> str:
+    """The manifests for reading one ConfigMap in the namespace ``place``, from which a classic policy is made."""
+    metadata = {"name": f"kschedweb-policy-{name}", "namespace": place}
+    wanted = [Right("", "configmaps", "get", namespace=place, name=name)]
+    role: Json = {"apiVersion": f"{GROUP}/v1", "kind": "Role", "metadata": metadata, "rules": rules(wanted)}
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
+    head = "# What kschedweb needs to read one ConfigMap for a policy, and nothing else.\n"
+    return head + _dumped([role, _role_binding("Role", metadata, subject)])
+
+
 def _role_binding(kind: str, metadata: Json, subject: Json) -> Json:
     reference = {"apiGroup": GROUP, "kind": kind, "name": metadata["name"]}
     binding = {"apiVersion": f"{GROUP}/v1", "kind": f"{kind}Binding", "metadata": metadata}
@@ -219,8 +236,11 @@ def manifest_text(needs: Needs, *, account: str = "kschedweb", namespace: str = 
     """The manifests as YAML, for ``kubectl apply -f -``."""
     objects = manifests(needs, account=account, namespace=namespace)
     head = f"# What kschedweb needs for a live scheduler in mode {needs.mode}, and nothing else.\n"
-    dumped = [yaml.dump(item, Dumper=_Flow, sort_keys=False, width=120) for item in objects]
-    return head + "---\n".join(dumped)
+    return head + _dumped(objects)
+
+
+def _dumped(objects: list[Json]) -> str:
+    return "---\n".join(yaml.dump(item, Dumper=_Flow, sort_keys=False, width=120) for item in objects)
 
 
 class _Flow(yaml.SafeDumper):

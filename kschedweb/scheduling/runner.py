@@ -162,8 +162,8 @@ class LiveRun:
             "history": list(self.figures.history),
             "watches": self.connection.watches(),
             "comparison": self._comparer.result,
-            "error": self.figures.error,
-            "error_at": self.figures.error_at,
+            "error": self._elector.error or self.figures.error,
+            "error_at": now if self._elector.error else self.figures.error_at,
         }
 
     _depths: dict[str, Any] = {}

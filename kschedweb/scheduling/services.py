@@ -14,6 +14,8 @@ from django.utils import timezone
 from kschedweb.accounts import audit
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound, Unprocessable
+from kschedweb.policies.selectors import profiles_only
+from kschedweb.scheduling import locks
 from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
 from kschedweb.scheduling.selectors import (
     ProfileError,
@@ -35,7 +37,7 @@ FORGOTTEN = timedelta(minutes=10)  # rows of processes that fell silent are kept
 # What ``live_change`` may set beside the mode, which has a way of its own.
 CHANGEABLE = frozenset(
     {"policy", "revision", "keep_decisions", "keep_days", "keep_columns", "qps", "burst"}
-    | {"lease_namespace", "lease_name"}
+    | {"lock", "lease_namespace", "lease_name"}
 )
 
 
@@ -81,11 +83,16 @@ def live_create(
 
 @transaction.atomic
 def live_change(*, user: User | None, live: LiveScheduler, **changes: Any) -> LiveScheduler:
-    """Set fields of ``CHANGEABLE``; the process that hosts it takes them over within a second."""
+    """Set fields of ``CHANGEABLE``; the process that hosts it takes them over within a second.
+
+    ``Conflict`` where somebody who takes part could lead beside who does so by the changed lock.
+    """
     live = _lock(live)
-    before = {name: getattr(live, name) for name in changes}
+    before, election = {name: getattr(live, name) for name in changes}, live.election
     _set(live, changes)
     _check(live)
+    if live.election != election:
+        _check_election(live, election)
     different = {name: _plain(value) for name, value in changes.items() if before[name] != value}
     if different:
         live.changed_by, live.changed_at = user, timezone.now()
@@ -103,6 +110,7 @@ def live_set_mode(*, user: User | None, live: LiveScheduler, mode: str) -> LiveS
     before, live.mode = live.mode, mode
     live.paused, live.steps = False, 0
     _check(live)
+    _check_election(live, "")
     live.changed_by, live.changed_at = user, timezone.now()
     live.save(update_fields=["mode", "paused", "steps", "changed_by", "changed_at"])
     audit.record(user, "live.mode-changed", live, _name(live), before=before, after=mode)
@@ -190,6 +198,7 @@ def _check(live: LiveScheduler) -> None:
         raise _field("cluster", f"Cluster {live.cluster.name} is not connected: there is nobody to talk to.")
     if live.revision is not None and live.revision.policy_id != live.policy_id:
         raise _field("revision", "The revision is one of another policy.")
+    profiles_only(revision_in_force(live), "policy")
     try:
         usable = scheduling_configuration if live.mode == Mode.SCHEDULING else live_configuration
         usable(live.scheduler_name, revision_in_force(live))
@@ -208,6 +217,30 @@ def _check(live: LiveScheduler) -> None:
             FieldProblem(path=path, message=message) for path, said in error.message_dict.items() for message in said
         ]
         raise Unprocessable("The live scheduler cannot be like this.", errors=problems) from None
+
+
+def _check_election(live: LiveScheduler, before: str) -> None:
+    """Raise Conflict where a process that took part lately is not kept out by the lock of ``live``.
+
+    ``before`` is the election that ``live`` had until now.
+    """
+    if not live.election:
+        return
+    lately = Candidate.objects.filter(scheduler=live, heartbeat__gte=timezone.now() - FORGOTTEN)
+    for one in lately.exclude(election="").order_by("identity"):
+        (kind, place), (asked, there) = one.election.split(" "), live.election.split(" ")
+        if place == there and locks.exclude(kind, asked):
+            continue
+        advice = "Wait until it has followed or ended."
+        if before and place != there:
+            advice = "Switch it off first."
+        elif one.election == before:
+            advice = f"Go by way of {', then '.join(locks.steps(kind, asked))}, or switch it off first."
+        said = (
+            f"{one.identity} takes part by {one.election}, which keeps nobody out who leads by {live.election}: both "
+            f"could lead at once. {advice} A process that fell silent counts for 10 minutes more."
+        )
+        raise Conflict(said, errors=[FieldProblem(path="lock" if place == there else "lease_name", message=said)])
 
 
 def _name(live: LiveScheduler) -> str:
@@ -242,6 +275,19 @@ def host_leave(*, live: LiveScheduler, identity: str) -> None:
 
 
 @transaction.atomic
+def candidate_join(*, live: LiveScheduler, identity: str, started_at: datetime) -> bool:
+    """A process says by what it will be elected, before it is; ``False`` where ``live`` has changed since it was read.
+
+    ``live_change`` holds the same row, so that it knows of everybody who may lead.
+    """
+    if _lock(live).election != live.election:
+        return False
+    values = {"mode": live.mode, "election": live.election, "started_at": started_at, "heartbeat": timezone.now()}
+    Candidate.objects.update_or_create(scheduler_id=live.pk, identity=identity, defaults=values)
+    return True
+
+
+@transaction.atomic
 def candidate_beat(
     *,
     live: LiveScheduler,
@@ -255,6 +301,7 @@ def candidate_beat(
     now = timezone.now()
     values = {
         "mode": live.mode,
+        "election": live.election,
         "started_at": started_at,
         "heartbeat": now,
         "ticked_at": now - timedelta(seconds=silent),
@@ -262,6 +309,9 @@ def candidate_beat(
         **report,
     }
     Candidate.objects.update_or_create(scheduler_id=live.pk, identity=identity, defaults=values)
+    if report.get("leading"):
+        led = report.get("epoch", -1)
+        LiveScheduler.objects.filter(pk=live.pk, epoch__lt=led).update(epoch=led)
     Candidate.objects.filter(scheduler_id=live.pk, heartbeat__lt=now - FORGOTTEN).delete()
 
 

@@ -81,14 +81,25 @@ class Status:
 
 
 WITHOUT_LEADER = {
-    Mode.SCHEDULING: "Nobody holds the Lease now: a standby takes it when it has run out.",
+    Mode.SCHEDULING: "Nobody holds the lock now: a standby takes it when it has run out.",
     Mode.SHADOW: "Nobody judges pods now: a standby takes over 10 s after the last one fell silent.",
     Mode.EXTENDER: "No process answers kube-scheduler yet: see the last error, if there is one.",
 }
 
 
 def candidate_dict(candidate: Candidate) -> dict[str, Any]:
-    names = ("identity", "leading", "synced", "epoch", "started_at", "heartbeat", "ticked_at", "bound", "error")
+    names = (
+        "identity",
+        "election",
+        "leading",
+        "synced",
+        "epoch",
+        "started_at",
+        "heartbeat",
+        "ticked_at",
+        "bound",
+        "error",
+    )
     return {name: getattr(candidate, name) for name in names}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -195,3 +196,15 @@ def test_quantities(text: str, value: float) -> None:
 def test_quantity_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="no quantity"):
         amount("5 apples")
+
+
+def test_who_leads_is_also_read_from_annotations() -> None:
+    record = {"holderIdentity": "a", "leaseDurationSeconds": 15, "leaderTransitions": 4}
+    annotations = {"control-plane.alpha.kubernetes.io/leader": json.dumps(record)}
+    metadata = {"name": "mine", "namespace": "kube-system"}
+    held, plain = (
+        {"kind": "Endpoints", "metadata": one} for one in (metadata | {"annotations": annotations}, metadata)
+    )
+    events = [event(at, "update", "endpoints", answer=answer) for at, answer in ((1, plain), (2, held))]
+    [write] = History.of(events).leases
+    assert (write.lease, write.holder, write.epoch, write.seconds) == ("kube-system/mine", "a", 4, 15)

@@ -15,7 +15,7 @@ from kschedweb.clusters.kinds import KINDS
 from kschedweb.engine.live import PodRef
 from kschedweb.scheduling.elector import Elector
 from kschedweb.scheduling.facts import KnownPods
-from kschedweb.scheduling.lease import LeaseLock
+from kschedweb.scheduling.locks import LEASES, PARTS, make_lock
 from kschedweb.scheduling.rbac import EXTENDER, SCHEDULING, SHADOW, Needs, manifests, rights, rights_missing
 from kschedweb.scheduling.recorder import Recorder
 from kschedweb.scheduling.reflector import Reflector
@@ -35,7 +35,11 @@ COLLECTIONS = {
     "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/roles",
     "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings",
 }
-LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kschedweb-rbac"
+LOCKS = {
+    "leases": "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kschedweb-rbac",
+    "endpoints": "/api/v1/namespaces/kube-system/endpoints/kschedweb-rbac",
+    "configmaps": "/api/v1/namespaces/kube-system/configmaps/kschedweb-rbac",
+}
 
 
 class Account:
@@ -76,7 +80,8 @@ def account(control_plane: ControlPlane, settings: Settings) -> Iterator[Account
     yield made
     made.withdraw()
     control_plane.wipe()
-    control_plane.request("DELETE", LEASE)
+    for path in LOCKS.values():
+        control_plane.request("DELETE", path)
 
 
 def pod(plane: ControlPlane, known: KnownPods, name: str) -> PodRef:
@@ -86,8 +91,8 @@ def pod(plane: ControlPlane, known: KnownPods, name: str) -> PodRef:
     return PodRef("default", name, raw["metadata"]["uid"])
 
 
-def leads(client: Client) -> bool:
-    lock = LeaseLock(client, "kube-system", "kschedweb-rbac", "me")
+def leads(client: Client, kind: str = LEASES) -> bool:
+    lock = make_lock(kind, client, "kube-system", "kschedweb-rbac", "me")
     elector = Elector(lock, "me")
     elector.attempt()
     elector.attempt()
@@ -114,6 +119,14 @@ def test_who_schedules_can_do_all_it_has_to(account: Account, keep_budgets: bool
         recorder.preempted(victim, preemptor, "node-a")
         recorder.close()
         assert (recorder.written, recorder.failed) == (3, 0)
+
+
+@pytest.mark.parametrize("lock", sorted(set(PARTS) - {LEASES}))
+def test_who_leads_by_another_lock_needs_that_one_and_no_other(account: Account, lock: str) -> None:
+    with account.apply(Needs(SCHEDULING, lock=lock, lease="kschedweb-rbac")) as client:
+        kept_out = [kind for kind in LOCKS if kind not in {part.resource for part in PARTS[lock]}]
+        assert leads(client, lock)
+        assert not any(leads(client, kind) for kind in kept_out)
 
 
 def test_a_shadow_follows_every_kind_and_changes_nothing(account: Account) -> None:

@@ -67,6 +67,7 @@ def test_one_is_made_changed_switched_and_deleted(api_as: Callable[[str], APICli
         ({"burst": 0}, 422, "burst"),
         ({"mode": "asleep"}, 400, "mode"),
         ({"lease_namespace": "No Such"}, 422, "lease_namespace"),
+        ({"lock": "etcd"}, 400, "lock"),
     ],
 )
 def test_wrong_input_is_a_problem_that_names_its_field(

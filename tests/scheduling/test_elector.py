@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,68 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from kschedweb.scheduling.elector import Elector, Record
-
-
-class Conflict(Exception):
-    pass
-
-
-class LostAnswer(Exception):
-    pass
-
-
-@dataclass
-class Server:
-    """Keeps one record and its version."""
-
-    record: Record | None = None
-    version: int = 0
-
-    def write(self, record: Record, seen: int) -> int:
-        if seen != self.version:
-            raise Conflict
-        self.record, self.version = record, self.version + 1
-        return self.version
-
-
-@dataclass
-class DirectLock:
-    """Calls that are answered at once, or fail while ``away``."""
-
-    server: Server
-    seen: int = 0
-    away: bool = False
-    told: list[str] = field(default_factory=list)
-
-    def get(self) -> Record | None:
-        self._reach()
-        self.seen = self.server.version
-        return self.server.record
-
-    def create(self, record: Record) -> None:
-        self._reach()
-        if self.server.record is not None:
-            raise Conflict
-        self.seen = self.server.write(record, self.server.version)
-
-    def update(self, record: Record) -> None:
-        self._reach()
-        self.seen = self.server.write(record, self.seen)
-
-    def tell(self, what: str) -> None:
-        self.told.append(what)
-
-    def _reach(self) -> None:
-        if self.away:
-            raise OSError
-
-
-class Time:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.scheduling.elections import Contender, DirectLock, Server, Time
 
 
 def elector(lock: DirectLock, name: str, clock: Time, **more: Callable[..., object]) -> Elector:
@@ -150,6 +89,14 @@ def test_a_renewal_keeps_the_time_of_the_first_and_the_number_of_transitions() -
     assert server.record == Record("a", 15, 1000.0, 1002.0, 0)
 
 
+def test_epochs_go_on_after_those_of_another_lock() -> None:
+    clock = Time()
+    for server in (Server(), Server(Record("", 1, 0.0, 0.0, 2), 1)):
+        one = Elector(DirectLock(server), "a", clock=clock, wall=clock, after=7)
+        one.attempt()
+        assert (one.leading, one.epoch) == (True, 8)
+
+
 def test_the_lease_of_another_counts_as_long_as_it_says() -> None:
     clock, server = Time(), Server(Record("else", 60, 0.0, 0.0, 4), 1)
     one = elector(DirectLock(server), "a", clock)
@@ -163,119 +110,11 @@ def test_the_lease_of_another_counts_as_long_as_it_says() -> None:
     assert one.epoch == 5
 
 
-@pytest.mark.parametrize("times", [(15, 15, 2), (15, 10, 9), (0.5, 0.4, 0.1), (15, 10, 0)])
+@pytest.mark.parametrize("times", [(15, 15, 2), (15, 14.5, 2), (15, 10, 9), (0.5, 0.4, 0.1), (15, 10, 0)])
 def test_times_that_could_let_two_lead_are_refused(times: tuple[float, float, float]) -> None:
     lease, renew, retry = times
     with pytest.raises(ValueError, match="longer"):
         Elector(DirectLock(Server()), "a", lease=lease, renew=renew, retry=retry)
-
-
-class Step:
-    """One call of a candidate that waits for what the test does with it."""
-
-    def __init__(self, act: Callable[[], object]) -> None:
-        self.act, self.done = act, threading.Event()
-        self.answer: object = None
-        self.failure: Exception | None = None
-
-
-class SteppedLock:
-    """Every call stops twice: before the server does it, and before its answer arrives."""
-
-    def __init__(self, server: Server) -> None:
-        self.server, self.seen = server, 0
-        self.pending: Step | None = None
-        self.turn = threading.Semaphore(0)
-
-    def _call(self, act: Callable[[], object]) -> object:
-        step = self.pending = Step(act)
-        self.turn.release()
-        assert step.done.wait(20)
-        if step.failure is not None:
-            raise step.failure
-        return step.answer
-
-    def get(self) -> Record | None:
-        found = self._call(lambda: (self.server.record, self.server.version))
-        record, self.seen = found  # type: ignore[misc]
-        return record  # type: ignore[has-type,no-any-return]
-
-    def create(self, record: Record) -> None:
-        def act() -> int:
-            if self.server.record is not None:
-                raise Conflict
-            return self.server.write(record, self.server.version)
-
-        self.seen = self._call(act)  # type: ignore[assignment]
-
-    def update(self, record: Record) -> None:
-        seen = self.seen
-        self.seen = self._call(lambda: self.server.write(record, seen))  # type: ignore[assignment]
-
-    def tell(self, what: str) -> None:
-        """Events change nothing."""
-
-
-class Contender:
-    """An elector whose attempts run in a thread, one step at a time; its clock shows another time than the others'."""
-
-    def __init__(self, server: Server, name: str, clock: Time, ahead: float) -> None:
-        self.lock = SteppedLock(server)
-        self.elector = Elector(self.lock, name, clock=lambda: clock.now + ahead, wall=lambda: clock.now - ahead)
-        self.acted = self.ended = False
-        self.epochs: list[int] = []
-        self._go = threading.Semaphore(0)
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-        self.busy = False
-
-    def _run(self) -> None:
-        while True:
-            self._go.acquire()
-            if self.ended:
-                return
-            self.elector.attempt()
-            self.lock.pending = None
-            self.lock.turn.release()
-
-    def advance(self) -> None:
-        """Begin an attempt, let the server do the call that waits, or let its answer arrive."""
-        step = self.lock.pending
-        if not self.busy:
-            self.busy = True
-            self._go.release()
-        elif step is not None and not self.acted:
-            try:
-                step.answer = step.act()
-            except Conflict as error:
-                step.failure = error
-            self.acted = True
-            return
-        elif step is not None:
-            step.done.set()
-        self._settle()
-
-    def lose(self) -> None:
-        """The call, or its answer where the server has done it, is lost."""
-        step = self.lock.pending
-        if step is not None:
-            step.failure = LostAnswer()
-            step.done.set()
-            self._settle()
-
-    def _settle(self) -> None:
-        assert self.lock.turn.acquire(timeout=20)
-        self.acted = False
-        self.busy = self.lock.pending is not None
-
-    def end(self) -> None:
-        for _ in range(20):
-            if not self.busy:
-                break
-            self.lose()
-        self.ended = True
-        self._go.release()
-        self._thread.join(5)
 
 
 WHO = st.sampled_from([0, 1, 0, 1, 2])
@@ -289,7 +128,8 @@ class Election(RuleBasedStateMachine):
         super().__init__()
         self.clock, self.server = Time(), Server()
         self.all = [
-            Contender(self.server, name, self.clock, ahead) for name, ahead in zip("abc", (0, 777, -500), strict=True)
+            Contender((self.server,), name, self.clock, ahead)
+            for name, ahead in zip("abc", (0, 777, -500), strict=True)
         ]
         self.terms: dict[int, str] = {}
 

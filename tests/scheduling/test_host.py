@@ -11,7 +11,7 @@ import pytest
 
 from kschedweb.scheduling import host, runs, services
 from kschedweb.scheduling.host import Host
-from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
+from kschedweb.scheduling.models import Candidate, LiveScheduler, Lock, Mode
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -23,6 +23,7 @@ class Quiet:
     def __init__(self, row: LiveScheduler, identity: str) -> None:
         self.row, self.problem, self.ticked = row, "", time.monotonic()
         self.commands: list[tuple[bool, int]] = []
+        self.epoch = 0
         self.alive, self.leading, self.begun, self.ended, self.handed_over, self.compared = True, True, 0, 0, 0, 0
 
     def start(self) -> None:
@@ -43,7 +44,8 @@ class Quiet:
         self.handed_over += 1
 
     def report(self) -> dict[str, Any]:
-        return {"leading": self.leading, "depths": {"active": 2}, "error": self.problem, "error_at": 0.0}
+        said = {"leading": self.leading, "epoch": self.epoch, "depths": {"active": 2}}
+        return {**said, "error": self.problem, "error_at": 0.0}
 
 
 @pytest.fixture
@@ -93,6 +95,40 @@ def test_other_settings_need_another_run_and_a_pause_does_not(
     services.live_reload(user=admin, live=on)
     hosting._tick()
     assert len(made) == 3
+
+
+def test_another_lock_is_given_back_before_the_next_is_tried(on: LiveScheduler, admin: User, made: list[Quiet]) -> None:
+    hosting = Host()
+    hosting._tick()
+    assert Candidate.objects.get().election == "leases kube-system/kschedweb-kschedweb"
+    services.live_change(user=admin, live=on, lock=Lock.CONFIGMAPSLEASES)
+    made[0].stop = lambda: order.append(len(made))  # type: ignore[method-assign]
+    order: list[int] = []
+    hosting._tick()
+    assert (order, len(made), made[1].row.lock) == ([1], 2, Lock.CONFIGMAPSLEASES)
+    assert Candidate.objects.get().election == "configmapsleases kube-system/kschedweb-kschedweb"
+
+
+def test_what_was_changed_since_it_was_read_does_not_begin(
+    on: LiveScheduler, admin: User, made: list[Quiet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = list(host.selectors.running())
+    services.live_change(user=admin, live=on, lock=Lock.ENDPOINTS)
+    monkeypatch.setattr(host.selectors, "running", lambda: before)
+    hosting = Host()
+    hosting._tick()
+    assert not made
+    monkeypatch.undo()
+
+
+def test_the_highest_epoch_is_kept_with_the_scheduler(on: LiveScheduler, made: list[Quiet]) -> None:
+    hosting = Host()
+    hosting._tick()
+    for epoch, kept in ((3, 3), (7, 7), (5, 7)):
+        made[0].epoch = epoch
+        hosting._tick()
+        on.refresh_from_db()
+        assert on.epoch == kept
 
 
 def test_steps_are_left_to_who_leads(on: LiveScheduler, admin: User, made: list[Quiet]) -> None:

@@ -9,7 +9,9 @@ import yaml
 from django.core.management import call_command
 
 from kschedweb.errors import Unprocessable
+from kschedweb.scheduling.locks import PARTS
 from kschedweb.scheduling.models import Mode
+from kschedweb.scheduling.objectlock import ObjectLock
 from kschedweb.scheduling.rbac import EXTENDER, MODES, SCHEDULING, SHADOW, Needs, Right, manifests, rights, rules
 
 
@@ -52,6 +54,8 @@ def test_every_mode_that_does_something_has_rights() -> None:
     assert set(MODES) == set(Mode.values) - {Mode.OFF}
     with pytest.raises(Unprocessable, match="mode off"):
         Needs("off")
+    with pytest.raises(Unprocessable, match="no lock etcd"):
+        Needs(SCHEDULING, lock="etcd")
 
 
 def test_only_who_schedules_writes_to_pods() -> None:
@@ -65,6 +69,18 @@ def test_only_who_schedules_writes_to_pods() -> None:
     assert writes(plain) == election | reports | {"create pods/binding", "get pods"}
 
 
+@pytest.mark.parametrize(("lock", "parts"), PARTS.items())
+def test_an_election_needs_its_lock_by_name_and_no_other(lock: str, parts: tuple[type[ObjectLock], ...]) -> None:
+    found = {right for right in rights(Needs(SCHEDULING, lock=lock, lease="water")) if right.namespace}
+    wanted = {
+        (part.resource, verb, "" if verb == "create" else "water")
+        for part in parts
+        for verb in ("create", "get", "update")
+    }
+    assert {(right.resource, right.verb, right.name) for right in found} == wanted | {("events", "create", "")}
+    assert {right.namespace for right in found} == {"kube-system"}
+
+
 def test_pods_are_deleted_only_where_room_may_be_made() -> None:
     assert "delete pods" not in writes(Needs(SCHEDULING))
     assert "delete pods" in writes(Needs(SCHEDULING, preemption=True))
@@ -76,7 +92,7 @@ def test_pods_are_deleted_only_where_room_may_be_made() -> None:
 def test_no_mode_reads_secrets_or_takes_everything() -> None:
     for needs in ALL:
         for right in rights(needs):
-            assert right.resource not in ("secrets", "configmaps")
+            assert right.resource not in ("secrets", "configmaps", "endpoints")
             assert "*" not in (right.group, right.resource, right.verb)
             assert right.costs
 
@@ -91,9 +107,9 @@ def test_rights_with_the_same_verbs_share_a_rule() -> None:
 
 def test_the_command_prints_what_kubectl_takes() -> None:
     printed = StringIO()
-    words = "--mode scheduling --scheduler-name water --namespace tools --service-account robot --preemption"
-    call_command("rbac", *words.split(), stdout=printed)
+    words = "--mode scheduling --scheduler-name water --lock endpoints --namespace tools --service-account robot"
+    call_command("rbac", *words.split(), "--preemption", stdout=printed)
     objects = list(yaml.safe_load_all(printed.getvalue()))
-    needs = Needs(SCHEDULING, lease="kschedweb-water", preemption=True)
+    needs = Needs(SCHEDULING, lock="endpoints", lease="kschedweb-water", preemption=True)
     assert objects == manifests(needs, account="robot", namespace="tools")
     assert objects[1]["metadata"] == {"name": "robot", "namespace": "tools"}

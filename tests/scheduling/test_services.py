@@ -16,7 +16,7 @@ from kschedweb.errors import ApplicationError, Conflict, Unprocessable
 from kschedweb.policies.models import Policy
 from kschedweb.policies.services import policy_create, policy_delete, revision_save
 from kschedweb.scheduling import selectors, services
-from kschedweb.scheduling.models import LiveScheduler, Mode
+from kschedweb.scheduling.models import Candidate, LiveScheduler, Lock, Mode
 from kschedweb.scheduling.runs import make_run
 
 if TYPE_CHECKING:
@@ -190,3 +190,54 @@ def test_steps_are_taken_once(live: LiveScheduler, admin: User) -> None:
     assert services.steps_take(live=live) == 0
     live.refresh_from_db()
     assert live.steps == 0
+
+
+def scheduling(live: LiveScheduler, admin: User, lock: str) -> LiveScheduler:
+    services.live_change(user=admin, live=live, lock=lock)
+    return services.live_set_mode(user=admin, live=live, mode=Mode.SCHEDULING)
+
+
+def test_a_lock_moves_step_by_step_while_everybody_follows(live: LiveScheduler, admin: User) -> None:
+    live = scheduling(live, admin, Lock.ENDPOINTS)
+    started = timezone.now()
+    assert services.candidate_join(live=live, identity="a", started_at=started)
+    assert services.candidate_join(live=live, identity="b", started_at=started)
+    with pytest.raises(Conflict, match="Go by way of endpointsleases, or switch it off first") as refused:
+        services.live_change(user=admin, live=live, lock=Lock.LEASES)
+    assert refused.value.errors[0]["path"] == "lock"
+    assert "a takes part by endpoints kube-system/kschedweb-kschedweb" in refused.value.detail
+    pair = services.live_change(user=admin, live=live, lock=Lock.ENDPOINTSLEASES)
+    # Who read the row before it was changed does not begin.
+    assert not services.candidate_join(live=live, identity="c", started_at=started)
+    assert services.candidate_join(live=pair, identity="a", started_at=started)
+    with pytest.raises(Conflict, match=r"b takes part by endpoints .* Wait until it has followed"):
+        services.live_change(user=admin, live=live, lock=Lock.LEASES)
+    services.candidate_leave(live=live, identity="b")
+    services.live_change(user=admin, live=live, lock=Lock.LEASES)
+    live.refresh_from_db()
+    assert live.election == "leases kube-system/kschedweb-kschedweb"
+
+
+def test_a_lock_of_another_name_keeps_nobody_out(live: LiveScheduler, admin: User) -> None:
+    live = scheduling(live, admin, Lock.LEASES)
+    services.candidate_join(live=live, identity="a", started_at=timezone.now())
+    with pytest.raises(Conflict, match="Switch it off first") as refused:
+        services.live_change(user=admin, live=live, lease_name="other")
+    assert refused.value.errors[0]["path"] == "lease_name"
+    services.live_set_mode(user=admin, live=live, mode=Mode.OFF)
+    services.live_change(user=admin, live=live, lease_name="other")
+    # The process may not have heard of it yet.
+    with pytest.raises(Conflict, match="Wait until it has followed or ended"):
+        services.live_set_mode(user=admin, live=live, mode=Mode.SCHEDULING)
+    services.candidate_leave(live=live, identity="a")
+    services.live_set_mode(user=admin, live=live, mode=Mode.SCHEDULING)
+
+
+def test_who_fell_silent_long_ago_holds_no_lock_up(live: LiveScheduler, admin: User) -> None:
+    live = scheduling(live, admin, Lock.CONFIGMAPS)
+    services.candidate_join(live=live, identity="a", started_at=timezone.now())
+    silent = timezone.now() - services.FORGOTTEN - timedelta(seconds=1)
+    Candidate.objects.update(heartbeat=silent)
+    services.live_change(user=admin, live=live, lock=Lock.LEASES)
+    live.refresh_from_db()
+    assert live.lock == Lock.LEASES

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.django_db
 ASKED = {
     "cluster": "here", "scheduler_name": "second", "mode": "shadow", "policy": "default", "revision": "",
-    "lease_namespace": "kube-system", "lease_name": "", "qps": "50", "burst": "100", "keep_decisions": "1000",
-    "keep_days": "7", "keep_columns": "10",
+    "lock": "leases", "lease_namespace": "kube-system", "lease_name": "", "qps": "50", "burst": "100",
+    "keep_decisions": "1000", "keep_days": "7", "keep_columns": "10",
 }  # fmt: skip
 
 
@@ -59,6 +59,7 @@ def test_an_admin_makes_a_live_scheduler(client_as: Callable[[str], Client], con
         ({"burst": "0"}, "at least 1 request"),
         ({"keep_days": "0"}, "greater than or equal to 1"),
         ({"lease_namespace": "Kube System"}, "This is no namespace in Kubernetes"),
+        ({"lock": "etcd"}, "Select a valid choice"),
     ],
 )
 def test_wrong_input_is_said_beside_its_field(
@@ -84,6 +85,23 @@ def test_settings_change_and_a_revision_is_pinned(client_as: Callable[[str], Cli
     assert client.post(f"/live/{live.pk}/change/", {**asked, "revision": "1", "qps": "0"}).status_code == 302
     live.refresh_from_db()
     assert (live.qps, live.revision and live.revision.number) == (0, 1)
+
+
+def test_a_lock_that_another_would_not_be_kept_out_by_is_refused_beside_it(
+    client_as: Callable[[str], Client], scheduling: LiveScheduler
+) -> None:
+    client, address = client_as("admin"), f"/live/{scheduling.pk}/"
+    seed_live.hosted(scheduling)
+    asked = {name: value for name, value in ASKED.items() if name not in ("cluster", "scheduler_name", "mode")}
+    answer = client.post(f"{address}change/", {**asked, "lock": "endpoints"})
+    assert answer.status_code == 409
+    assert "Go by way of endpointsleases, or switch it off first." in text(answer)
+    assert 'class="field-error" id="id_lock-error"' in text(answer)
+    assert "Whoever holds the Lease <code>kube-system/kschedweb-kschedweb</code> leads" in text(client.get(address))
+    assert client.post(f"{address}change/", {**asked, "lock": "endpointsleases"}).status_code == 302
+    page = text(client.get(address))
+    assert "Whoever holds the Endpoints and Lease <code>" in page
+    assert "still by leases kube-system/kschedweb-kschedweb" in page
 
 
 def test_what_keeps_it_from_work_is_said(client_as: Callable[[str], Client], scheduling: LiveScheduler) -> None:

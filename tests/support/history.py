@@ -32,6 +32,7 @@ AUDIT_POLICY: Json = {
             "verbs": ["create", "update", "patch", "delete", "deletecollection"],
             "resources": [
                 {"group": "", "resources": ["pods", "pods/binding", "nodes", "nodes/status"]},
+                {"group": "", "resources": ["endpoints", "configmaps"]},
                 {"group": "coordination.k8s.io", "resources": ["leases"]},
             ],
         },
@@ -64,7 +65,7 @@ class Bind:
 
 @dataclass(frozen=True)
 class LeaseWrite:
-    """One write of a lease that succeeded."""
+    """One write of a lease, or of the annotation that Endpoints or a ConfigMap hold instead, that succeeded."""
 
     lease: str
     holder: str
@@ -119,8 +120,8 @@ class History:
             self.binds.append(_bind(event))
         elif code >= 300:
             return
-        elif what == "leases" and event["verb"] in ("create", "update", "patch"):
-            self.leases.append(_lease(event))
+        elif what in ("leases", "endpoints", "configmaps") and event["verb"] in ("create", "update", "patch"):
+            self.leases += _lease(event)
         elif what == "pods":
             self._pod(event)
         elif what in ("nodes", "nodes/status") and event["verb"] != "deletecollection":
@@ -360,17 +361,23 @@ def _bind(event: Json) -> Bind:
     )
 
 
-def _lease(event: Json) -> LeaseWrite:
+def _lease(event: Json) -> list[LeaseWrite]:
     answer = event["responseObject"]
-    spec, metadata = answer.get("spec", {}), answer["metadata"]
-    return LeaseWrite(
+    metadata, record = answer["metadata"], answer.get("spec", {})
+    if answer["kind"] != "Lease":
+        text = metadata.get("annotations", {}).get("control-plane.alpha.kubernetes.io/leader")
+        if text is None:
+            return []
+        record = json.loads(text)
+    write = LeaseWrite(
         lease=f"{metadata['namespace']}/{metadata['name']}",
-        holder=spec.get("holderIdentity") or "",
-        epoch=spec.get("leaseTransitions", 0),
-        seconds=spec.get("leaseDurationSeconds", 0),
+        holder=record.get("holderIdentity") or "",
+        epoch=record.get("leaseTransitions", record.get("leaderTransitions", 0)),
+        seconds=record.get("leaseDurationSeconds", 0),
         received=_seconds(event["requestReceivedTimestamp"]),
         done=_seconds(event["stageTimestamp"]),
     )
+    return [write]
 
 
 def _seconds(stamp: str) -> float:

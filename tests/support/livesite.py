@@ -185,6 +185,10 @@ class Live:
     def approve(self, rows: Iterable[Json]) -> None:
         assert self.backstage("decide", ids=[row["id"] for row in rows], verdict="approve") == []
 
+    def change(self, **settings: Any) -> str:
+        """Change settings of the scheduler; why that is refused, "" where it is not."""
+        return str(self.backstage("change", live=self.live, **settings))
+
     # The verdict.
 
     def history(self) -> History:

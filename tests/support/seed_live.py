@@ -40,7 +40,10 @@ def hosted(live: LiveScheduler, now: datetime | None = None) -> None:
     now = now or timezone.now()
     end = int(now.timestamp())
     history = [[end - 5 * back, 20 - back % 7, back % 3, 3, 1, 1, 12.5 + back % 5, 0.04] for back in range(180, -1, -1)]
-    common = {"scheduler": live, "mode": live.mode, "started_at": now - timedelta(hours=2), "heartbeat": now}
+    common = {
+        "scheduler": live, "mode": live.mode, "election": live.election, "started_at": now - timedelta(hours=2),
+        "heartbeat": now,
+    }  # fmt: skip
     Candidate.objects.create(
         identity="host-1_4711", leading=True, synced=True, epoch=3, ticked_at=now, depths=DEPTHS, bound=1234, rate=12.5,
         latency={"p50": 0.041, "p99": 0.32}, history=history, revision=live.policy.revisions.first(), **common,

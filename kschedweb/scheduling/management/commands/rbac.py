@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kschedweb.scheduling.rbac import MODES, Needs, manifest_text
+from kschedweb.scheduling.locks import LEASES, PARTS
+from kschedweb.scheduling.rbac import MODES, Needs, config_map_text, manifest_text
 
 
 class Command(BaseCommand):
     help = "Print the least-privilege manifests for a mode of live scheduling, to be given to kubectl apply -f -."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--mode", choices=MODES, required=True, help="what the live scheduler does")
-        parser.add_argument("--scheduler-name", default="", help="its name, as pods say it: names the lease")
-        parser.add_argument("--lease", default="", help="the lease's name, where it has another one")
+        parser.add_argument("--mode", choices=MODES, help="what the live scheduler does")
+        parser.add_argument("--config-map", default="", metavar="NAMESPACE/NAME", help="a policy is read from it")
+        parser.add_argument("--scheduler-name", default="", help="its name, as pods say it: names the lock")
+        parser.add_argument("--lock", choices=PARTS, default=LEASES, help="what the leader is elected by")
+        parser.add_argument("--lease", default="", help="the lock's name, where it has another one")
         parser.add_argument("--lease-namespace", default="kube-system", help="default: kube-system")
         parser.add_argument("--namespace", default="kschedweb", help="of the service account (default: kschedweb)")
         parser.add_argument("--service-account", default="kschedweb", help="default: kschedweb")
@@ -26,8 +29,16 @@ class Command(BaseCommand):
         parser.add_argument("--no-devices", action="store_true", help="no pod claims devices")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        account, namespace = options["service_account"], options["namespace"]
+        place, slash, config_map = options["config_map"].partition("/")
+        if bool(options["mode"]) == bool(slash) or (slash and not (place and config_map)):
+            raise CommandError("give --mode, or --config-map as NAMESPACE/NAME")
+        if slash:
+            self.stdout.write(config_map_text(config_map, place, account=account, namespace=namespace), ending="")
+            return
         needs = Needs(
             options["mode"],
+            lock=options["lock"],
             lease=options["lease"] or f"kschedweb-{options['scheduler_name'] or 'scheduler'}",
             lease_namespace=options["lease_namespace"],
             preemption=options["preemption"] or options["keep_budgets"],
@@ -36,5 +47,4 @@ class Command(BaseCommand):
             devices=not options["no_devices"],
             binds=options["binds"],
         )
-        account, namespace = options["service_account"], options["namespace"]
         self.stdout.write(manifest_text(needs, account=account, namespace=namespace), ending="")

@@ -1,0 +1,212 @@
+"""Elections over Endpoints, ConfigMaps, Leases and pairs of them on the real API server, beside client-go of 1.19.
+
+Candidates are processes that are paused and killed; each writes down when it leads, and no two may at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.scheduling.annotationlock import KEY
+from kschedweb.scheduling.locks import PARTS
+from tests.support.candidate import Field
+from tests.support.needs import missing
+from tests.support.processes import wait_until
+
+if TYPE_CHECKING:
+    from tests.support.controlplane import ControlPlane
+
+Json = dict[str, Any]
+CORE, COORDINATION = "/api/v1", "/apis/coordination.k8s.io/v1"
+EVENTS = f"{CORE}/namespaces/kube-system/events"
+SUBSETS = [{"addresses": [{"ip": "10.0.0.1"}], "ports": [{"port": 443, "protocol": "TCP"}]}]
+OTHERS = {"labels": {"app": "water"}, "annotations": {"example.com/other": "kept"}}
+
+
+def path(resource: str, name: str) -> str:
+    return f"{COORDINATION if resource == 'leases' else CORE}/namespaces/kube-system/{resource}/{name}"
+
+
+@pytest.fixture
+def fields(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Callable[[str], Field]]:
+    """Elections by name; at the end nothing of them is left."""
+    made: list[Field] = []
+
+    def make(name: str) -> Field:
+        made.append(Field(control_plane, tmp_path, name))
+        return made[-1]
+
+    yield make
+    for field in made:
+        field.close()
+        for resource in ("endpoints", "configmaps", "leases"):
+            control_plane.request("DELETE", path(resource, field.name))
+    control_plane.call("DELETE", EVENTS)
+
+
+@pytest.fixture(scope="module")
+def client_go() -> str:
+    """The elector with the client-go of Kubernetes 1.19 (``ELECTOR``)."""
+    program = os.environ.get("ELECTOR")
+    if not program:
+        missing("set ELECTOR to what tests/support/elector/build prints")
+    return program
+
+
+def at_once(do: Callable[..., None], cases: Iterable[tuple[Any, ...]]) -> None:
+    """Elections that know nothing of each other wait for most of their time."""
+    with ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(do, *case) for case in cases]:
+            done.result()
+
+
+def records(plane: ControlPlane, kind: str, name: str) -> list[Json]:
+    """What each object of the lock holds, under the names of the annotation."""
+    found = []
+    for part in PARTS[kind]:
+        item = plane.call("GET", path(part.resource, name))
+        if part.resource == "leases":
+            spec = item["spec"]
+            found.append({**spec, "leaderTransitions": spec["leaseTransitions"]})
+        else:
+            found.append(json.loads(item["metadata"]["annotations"][KEY]))
+    return found
+
+
+def test_each_lock_is_held_renewed_taken_over_and_given_back(
+    control_plane: ControlPlane, fields: Callable[[str], Field]
+) -> None:
+    for resource, more in (("endpoints", {"subsets": SUBSETS}), ("configmaps", {"data": {"key": "kept"}})):
+        item: Json = {"metadata": {"name": f"water-{resource}", **OTHERS}} | more
+        control_plane.call("POST", path(resource, ""), item)
+
+    def holders(kind: str, name: str) -> set[str]:
+        return {record["holderIdentity"] for record in records(control_plane, kind, name)}
+
+    def live(kind: str) -> None:
+        field = fields(f"water-{kind}")
+        first = field.start(kind)
+        assert field.leader() is first
+        assert holders(kind, field.name) == {first.identity}
+        before = records(control_plane, kind, field.name)
+        wait_until(lambda: records(control_plane, kind, field.name) != before, 10, "it is renewed", 0.1)
+        second = field.start(kind)
+        first.end(signal.SIGKILL)
+        assert field.leader() is second
+        assert second.spans()[0][0] - first.spans()[-1][1] > 0.7  # it waited for what the record said
+        after = {record["leaderTransitions"] for record in records(control_plane, kind, field.name)}
+        assert len(after) == 1
+        assert max(after) > before[0]["leaderTransitions"]
+        second.end()
+        assert holders(kind, field.name) == {""}
+        third = field.start(kind)
+        assert field.leader() is third
+        field.check()
+
+    at_once(live, [(kind,) for kind in PARTS])
+    endpoints, config = (control_plane.call("GET", path(what, f"water-{what}")) for what in ("endpoints", "configmaps"))
+    assert (endpoints["subsets"], config["data"]) == (SUBSETS, {"key": "kept"})
+    for item in (endpoints, config):
+        metadata = item["metadata"]
+        assert metadata["annotations"].pop(KEY)
+        assert {name: metadata[name] for name in OTHERS} == OTHERS
+    events = control_plane.call("GET", EVENTS)["items"]
+    told = {(event["involvedObject"]["kind"], event["involvedObject"]["name"]) for event in events}
+    assert {(part.kind, f"water-{kind}") for kind, parts in PARTS.items() for part in parts} <= told
+
+
+def test_a_record_that_cannot_be_read_lets_nobody_lead_and_is_told(control_plane: ControlPlane, settings: Any) -> None:
+    from kschedweb.clusters.client import Client
+    from kschedweb.clusters.credentials import Secret
+    from kschedweb.scheduling.elector import Elector
+    from kschedweb.scheduling.locks import make_lock
+
+    settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
+    item = {"metadata": {"name": "broken", "annotations": {KEY: "{"}}}
+    control_plane.call("POST", path("configmaps", ""), item)
+    try:
+        for user, said in (("admin", "is no record of an election"), ("stranger", 'cannot get resource "configmaps"')):
+            secret = Secret(server=control_plane.url, ca=control_plane.ca, token=control_plane.tokens[user])
+            with Client.open(secret) as client:
+                elector = Elector(make_lock("configmaps", client, "kube-system", "broken", "me"), "me")
+                elector.attempt()
+            assert not elector.leading
+            assert said in elector.error
+        secret = Secret(server=control_plane.url, ca=control_plane.ca, token=control_plane.tokens["admin"])
+        with Client.open(secret) as client:
+            elector = Elector(make_lock("endpoints", client, "nowhere", "broken", "me"), "me")
+            elector.attempt()
+        assert "has no namespace nowhere: choose another lock or namespace" in elector.error
+    finally:
+        control_plane.request("DELETE", path("configmaps", "broken"))
+
+
+# Every step of a migration and what stays where it is; ours beside theirs.
+MIXED = [
+    ("endpoints", "endpoints"),
+    ("configmapsleases", "configmapsleases"),
+    ("endpoints", "endpointsleases"),
+    ("endpointsleases", "endpoints"),
+    ("endpointsleases", "leases"),
+    ("leases", "endpointsleases"),
+    ("configmaps", "configmapsleases"),
+]
+
+
+def test_beside_client_go_one_leads(fields: Callable[[str], Field], client_go: str) -> None:
+    def live(theirs: str, ours: str) -> None:
+        field = fields(f"beside-{theirs}-{ours}")
+        their = field.start(theirs, client_go)
+        assert field.leader() is their
+        our = field.start(ours)
+        their.end(signal.SIGKILL)
+        assert field.leader(their) is our
+        their = field.start(theirs, client_go)
+        our.end(signal.SIGKILL)
+        assert field.leader(our) is their
+        field.check()
+
+    at_once(live, MIXED)
+
+
+def test_nobody_leads_beside_another_while_the_lock_is_migrated(fields: Callable[[str], Field]) -> None:
+    """From the old lock by way of the pair to Leases and back, with leaders paused beyond their term, and killed."""
+
+    def live(old: str) -> None:
+        pair, field = f"{old}leases", fields(f"moved-{old}")
+        one, two = field.start(old), field.start(old)
+        field.leader()
+        three = field.start(pair)
+        field.pause(field.leader())
+        one.end(signal.SIGKILL)
+        four = field.start(pair)
+        two.end()
+        field.pause(field.leader())
+        five = field.start("leases")
+        three.end(signal.SIGKILL)
+        field.pause(field.leader())
+        four.end()
+        assert field.leader() is five
+        six = field.start(pair)
+        five.end(signal.SIGKILL)
+        assert field.leader() is six
+        field.check()
+
+    at_once(live, [("endpoints",), ("configmaps",)])
+
+
+def test_without_the_pair_two_lead_at_once_and_are_seen(fields: Callable[[str], Field]) -> None:
+    """Why nobody may go from the old lock to Leases directly, and that who watches here would notice."""
+    field = fields("apart")
+    one, other = field.start("endpoints"), field.start("leases")
+    wait_until(lambda: one.leads and other.leads, 20, "both lead", 0.05)
+    with pytest.raises(AssertionError, match="led at once"):
+        field.check()

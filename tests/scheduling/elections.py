@@ -1,0 +1,199 @@
+"""Elections in memory under a virtual clock: the servers' records, locks on them, and candidates made to take turns."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kschedweb.scheduling.elector import Elector, Lock, Record
+from kschedweb.scheduling.multilock import MultiLock
+
+
+class Conflict(Exception):
+    pass
+
+
+class LostAnswer(Exception):
+    pass
+
+
+@dataclass
+class Server:
+    """Keeps one record and its version."""
+
+    record: Record | None = None
+    version: int = 0
+
+    def write(self, record: Record, seen: int) -> int:
+        if seen != self.version:
+            raise Conflict
+        self.record, self.version = record, self.version + 1
+        return self.version
+
+
+@dataclass
+class DirectLock:
+    """Calls that are answered at once, or fail while ``away``."""
+
+    server: Server
+    seen: int = 0
+    exists: bool = False
+    away: bool = False
+    told: list[str] = field(default_factory=list)
+
+    def get(self) -> Record | None:
+        self._reach()
+        self.seen, self.exists = self.server.version, self.server.record is not None
+        return self.server.record
+
+    def create(self, record: Record) -> None:
+        self._reach()
+        if self.server.record is not None:
+            raise Conflict
+        self.seen, self.exists = self.server.write(record, self.server.version), True
+
+    def update(self, record: Record) -> None:
+        self._reach()
+        self.seen = self.server.write(record, self.seen)
+
+    def tell(self, what: str) -> None:
+        self.told.append(what)
+
+    def _reach(self) -> None:
+        if self.away:
+            raise OSError
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Step:
+    """One call of a candidate that waits for what the test does with it."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        self.act, self.done = act, threading.Event()
+        self.answer: object = None
+        self.failure: Exception | None = None
+
+
+class Line:
+    """How a candidate reaches its servers: every call stops twice, before it is done and before its answer arrives."""
+
+    def __init__(self) -> None:
+        self.pending: Step | None = None
+        self.turn = threading.Semaphore(0)
+
+    def call(self, act: Callable[[], object]) -> object:
+        step = self.pending = Step(act)
+        self.turn.release()
+        assert step.done.wait(20)
+        if step.failure is not None:
+            raise step.failure
+        return step.answer
+
+
+class SteppedLock:
+    """The record of ``server`` over ``line``."""
+
+    def __init__(self, server: Server, line: Line) -> None:
+        self.server, self.line, self.seen, self.exists = server, line, 0, False
+
+    def get(self) -> Record | None:
+        found = self.line.call(lambda: (self.server.record, self.server.version))
+        record, self.seen = found  # type: ignore[misc]
+        self.exists = record is not None  # type: ignore[has-type]
+        return record  # type: ignore[has-type,no-any-return]
+
+    def create(self, record: Record) -> None:
+        def act() -> int:
+            if self.server.record is not None:
+                raise Conflict
+            return self.server.write(record, self.server.version)
+
+        self.seen = self.line.call(act)  # type: ignore[assignment]
+        self.exists = True
+
+    def update(self, record: Record) -> None:
+        seen = self.seen
+        self.seen = self.line.call(lambda: self.server.write(record, seen))  # type: ignore[assignment]
+
+    def tell(self, what: str) -> None:
+        """Events change nothing."""
+
+
+class Contender:
+    """An elector whose attempts run in a thread, one step at a time; its clock shows another time than the others'.
+
+    With two ``servers`` its lock is a pair.
+    """
+
+    def __init__(self, servers: tuple[Server, ...], name: str, clock: Time, ahead: float) -> None:
+        self.line = Line()
+        halves = [SteppedLock(server, self.line) for server in servers]
+        lock: Lock = halves[0] if len(halves) == 1 else MultiLock(halves[0], halves[1], name)
+        self.elector = Elector(lock, name, clock=lambda: clock.now + ahead, wall=lambda: clock.now - ahead)
+        self.acted = self.ended = self.resigns = False
+        self._go = threading.Semaphore(0)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        self.busy = False
+
+    def _run(self) -> None:
+        while True:
+            self._go.acquire()
+            if self.ended:
+                return
+            resigns, self.resigns = self.resigns, False
+            if resigns:
+                self.elector.resign()
+            else:
+                self.elector.attempt()
+            self.line.pending = None
+            self.line.turn.release()
+
+    def advance(self) -> None:
+        """Begin an attempt, let the server do the call that waits, or let its answer arrive."""
+        step = self.line.pending
+        if not self.busy:
+            self.busy = True
+            self._go.release()
+        elif step is not None and not self.acted:
+            try:
+                step.answer = step.act()
+            except Conflict as error:
+                step.failure = error
+            self.acted = True
+            return
+        elif step is not None:
+            step.done.set()
+        self._settle()
+
+    def lose(self) -> Callable[[], object] | None:
+        """The call, or its answer where the server has done it, is lost; what a server may still do one day."""
+        step, acted = self.line.pending, self.acted
+        if step is None:
+            return None
+        step.failure = LostAnswer()
+        step.done.set()
+        self._settle()
+        return None if acted else step.act
+
+    def _settle(self) -> None:
+        assert self.line.turn.acquire(timeout=20)
+        self.acted = False
+        self.busy = self.line.pending is not None
+
+    def end(self) -> None:
+        for _ in range(20):
+            if not self.busy:
+                break
+            self.lose()
+        self.ended = True
+        self._go.release()
+        self._thread.join(5)

@@ -1,0 +1,151 @@
+"""Candidates of an election as processes that write down when they lead, and can be paused and killed."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.clusters.credentials import Secret
+from tests.support.candidate_process import LEASE, RENEW, RETRY, clock, take_part
+from tests.support.processes import wait_until
+
+if TYPE_CHECKING:
+    from tests.support.controlplane import ControlPlane
+
+# A process that has read all modules makes candidates by forking, so that they cost next to nothing.
+_processes = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload(["tests.support.candidate_process", "pytest"])
+
+
+@dataclass(frozen=True)
+class Look:
+    """At some moment from ``begin`` to ``end`` the candidate led in the term ``epoch``, or did not lead."""
+
+    begin: float
+    end: float
+    leading: bool
+    epoch: str
+
+
+class Candidate:
+    """One process: ours, or with ``client_go`` (the program) one of Kubernetes 1.19."""
+
+    def __init__(self, plane: ControlPlane, folder: Path, kind: str, name: str, identity: str, client_go: str) -> None:
+        self.kind, self.identity, self.log = kind, identity, folder / f"{identity}.log"
+        self._theirs: subprocess.Popen[bytes] | None = None
+        self.log.touch()
+        if client_go:
+            command = [
+                client_go, "-server", plane.url, "-ca", str(plane.folder / "certs" / "apiserver.crt"), "-lock", kind,
+                "-name", name, "-identity", identity, "-lease", f"{LEASE}s", "-renew", f"{RENEW}s", "-retry",
+                f"{RETRY}s",
+            ]  # fmt: skip
+            with self.log.open("wb") as output, self.log.with_suffix(".err").open("wb") as errors:
+                environment = {"TOKEN": plane.tokens["admin"], "PATH": os.environ["PATH"]}
+                self._theirs = subprocess.Popen(command, stdout=output, stderr=errors, env=environment)
+            self.pid = self._theirs.pid
+        else:
+            secret = Secret(server=plane.url, ca=plane.ca, token=plane.tokens["admin"])
+            asked = (kind, name, identity, secret, str(self.log))
+            self._ours: Any = _processes.Process(target=take_part, args=asked, daemon=True)
+            self._ours.start()
+            self.pid = self._ours.pid or 0
+
+    def send(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def end(self, number: int = signal.SIGTERM) -> None:
+        """Have it give the lock back, or with SIGKILL not; until it is gone."""
+        self.send(number)
+        if self._theirs is not None:
+            self._theirs.wait(10)
+        else:
+            self._ours.join(10)
+
+    @property
+    def alive(self) -> bool:
+        return self._theirs.poll() is None if self._theirs is not None else self._ours.is_alive()
+
+    def looks(self) -> Iterator[Look]:
+        """Every look at itself that was written to its end."""
+        whole, _, _ = self.log.read_text().rpartition("\n")
+        for line in whole.splitlines():
+            match line.split():
+                case [begin, end, leading, epoch]:
+                    yield Look(float(begin), float(end), leading == "1", epoch)
+                case [at, leading]:
+                    yield Look(float(at), float(at), leading == "1", "")
+
+    @property
+    def leads(self) -> bool:
+        """Whether it led a moment ago."""
+        looks = list(self.looks())
+        return bool(looks) and looks[-1].leading and clock() - looks[-1].end < 0.3
+
+    def spans(self) -> list[tuple[float, float]]:
+        """From when to when it led for certain: from the end of the first look of a term to the beginning of the last.
+
+        While it was paused it led on if it did before and after in the same term.
+        """
+        found: list[tuple[float, float]] = []
+        before: Look | None = None
+        for look in self.looks():
+            if look.leading and before is not None and before.leading and before.epoch == look.epoch:
+                found[-1] = (found[-1][0], look.begin)
+            elif look.leading:
+                found.append((look.end, look.begin))
+            before = look
+        return [span for span in found if span[1] > span[0]]
+
+
+class Field:
+    """All candidates of one election, named ``name`` whatever their locks are."""
+
+    def __init__(self, plane: ControlPlane, folder: Path, name: str) -> None:
+        self.plane, self.name, self._folder = plane, name, folder
+        self.all: list[Candidate] = []
+
+    def start(self, kind: str, client_go: str = "") -> Candidate:
+        identity = f"{self.name}-{len(self.all)}-{kind}{'-go' * bool(client_go)}"
+        self.all.append(Candidate(self.plane, self._folder, kind, self.name, identity, client_go))
+        return self.all[-1]
+
+    def leader(self, *others: Candidate) -> Candidate:
+        """Who leads, once somebody does who is none of ``others``."""
+        found: list[Candidate] = []
+
+        def led() -> bool:
+            found[:] = [one for one in self.all if one not in others and one.alive and one.leads]
+            return bool(found)
+
+        wait_until(led, 30, f"somebody leads {self.name}", 0.05)
+        return found[0]
+
+    def pause(self, one: Candidate) -> Candidate:
+        """Pause ``one`` until another leads, and wake it again; who leads then. It may try to lead for some time."""
+        one.send(signal.SIGSTOP)
+        other = self.leader(one)
+        one.send(signal.SIGCONT)
+        woken = clock()
+        wait_until(lambda: any(look.begin > woken + 2 * RETRY for look in one.looks()), 20, "it goes on", 0.05)
+        return other
+
+    def check(self) -> None:
+        """Fails with every two candidates that led at once."""
+        spans = [(span, one.identity) for one in self.all for span in one.spans()]
+        assert spans
+        for ((begin, end), one), ((start, stop), other) in combinations(spans, 2):
+            assert one == other or end <= start or stop <= begin, f"{one} and {other} led at once, {begin} {start}"
+
+    def close(self) -> None:
+        for one in self.all:
+            if one.alive:
+                one.send(signal.SIGCONT)
+                one.end(signal.SIGKILL)
