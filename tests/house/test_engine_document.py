@@ -16,6 +16,7 @@ from kschedweb.clusters import demo
 from kschedweb.engine import Explanation, Placement, Scheduler, Snapshot, config
 from tests.conftest import ROOT
 from tests.engine.builders import node, pod
+from tests.support.seed_classic import POLICY
 
 TEXT = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)\n```", TEXT, re.DOTALL)
@@ -28,6 +29,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files that the examples read."""
     (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": demo.cluster()}))
     (tmp_path / "policy.yaml").write_text(config.default_document())
+    (tmp_path / "old-policy.json").write_text(json.dumps(POLICY))
     scenario = {"name": "x", "objects": [node("a")], "pending": [pod("p"), pod("q")]}
     (tmp_path / "scenarios.jsonl").write_text(json.dumps(scenario) + "\n")
     monkeypatch.chdir(tmp_path)

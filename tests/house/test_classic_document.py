@@ -1,0 +1,91 @@
+"""docs/classic.md: its code runs, and its tables hold what the engine has."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kschedweb.clusters import demo
+from kschedweb.engine.classic import Registry
+from kschedweb.engine.classic.catalogue import GATES, ORDER, Edition
+from kschedweb.engine.classic.comparing import Verdict
+from kschedweb.engine.classic.counterparts import NONE, PREDICATES, PRIORITIES, Counterpart, of_argument
+from kschedweb.engine.config import load
+from tests.conftest import ROOT
+from tests.engine.classic.test_policy import ARTICLE
+
+TEXT = (ROOT / "docs" / "classic.md").read_text(encoding="utf-8")
+CODE, COMPARING = re.findall(r"```python\n(.*?)\n```", TEXT, re.DOTALL)
+OF_PREDICATES, OF_PRIORITIES, OF_CONVERSION = (
+    TEXT.partition(f"## {name}\n")[2].partition("\n## ")[0] for name in ("Predicates", "Priorities", "Conversion")
+)
+ARGUED: dict[str, dict[str, Any]] = {
+    "labelsPresence": {},
+    "serviceAffinity": {},
+    "labelPreference": {},
+    "serviceAntiAffinity": {"label": "rack"},
+}
+
+
+def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "cluster.json").write_text(json.dumps({"items": demo.cluster()}))
+    (tmp_path / "old-policy.json").write_text(ARTICLE)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(CODE, "docs/classic.md", "exec"), {"__name__": "__main__"})
+    assert "'chosen'" in capsys.readouterr().out
+
+
+def test_the_comparison_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    configuration = load("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration").configuration
+    given = {"objects": demo.cluster(), "algorithm": Registry().algorithm(), "configuration": configuration}
+    exec(compile(COMPARING, "docs/classic.md", "exec"), {"__name__": "__main__", **given})
+    assert "'verdicts': {'same': " in capsys.readouterr().out
+
+
+def test_verdicts_of_a_comparison_are_listed() -> None:
+    section = TEXT.partition("## Comparison\n")[2].partition("\n## ")[0]
+    assert {name.strip(" `") for name in rows(section)[1:]} >= set(Verdict)
+
+
+def rows(section: str) -> list[str]:
+    return [name for line in section.splitlines() if line.startswith("| ") for name in line.split("|")[1].split(",")]
+
+
+def test_predicates_are_listed_in_their_order() -> None:
+    named = [name.strip() for name in rows(OF_PREDICATES)[1:]]
+    apart = {"MaxCinderVolumeCount", "MaxAzureDiskVolumeCount"}  # told in one row with others
+    assert [name for name in named if name not in apart] == [name for name in ORDER if name not in apart]
+    assert set(named) == set(ORDER)
+
+
+def test_priorities_are_listed_with_their_weights() -> None:
+    edition = Edition(gates=GATES)
+    named = {name.strip() for name in rows(OF_PRIORITIES)[1:]}
+    assert set(edition.priorities) <= named
+    for name, weight in Edition().default_priorities.items():
+        assert f"| {name} | {weight:,} |" in OF_PRIORITIES
+
+
+def test_switches_are_listed() -> None:
+    assert all(f"`{gate}`" in TEXT for gate in GATES)
+
+
+def counterpart_rows() -> list[str]:
+    """The table of conversion as the engine has it; rules that nothing tells apart share a row."""
+    argued = [(f"by `{kind}`", of_argument(kind, content)) for kind, content in ARGUED.items()]
+    shared: dict[Counterpart, list[str]] = {}
+    for name, one in [*PREDICATES.items(), *argued[:2], *PRIORITIES.items(), *argued[2:]]:
+        shared.setdefault(one, []).append(name)
+    return [
+        f"| {', '.join(names)} | {', '.join(one.plugins)} | {one.kind} | {one.text} |" for one, names in shared.items()
+    ]
+
+
+def test_counterparts_are_those_of_the_engine() -> None:
+    listed = [line for line in OF_CONVERSION.splitlines() if line.startswith("| ")]
+    assert listed[1:] == counterpart_rows()
+    assert sum(f"| {NONE} |" in line for line in listed) == 4
