@@ -36,16 +36,24 @@ function themed(layout: Record<string, unknown>, narrow: boolean): Record<string
   };
 }
 
-function draw(element: HTMLElement, widest?: number): void {
+function figureOf(element: HTMLElement): Figure | undefined {
   const source = document.getElementById(element.dataset["figure"] ?? "");
-  if (!source?.textContent) return;
-  const figure = JSON.parse(source.textContent) as Figure;
+  return source?.textContent ? (JSON.parse(source.textContent) as Figure) : undefined;
+}
+
+function draw(element: HTMLElement, widest?: number): void {
+  waiting.unobserve(element);
+  far.delete(element);
+  const figure = figureOf(element);
+  if (!figure) return;
+  element.style.height = "";
   const narrow = element.clientWidth < 500;
   if (widest) figure.layout["width"] = Math.min(element.clientWidth, widest);
   figure.data.forEach(colour);
   if (narrow) narrowed(figure);
   void Plotly.react(element, figure.data, themed(figure.layout, narrow), { displayModeBar: false, responsive: true });
-  if (!element.dataset["bound"]) {
+  const first = !element.dataset["bound"];
+  if (first) {
     element.dataset["bound"] = "yes";
     // A point whose customdata ends with an address opens it, as does one whose x or y layout.meta.links knows.
     const drawn = element as unknown as {
@@ -60,10 +68,50 @@ function draw(element: HTMLElement, widest?: number): void {
       if (typeof address === "string" && address.startsWith("/")) location.assign(address);
     });
   }
+  element.dispatchEvent(new CustomEvent("figuredrawn", { bubbles: true, detail: { first } }));
 }
 
-function drawAll(root: ParentNode = document, widest?: number): void {
-  for (const element of root.querySelectorAll<HTMLElement>("[data-figure]")) draw(element, widest);
+// Figures that are hidden, or more than a screen away, are drawn once they are not …
+const waiting = new IntersectionObserver(
+  (entries) => {
+    for (const { isIntersecting, target } of entries) if (isIntersecting) draw(target as HTMLElement);
+  },
+  { rootMargin: "100% 0px" },
+);
+
+// … and those far away before that, one by one, where the page has nothing else to do. Safari does not tell.
+const far = new Set<HTMLElement>();
+const whenIdle = (then: () => void): unknown => window.requestIdleCallback?.(then) ?? setTimeout(then, 100);
+
+function drawFar(): void {
+  const [next] = far;
+  if (!next) return;
+  draw(next);
+  whenIdle(drawFar);
+}
+
+function near(element: HTMLElement): boolean {
+  const { top, bottom } = element.getBoundingClientRect();
+  return top < 2 * innerHeight && bottom > -innerHeight;
+}
+
+function figures(root: ParentNode): HTMLElement[] {
+  return [...root.querySelectorAll<HTMLElement>("[data-figure]")];
+}
+
+function drawNear(root: ParentNode = document): void {
+  const found = figures(root);
+  // Each keeps its place free, so that nothing moves when it is drawn.
+  for (const element of found) {
+    const height = element.dataset["bound"] ? undefined : figureOf(element)?.layout["height"];
+    if (typeof height === "number") element.style.height = `${height}px`;
+  }
+  const shown = found.filter((element) => element.clientWidth > 0);
+  const first = shown.filter(near);
+  for (const element of found) waiting.observe(element);
+  for (const element of shown) far.add(element);
+  first.forEach((element) => draw(element));
+  whenIdle(drawFar);
 }
 
 /** Paper is light and narrower than most screens. */
@@ -73,14 +121,14 @@ function startPrinting(): void {
   addEventListener("beforeprint", () => {
     chosen = root.dataset["theme"];
     root.dataset["theme"] = "light";
-    drawAll(document, 680);
+    for (const element of figures(document)) draw(element, 680);
   });
   addEventListener("afterprint", () => {
     if (chosen) root.dataset["theme"] = chosen;
     else delete root.dataset["theme"];
     // Once the screen has its size back.
     requestAnimationFrame(() => {
-      drawAll();
+      drawNear();
       for (const element of document.querySelectorAll<HTMLElement>("[data-figure].js-plotly-plot")) {
         void Plotly.relayout(element, { autosize: true });
       }
@@ -88,13 +136,13 @@ function startPrinting(): void {
   });
 }
 
-drawAll();
-document.addEventListener("themechange", () => drawAll());
+startPlayers();
+drawNear();
+document.addEventListener("themechange", () => drawNear());
 startPrinting();
 if (document.documentElement.classList.contains("report")) {
   // Pages of the site hear of it from theme.ts.
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawNear());
 }
-document.body.addEventListener("htmx:afterSettle", (event) => drawAll(event.target as HTMLElement));
+document.body.addEventListener("htmx:afterSettle", (event) => drawNear(event.target as HTMLElement));
 startNodeMaps();
-startPlayers();

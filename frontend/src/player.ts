@@ -35,15 +35,21 @@ class Player {
         this.step(Number(link.dataset["step"]));
       });
     }
-    for (const chart of this.marked) {
-      chart.on?.("plotly_click", (event) => {
-        const x = (event as { points?: { x?: unknown }[] }).points?.[0]?.x;
-        if (typeof x === "number") this.rest(x * this.scale(chart));
-      });
-    }
-    document.addEventListener("themechange", () => this.line(true));
+    document.addEventListener("figuredrawn", (event) => {
+      const chart = event.target as Drawn;
+      if (!this.marked.includes(chart)) return;
+      if ((event as CustomEvent<{ first: boolean }>).detail.first) this.follow(chart);
+      this.mark(chart);
+    });
     this.words();
-    this.line(true);
+  }
+
+  /** A point of a figure that is chosen says where the time goes. */
+  private follow(chart: Drawn): void {
+    chart.on?.("plotly_click", (event) => {
+      const x = (event as { points?: { x?: unknown }[] }).points?.[0]?.x;
+      if (typeof x === "number") this.rest(x * this.scale(chart));
+    });
   }
 
   private get time(): number {
@@ -154,12 +160,13 @@ class Player {
   private line(anew: boolean): void {
     if (!anew && Math.abs(this.time - this.lined) < this.end / 400) return;
     this.lined = this.time;
-    for (const chart of this.marked) {
-      if (!chart.on) continue;
-      const x = this.time / this.scale(chart);
-      const line = { color: "#d55e00", width: 2 };
-      void Plotly.relayout(chart, { shapes: [{ type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, line }] });
-    }
+    for (const chart of this.marked) if (chart.on) this.mark(chart);
+  }
+
+  private mark(chart: Drawn): void {
+    const x = this.time / this.scale(chart);
+    const line = { color: "#d55e00", width: 2 };
+    void Plotly.relayout(chart, { shapes: [{ type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, line }] });
   }
 
   /** Once the person rests: the address, the links and the tables follow. */
