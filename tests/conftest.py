@@ -51,6 +51,8 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return None
 
 
+# Before pytest-xdist's, which reads the groups.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by what they use; of those with servers or a browser a module stays in one pytest-xdist process.
 

@@ -17,7 +17,16 @@ from kschedweb.experiments.models import Experiment
 from kschedweb.jobs.models import Job
 from kschedweb.scheduling.models import LiveDecision
 from tests.conftest import person
-from tests.support import scenarios, seed_approvals, seed_gates, seed_live, seed_recordings, seed_runs, seed_sweeps
+from tests.support import (
+    scenarios,
+    seed_approvals,
+    seed_gates,
+    seed_live,
+    seed_moves,
+    seed_recordings,
+    seed_runs,
+    seed_sweeps,
+)
 
 if TYPE_CHECKING:
     from pytest_django import Settings
@@ -40,6 +49,7 @@ class Seed:
     sweep: str
     recording: str
     gate: str
+    moves: str
     decision: LiveDecision
     approval: ApprovalRequest
     webhook: Endpoint
@@ -102,6 +112,7 @@ def seed(db: None, settings: Settings) -> Seed:
         sweep,
         seed_recordings.everything(1, admin),
         seed_gates.gates(1, admin, str(snapshot.pk)),
+        seed_moves.questions(1, admin, str(snapshot.pk)),
         decision,
         approval,
         webhook,

@@ -27,7 +27,7 @@ SCHEMA_PAGE = "schema-page"
 QUESTIONS = {
     "capacity-drain", "capacity-fit", "capacity-nodes",
     "load-aware-curves",
-    "policies-validate", "policy-validate", "scenario-validate",
+    "policies-validate", "policy-convert", "policy-validate", "scenario-validate",
 }  # fmt: skip
 METHODS = ("get", "post", "put", "patch", "delete")
 SAMPLES = {"uuid": uuid.UUID(int=7), "int": 7, "slug": "nothing", "str": "nothing", "path": "nothing"}

@@ -67,6 +67,7 @@ def api_schema(seed, one_connection, monkeypatch):
         "sweeps": {"id": seed.sweep},
         "recordings": {"id": seed.recording},
         "gate": {"id": seed.gate},
+        "moves": {"id": seed.moves},
         "jobs": {"id": str(seed.job.pk)},
         "approvals": {"id": str(seed.approval.pk)},
         "live": {"id": str(seed.decision.scheduler_id), "decision": str(seed.decision.pk)},

@@ -43,6 +43,7 @@ def choose(seed) -> Callable[[str, str, str], object]:
         "experiments/": seed.experiment.pk,
         "comparisons/": seed.comparison,
         "gate/": seed.gate,
+        "moves/": seed.moves,
         "runs/": seed.run,
         "sweeps/": seed.sweep,
         "recordings/": seed.recording,

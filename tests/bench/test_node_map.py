@@ -29,7 +29,7 @@ PLAIN = """async () => {
         chart.dataset.figure = figure.id;
         const box = document.createElement("div");
         box.append(figure, chart);
-        document.querySelector("main").append(box);
+        document.querySelector("main").prepend(box);  // What is far from the screen is not drawn at once.
         const begun = performance.now();
         box.dispatchEvent(new Event("htmx:afterSettle", {bubbles: true}));
         const took = performance.now() - begun;

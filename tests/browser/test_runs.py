@@ -34,6 +34,9 @@ def test_from_a_scenario_to_the_plugin_that_moved_a_pod(
     expect(page.locator("h1")).to_contain_text("All 21 pods find a node under default@1")
 
     expect(page.locator("#nodes-map [data-plot] .main-svg").first).to_be_visible()
+    follows = page.locator("[data-marked]").last
+    follows.scroll_into_view_if_needed()
+    expect(follows.locator(".shapelayer path")).to_have_count(1)
     page.get_by_role("slider", name="Time in the simulation").press("Home")
     expect(page.locator("#pods-title")).to_have_text("Pods after 0 s")
     page.locator("[data-step='1']").click()
@@ -104,6 +107,7 @@ def test_a_saved_report_opens_from_a_disk_without_a_network(
     page = page_as("viewer", width=width, dark=dark)
     page.goto(f"/comparisons/{comparison.pk}/")
     title = page.locator("h1").inner_text()
+    expect(page.locator("[data-figure]:not(.js-plotly-plot):visible")).to_have_count(0, timeout=30_000)
     page.get_by_text("Report", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Page with figures").click()
@@ -121,18 +125,33 @@ def test_a_saved_report_opens_from_a_disk_without_a_network(
     alone.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
     alone.on("pageerror", lambda error: wrong.append(str(error)))
     alone.on("request", lambda request: None if request.url == file.as_uri() else wrong.append(request.url))
+    # Never idle, so that a figure is drawn for one reason alone: somebody comes near it, or prints.
+    alone.add_init_script("requestIdleCallback = () => 0")
     alone.goto(file.as_uri())
     assert alone.locator("h1").inner_text() == title
-    figures = alone.locator("[data-figure]")
-    expect(alone.locator("[data-figure] .main-svg:first-child")).to_have_count(figures.count())
+    figures, drawn = alone.locator("[data-figure]"), alone.locator("[data-figure].js-plotly-plot")
     assert figures.count() > 10
+    # Figures far below take no room when they are drawn that they had not before.
+    assert drawn.count() < figures.count()
+    before = height(alone)
+    figures.last.scroll_into_view_if_needed()
+    expect(figures.last.locator(".main-svg").first).to_be_visible()
+    assert 0 < drawn.count() < figures.count()
+    assert abs(height(alone) - before) < 20 * figures.count()
     assert alone.evaluate(OVERFLOW) <= 0
     axe(alone)
     paper = alone.evaluate(PRINTED)
-    assert paper == {"theme": "light", "widest": True, "dark": dark}
+    assert paper == {"theme": "light", "widest": True, "undrawn": 0, "dark": dark}
+    expect(drawn).to_have_count(figures.count())
+    assert alone.evaluate(OVERFLOW) <= 0
     assert alone.pdf(format="A4")[:5] == b"%PDF-"
     alone.close()
     assert not wrong
+
+
+def height(page: Any) -> int:
+    found: int = page.evaluate("document.documentElement.scrollHeight")
+    return found
 
 
 PRINTED = """() => {
@@ -141,7 +160,8 @@ PRINTED = """() => {
     dispatchEvent(new Event("beforeprint"));
     const theme = document.documentElement.dataset.theme;
     const widest = [...document.querySelectorAll(".main-svg")].every((one) => one.getBoundingClientRect().width <= 681);
+    const undrawn = document.querySelectorAll("[data-figure]:not(.js-plotly-plot)").length;
     const paper = ink();
     dispatchEvent(new Event("afterprint"));
-    return { theme, widest, dark: screen !== paper && ink() === screen };
+    return { theme, widest, undrawn, dark: screen !== paper && ink() === screen };
 }"""

@@ -1,4 +1,4 @@
-"""Tests may run in any order: what one leaves behind is no other's trouble."""
+"""Tests may run in any order and in any process: what one leaves behind is no other's trouble."""
 
 from __future__ import annotations
 
@@ -10,19 +10,26 @@ from tests.conftest import ROOT
 
 TRANSACTIONAL = "tests/playground/test_services.py::test_threads_that_ask_at_once_get_the_same_answers"
 PLAIN = "tests/policies/test_services.py::test_the_default_policy_is_always_there"
+BROWSERS = "tests/browser/test_tour.py"
+
+
+def told(*arguments: str) -> str:
+    """What a run of its own prints, on SQLite, so that it meets no server that this one uses."""
+    ours = ("PYTEST_", "DATABASE_URL", "REDIS_URL")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    command = [sys.executable, "-m", "pytest", "-v", *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
 def test_a_plain_test_after_a_transactional_one_finds_the_migrated_rows() -> None:
-    # A run of its own, on SQLite, so that it meets no server that this one uses.
-    ours = ("PYTEST_", "DATABASE_URL", "REDIS_URL")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-v", "-p", "tests.support.backwards", "-p", "no:xdist", TRANSACTIONAL, PLAIN],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout
-    assert done.stdout.index(f"{TRANSACTIONAL} PASSED") < done.stdout.index(f"{PLAIN} PASSED")
+    text = told("-p", "tests.support.backwards", "-p", "no:xdist", TRANSACTIONAL, PLAIN)
+    assert text.index(f"{TRANSACTIONAL} PASSED") < text.index(f"{PLAIN} PASSED")
+
+
+def test_a_module_with_servers_or_a_browser_stays_in_one_process() -> None:
+    text = told("-n", "1", "--dist", "loadgroup", "-k", "not colleague", BROWSERS, PLAIN)
+    ran = [line for line in text.splitlines() if "PASSED" in line]
+    assert len(ran) > 2
+    assert all(("@test_tour" in line) == (BROWSERS in line) for line in ran)

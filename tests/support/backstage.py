@@ -95,6 +95,19 @@ def mode(live: str, mode: str) -> None:
     live_set_mode(user=None, live=LiveScheduler.objects.get(pk=live), mode=mode)
 
 
+def change(live: str, **changes: Any) -> str:
+    """Change settings; why that is refused, "" where it is not."""
+    from kschedweb.errors import ApplicationError
+    from kschedweb.scheduling.models import LiveScheduler
+    from kschedweb.scheduling.services import live_change
+
+    try:
+        live_change(user=None, live=LiveScheduler.objects.get(pk=live), **changes)
+    except ApplicationError as error:
+        return error.detail
+    return ""
+
+
 def pause(live: str) -> None:
     from kschedweb.scheduling.models import LiveScheduler
     from kschedweb.scheduling.services import live_pause
@@ -171,7 +184,7 @@ def decide(ids: list[str], verdict: str, reason: str = "", person: str = "approv
     return [f"{one.pod}: {one.problem}" for one in found if one.problem]
 
 
-OFFERED = (connect, replace_token, live, mode, pause, resume, step, candidates, decisions, requests, decide)
+OFFERED = (connect, replace_token, live, mode, change, pause, resume, step, candidates, decisions, requests, decide)
 FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in OFFERED}
 
 

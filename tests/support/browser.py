@@ -127,14 +127,31 @@ def page_as(
     assert not problems, "\n".join(problems)
 
 
-@pytest.fixture
-def axe() -> Callable[[Page], None]:
-    """``axe(page)`` fails on any serious or critical finding of axe-core."""
-    from axe_playwright_python.sync_playwright import Axe
+# What a page still waits for once it is loaded: answers that htmx asked for or is about to, and its node map.
+UNSETTLED = """.htmx-request, .htmx-swapping, .htmx-settling, [hx-trigger^="load"], [data-nodemap]:not([data-drawn])"""
 
-    def check(page: Page) -> None:
+
+def settled(page: Page) -> None:
+    """Wait until ``page`` has what it asks for by itself once it is loaded."""
+    page.wait_for_function("waits => !document.querySelector(waits)", arg=UNSETTLED)
+
+
+@pytest.fixture
+def axe() -> Callable[..., None]:
+    """``axe(page)`` fails on any serious or critical finding of axe-core.
+
+    ``colours=True``: of colours alone; ``themes=True``: of a light page, and then of its colours while it is dark.
+    """
+    from axe_playwright_python.base import AXE_SCRIPT
+
+    def check(page: Page, *, colours: bool = False, themes: bool = False) -> None:
+        if page.evaluate("typeof axe === 'undefined'"):
+            page.evaluate(AXE_SCRIPT)
         # Without these options axe describes everything it looked at, which takes most of its time on a large page.
-        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        options: dict[str, Any] = {"resultTypes": ["violations"]}
+        if colours:
+            options["runOnly"] = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
+        found = page.evaluate("options => axe.run(options)", options)["violations"]
         serious = [
             f"{item['impact']} {item['id']}: {item['help']}\n    "
             + "\n    ".join(
@@ -144,5 +161,9 @@ def axe() -> Callable[[Page], None]:
             if item["impact"] in ("serious", "critical")
         ]
         assert not serious, f"axe on {page.url}:\n" + "\n".join(serious)
+        if themes:
+            page.emulate_media(color_scheme="dark")
+            check(page, colours=True)
+            page.emulate_media(color_scheme="light")
 
     return check

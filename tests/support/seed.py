@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.support import seed_approvals, seed_live, seed_recordings, seed_runs, seed_sweeps
 from tests.support.addresses import Places
+from tests.support.seed_classic import classic
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -140,6 +141,7 @@ def everything(rows: int, admin: User) -> Places:
     from tests.support.scenarios import explained
     from tests.support.scenarios import seeded as seed_scenarios
     from tests.support.seed_gates import gates as seed_gates
+    from tests.support.seed_moves import questions as seed_moves
 
     snapshot = imported("seeded", cluster(rows, 2 * rows), admin)
     measured("seeded", [f"node-{number:05d}" for number in range(rows)], hours=2)
@@ -155,6 +157,7 @@ def everything(rows: int, admin: User) -> Places:
     compared = [experimented(admin) for _ in range(rows)]
     asked = [seed_scenarios(admin, snapshot, revisions=2, name=f"Scenario {number}") for number in range(rows)]
     judged = seed_gates(rows, admin, snapshot)
+    moving = seed_moves(rows, admin, snapshot)
     live, live_decision = seed_live.everything(rows, admin)
     approval, webhook = seed_approvals.everything(rows, LiveScheduler.objects.get(pk=live), admin)
     policy = policies.policy_create(name="seeded", document=POLICY.format(1), author=admin)
@@ -167,6 +170,7 @@ def everything(rows: int, admin: User) -> Places:
         stuck="default/stuck",
         policy="seeded",
         revision=rows,
+        classic=classic(admin, revisions=rows),
         job=str(Job.objects.latest("created_at").pk),
         experiment=compared[0],
         scenario=asked[0],
@@ -174,6 +178,7 @@ def everything(rows: int, admin: User) -> Places:
         run=rushed[0],
         comparison=rushed[1],
         gate=judged,
+        moves=moving,
         sweep=swept,
         recording=seed_recordings.everything(rows, admin),
         snapshot=snapshot,
