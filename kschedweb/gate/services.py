@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from threading import Lock
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -22,9 +20,9 @@ from kschedweb.engine.whatif import rendering, thresholds
 from kschedweb.engine.whatif.document import DocumentError
 from kschedweb.engine.whatif.parts import ALL
 from kschedweb.engine.whatif.shape import Problem
-from kschedweb.errors import Conflict, Unprocessable
+from kschedweb.errors import Unprocessable
 from kschedweb.gate.models import Gate
-from kschedweb.jobs.models import ENDED
+from kschedweb.jobs.inquiries import NotNow, Step, at_once, forget_old, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.scenarios import selectors as scenarios
 from kschedweb.watermarks.selectors import current
@@ -38,11 +36,8 @@ if TYPE_CHECKING:
 
 # What is answered at once: so many pods to be scheduled times nodes, within so many seconds.
 AT_ONCE, AT_ONCE_SECONDS = 1_000_000, 20.0
-MOST_WAITING = 10  # gates of one person that are not judged yet
-KEPT = timedelta(days=90)
 SECRETS = frozenset({"keyData", "token"})
 LARGEST_SEED = 2**31 - 1
-Step = Callable[[str, int, int], None]
 
 _turn = Lock()
 
@@ -65,10 +60,6 @@ class Question:
     seed: int = 1
 
 
-class _NotNow(Exception):
-    """It takes longer than a request may, or another one is being worked on."""
-
-
 def gate_ask(*, user: User | None, question: Question) -> Gate:
     """Judge a policy: the gate has its verdict already, or a job that works it out.
 
@@ -81,7 +72,7 @@ def gate_ask(*, user: User | None, question: Question) -> Gate:
         prepared = _prepared(question)
         try:
             found = _at_once(prepared, _asked(question))
-        except _NotNow:
+        except NotNow:
             return _later(user, question)
     return _known(user, question, found)
 
@@ -119,18 +110,10 @@ def _no_secret(value: Any, path: str) -> None:
 
 def _at_once(prepared: Prepared, asked: engine.Asked) -> engine.Verdict:
     nodes, pods = engine.size(prepared)
-    if nodes * pods > AT_ONCE or not _turn.acquire(blocking=False):
-        raise _NotNow
-    until = monotonic() + AT_ONCE_SECONDS
-
-    def progress(text: str, done: int, known: int) -> None:
-        if monotonic() > until:
-            raise _NotNow
-
-    try:
-        return engine.verdict(prepared, asked, progress=progress)
-    finally:
-        _turn.release()
+    if nodes * pods > AT_ONCE:
+        raise NotNow
+    with at_once(_turn, AT_ONCE_SECONDS) as step:
+        return engine.verdict(prepared, asked, progress=step)
 
 
 @transaction.atomic
@@ -144,9 +127,7 @@ def _known(user: User | None, question: Question, found: engine.Verdict) -> Gate
 
 @transaction.atomic
 def _later(user: User | None, question: Question) -> Gate:
-    waiting = Gate.objects.filter(created_by=user, ended_at=None, job__isnull=False).exclude(job__state__in=ENDED)
-    if waiting.count() >= MOST_WAITING:
-        raise Conflict(f"{MOST_WAITING} of your gates are not judged yet: wait for them, or cancel their jobs.")
+    refuse_more(Gate, user, "gates")
     made = _row(user, question)
     if question.objects is not None:
         made.objects_given = gzip.compress(json.dumps(question.objects).encode(), 6, mtime=0)
@@ -166,7 +147,7 @@ def _task() -> Any:
 
 def _row(user: User | None, question: Question) -> Gate:
     """A new row; old ones go at this occasion."""
-    Gate.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
+    forget_old(Gate)
     return Gate(
         policy=question.policy.label[:120],
         policy_document=_text(question.policy),

@@ -48,6 +48,27 @@ class Job(models.Model):
         indexes = [models.Index(fields=["state", "-created_at"])]
 
 
+class Inquiry(models.Model):
+    """A question whose answer is there once ``ended_at`` is: from the request that asked it, or from ``job``."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        abstract = True
+        ordering = ("-created_at", "-id")
+
+    @property
+    def state(self) -> str:
+        """As a job's."""
+        if self.ended_at:
+            return State.SUCCEEDED
+        return self.job.state if self.job else State.FAILED
+
+
 class IdempotencyKey(models.Model):
     """A POST that named a key: its digest, and what it answered (``status`` 0: still being done)."""
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from threading import Lock
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -19,9 +16,9 @@ from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.classic import ClassicSnapshot, in_zones_of_then
 from kschedweb.engine.classic.comparing import Tally, asked, moves
-from kschedweb.errors import Conflict, Unprocessable
+from kschedweb.errors import Unprocessable
 from kschedweb.gate.words import about_snapshot
-from kschedweb.jobs.models import ENDED
+from kschedweb.jobs.inquiries import NotNow, Step, at_once, forget_old, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.moves import selectors, words
 from kschedweb.moves.models import Question
@@ -35,9 +32,6 @@ if TYPE_CHECKING:
 
 # What is answered at once: so many pods times nodes, of so many bytes of objects, within so many seconds.
 AT_ONCE, AT_ONCE_SIZE, AT_ONCE_SECONDS = 2_000_000, 30_000_000, 15.0
-MOST_WAITING = 10  # questions of one person that are not answered yet
-KEPT = timedelta(days=90)
-Step = Callable[[str, int, int], None]
 
 _turn = Lock()
 
@@ -58,10 +52,6 @@ class Asked:
     sequence: bool = False
 
 
-class _NotNow(Exception):
-    """It takes longer than a request may, or another one is being worked on."""
-
-
 def question_ask(*, user: User | None, asked: Asked) -> Question:
     """Ask; the question has its answer already, or a job that works it out.
 
@@ -71,7 +61,7 @@ def question_ask(*, user: User | None, asked: Asked) -> Question:
     made = _row(user, asked)
     try:
         _answered(made, *_at_once(made))
-    except _NotNow:
+    except NotNow:
         return _later(user, made)
     return _known(user, made)
 
@@ -104,18 +94,10 @@ def _at_once(question: Question) -> tuple[Tally, list[dict[str, Any]], list[str]
     assert snapshot is not None
     pods = selectors.pod_count(snapshot, bound=question.bound, namespaces=question.namespaces)
     work = pods * int(snapshot.counts.get("Node", 0))
-    if work > AT_ONCE or snapshot.size > AT_ONCE_SIZE or not _turn.acquire(blocking=False):
-        raise _NotNow
-    until = monotonic() + AT_ONCE_SECONDS
-
-    def step(text: str, done: int, known: int) -> None:
-        if monotonic() > until:
-            raise _NotNow
-
-    try:
+    if work > AT_ONCE or snapshot.size > AT_ONCE_SIZE:
+        raise NotNow
+    with at_once(_turn, AT_ONCE_SECONDS) as step:
         return _worked_out(question, step)
-    finally:
-        _turn.release()
 
 
 def _worked_out(question: Question, step: Step) -> tuple[Tally, list[dict[str, Any]], list[str]]:
@@ -170,9 +152,7 @@ def _known(user: User | None, question: Question) -> Question:
 
 @transaction.atomic
 def _later(user: User | None, question: Question) -> Question:
-    waiting = Question.objects.filter(created_by=user, ended_at=None, job__isnull=False).exclude(job__state__in=ENDED)
-    if waiting.count() >= MOST_WAITING:
-        raise Conflict(f"{MOST_WAITING} of your questions are not answered yet: wait for them, or cancel their jobs.")
+    refuse_more(Question, user, "questions")
     _save(user, question)
     title = f"Moves: {words.title(question)}"
     question.job = job_start(_task(), title=title, params={"question": str(question.pk)}, user=user)
@@ -182,7 +162,7 @@ def _later(user: User | None, question: Question) -> Question:
 
 def _save(user: User | None, question: Question) -> None:
     """Save a new one; old ones go at this occasion."""
-    Question.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
+    forget_old(Question)
     question.save()
     audit.record(user, "moves.asked", question, words.title(question))
 

@@ -17,6 +17,7 @@ from kschedweb.clusters.models import Snapshot
 from kschedweb.engine.__main__ import main
 from kschedweb.gate import services, tasks
 from kschedweb.gate.models import Gate
+from kschedweb.jobs import inquiries
 from kschedweb.jobs.models import Job, State
 from kschedweb.jobs.services import job_cancel, job_fail
 from kschedweb.scenarios.models import ScenarioRevision
@@ -260,7 +261,7 @@ def test_one_is_judged_at_once_at_a_time(api_as: Callable[..., Any]) -> None:
 def test_nobody_has_more_than_ten_waiting(
     api_as: Callable[..., Any], large: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services, "MOST_WAITING", 2)
+    monkeypatch.setattr(inquiries, "MOST_WAITING", 2)
     api = api_as("editor")
     assert [api.post(ADDRESS, asked()).status_code for _ in range(3)] == [202, 202, 409]
     tasks.judge(str(Job.objects.earliest("created_at").pk))

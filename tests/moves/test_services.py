@@ -15,6 +15,7 @@ from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.classic import ClassicSnapshot, in_zones_of_then
 from kschedweb.engine.classic.comparing import Tally, asked, moves
 from kschedweb.errors import ApplicationError, Conflict
+from kschedweb.jobs import inquiries
 from kschedweb.jobs.models import Job, State
 from kschedweb.jobs.services import job_cancel, job_claim, jobs_reconcile
 from kschedweb.moves import selectors, services, tasks, words
@@ -174,7 +175,7 @@ def test_a_job_whose_policy_or_snapshot_is_gone_says_so(
 
 @pytest.mark.usefixtures("later")
 def test_one_person_has_so_many_waiting_at_most(ask: Callable[..., Question], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "MOST_WAITING", 1)
+    monkeypatch.setattr(inquiries, "MOST_WAITING", 1)
     ask()
     with pytest.raises(Conflict, match="1 of your questions"):
         ask()
