@@ -103,7 +103,7 @@ def test_as_many_pods_a_second_at_the_default_client_limits(site: LiveSite, long
     # Both wait for the same tokens; the room is for how evenly a shared machine lets pods be created, and none is bound
     # before it is there.
     assert here.rate >= (0.99 if long else 0.95) * min(there.rate, here.arrivals)
-    assert here.median <= (1.02 if long else 1.15) * there.median
+    assert here.median <= (1.02 if long else 1.15) * there.median + (0 if long else 0.5)
 
 
 def test_pods_a_second_without_client_limits(site: LiveSite, long: bool) -> None:

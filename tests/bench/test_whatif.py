@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration, load
@@ -54,9 +53,16 @@ def beside(placing: Placing, prepared: Prepared, configuration: Configuration) -
     return found[0], (before + worked(placing)) / 2, whole
 
 
-@pytest.mark.parametrize("leave", [False, True], ids=["pods stay", "pods leave"])
-def test_months_of_waiting(leave: bool, shared: Path, report: Callable[..., None]) -> None:
-    """149 days, in which 1,000 pods wait for room and are tried every five minutes; then decisions of the run."""
+def test_months_of_waiting(shared: Path, report: Callable[..., None], long: bool) -> None:
+    """149 days, in which 1,000 pods wait for room and are tried every five minutes; then decisions of the run.
+
+    With --long also where pods leave, so that few wait.
+    """
+    for leave in (False, True) if long else (False,):
+        months(leave, shared, report)
+
+
+def months(leave: bool, shared: Path, report: Callable[..., None]) -> None:
     configuration = load(DEFAULT).configuration
     assert configuration is not None
     trace = {"file": "pods", "format": "openb", "leave": leave}
@@ -83,8 +89,13 @@ def test_months_of_waiting(leave: bool, shared: Path, report: Callable[..., None
     assert np.median(further) <= first / 2
 
 
-@pytest.mark.parametrize(("name", "config"), [("default", DEFAULT), ("packing", PACKING)])
-def test_a_recorded_cluster(name: str, config: dict, shared: Path, report: Callable[..., None]) -> None:
+def test_a_recorded_cluster(shared: Path, report: Callable[..., None], long: bool) -> None:
+    """Under the default policy, with --long also under one that packs."""
+    for name, config in (("default", DEFAULT), ("packing", PACKING))[: 2 if long else 1]:
+        recorded(name, config, shared, report)
+
+
+def recorded(name: str, config: dict, shared: Path, report: Callable[..., None]) -> None:
     configuration = load(config).configuration
     assert configuration is not None
     nodes, pods = openb.nodes(shared), openb.pods(shared, PODS)
