@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kschedweb.capacity.words import counted
 from kschedweb.dashboard.figures import Chart
+from kschedweb.dashboard.units import counted
 
 if TYPE_CHECKING:
     from kschedweb.engine.whatif.capacity import Fit
@@ -29,7 +29,7 @@ def fit_chart(found: Fit) -> Chart | None:
         return None
     low, high = got[-1][1], got[0][1]
     span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    summary = f"{counted(len(got), 'node')} of {len(counts):,} {'gets' if len(got) == 1 else 'get'} {span} pods each."
+    summary = f"{counted(len(got), 'nodes')} of {len(counts):,} {'gets' if len(got) == 1 else 'get'} {span} pods each."
     if len(got) <= SINGLE:
         names, numbers = [name for name, _ in got], [number for _, number in got]
         figure = _bars(names, numbers, "pods", "%{y}: %{x} pods", height=120 + 18 * len(got))
@@ -80,7 +80,7 @@ def nodes_chart(found: Sizing) -> Chart | None:
             "yaxis": {"title": {"text": "pods that do not fit"}, "rangemode": "tozero", "automargin": True},
         },
     }
-    summary = f"{counted(len(tried), 'number')} of new nodes were tried, from {tried[0][0]:,} to {tried[-1][0]:,}."
+    summary = f"{counted(len(tried), 'numbers')} of new nodes were tried, from {tried[0][0]:,} to {tried[-1][0]:,}."
     return Chart(figure, summary, ["New nodes", "Pods that do not fit"], [[added, left] for added, left in tried])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kschedweb.dashboard.units import counted
 from kschedweb.engine.whatif.drain import BUDGET, LOCAL, NO_ROOM, UNMANAGED
 
 if TYPE_CHECKING:
@@ -17,11 +18,6 @@ BLOCKED = {
     LOCAL: "pods with local storage",
     NO_ROOM: "pods that fit no other node",
 }
-
-
-def counted(number: int, noun: str) -> str:
-    """ "1 pod", "2,000 pods"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def fit_answer(found: Fit) -> str:
@@ -40,7 +36,7 @@ def _most(found: Fit) -> str:
         return "the scheduler says no"
     open_before = [reason for reason in found.reasons if reason.filled]
     reason = (open_before or found.reasons)[0]
-    return f"{reason.text or reason.plugin or 'no reason is given'} on {counted(len(reason.nodes), 'node')}"
+    return f"{reason.text or reason.plugin or 'no reason is given'} on {counted(len(reason.nodes), 'nodes')}"
 
 
 def nodes_answer(found: Sizing) -> str:
@@ -48,20 +44,18 @@ def nodes_answer(found: Sizing) -> str:
     if not found.pods:
         return "There is no pod to make room for"
     if found.needed is None:
-        return f"{found.most:,} new nodes are not enough: {counted(found.tried[found.most], 'pod')} would still not fit"
-    helped = found.pods - found.hopeless
+        return (
+            f"{found.most:,} new nodes are not enough: {counted(found.tried[found.most], 'pods')} would still not fit"
+        )
+    helped, new_nodes = found.pods - found.hopeless, counted(found.needed, "new nodes")
     if not found.hopeless:
         if not found.needed:
             return f"No new node is needed: {_all(found.pods)} now"
-        return (
-            f"{counted(found.needed, 'new node')} {'is' if found.needed == 1 else 'are'} needed for {_pods(found.pods)}"
-        )
-    no_help = f"no number of such nodes helps {counted(found.hopeless, 'pod')}"
+        return f"{new_nodes} {'is' if found.needed == 1 else 'are'} needed for {_pods(found.pods)}"
+    no_help = f"no number of such nodes helps {counted(found.hopeless, 'pods')}"
     if not found.needed:
         return f"{no_help[0].upper()}{no_help[1:]} of {found.pods:,}" + (f"; {_all(helped)} now" if helped else "")
-    return (
-        f"{counted(found.needed, 'new node')} {'makes' if found.needed == 1 else 'make'} {helped:,} pods fit; {no_help}"
-    )
+    return f"{new_nodes} {'makes' if found.needed == 1 else 'make'} {helped:,} pods fit; {no_help}"
 
 
 def _all(number: int) -> str:
@@ -77,7 +71,7 @@ def drain_answer(found: Rehearsal) -> str:
     total, moved = len(found.nodes), len(found.moves)
     which = "The node" if total == 1 else f"All {total:,} nodes"
     if found.emptied:
-        return f"{which} can be emptied: {counted(moved, 'pod')} {'moves' if moved == 1 else 'move'}"
+        return f"{which} can be emptied: {counted(moved, 'pods')} {'moves' if moved == 1 else 'move'}"
     kinds = dict.fromkeys(BLOCKED.get(block.kind, block.kind) for block in found.blocks)
     by = " and ".join(([", ".join(list(kinds)[:-1])] if len(kinds) > 1 else []) + list(kinds)[-1:])
     if total == 1:
