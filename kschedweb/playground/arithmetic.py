@@ -25,6 +25,7 @@ from kschedweb.playground.parts import Arithmetic, Step
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kschedweb.engine.framework.explanation import ScoreColumn
     from kschedweb.playground.decision import Decision, Told
     from kschedweb.playground.services import Case
 
@@ -33,13 +34,11 @@ BASICS: tuple[dict[str, Any], ...] = ({"name": CPU, "weight": 1}, {"name": MEMOR
 
 def explain(decision: Decision, node: int, plugin: str) -> Arithmetic:
     """The arithmetic of ``plugin`` on the node at position ``node``; ``error`` says why there is none."""
-    found, name = decision.explanation, decision.explanation.nodes[node]
-    column = next((item for item in found.scores if item.plugin == plugin), None)
-    if column is None:
-        return Arithmetic(name, plugin, "", error=f"{plugin} scored no node for this pod.")
-    index = decision.places.get(node)
-    if index is None:
-        return Arithmetic(name, plugin, "", error=f"{name} was rejected, so it has no score.")
+    name = decision.explanation.nodes[node]
+    found = scored(decision, node, plugin)
+    if isinstance(found, str):
+        return Arithmetic(name, plugin, "", error=found)
+    column, index = found
     raw, final = int(column.raw[index]), int(column.normalized[index])
     result = (
         WORKED[plugin](decision.case, node) if plugin in WORKED else Arithmetic(name, plugin, ABOUT.get(plugin, ""))
@@ -50,6 +49,17 @@ def explain(decision: Decision, node: int, plugin: str) -> Arithmetic:
     result.steps.append(Step("Weight", f"{final} × {column.weight}", str(final * column.weight)))
     result.steps.append(place(decision, node))
     return result
+
+
+def scored(decision: Told, node: int, plugin: str) -> tuple[ScoreColumn, int] | str:
+    """The plugin's column and the node's place in it, or why there is none."""
+    column = next((item for item in decision.explanation.scores if item.plugin == plugin), None)
+    if column is None:
+        return f"{plugin} scored no node for this pod."
+    index = decision.places.get(node)
+    if index is None:
+        return f"{decision.explanation.nodes[node]} was rejected, so it has no score."
+    return column, index
 
 
 def place(decision: Told, node: int) -> Step:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.classic.priorities import node, room, spreading
-from kschedweb.playground.arithmetic import place
+from kschedweb.playground.arithmetic import place, scored
 from kschedweb.playground.classic import counting, nodes, rooms
 from kschedweb.playground.parts import Arithmetic, Step
 
@@ -41,13 +41,11 @@ def explain(decision: ClassicDecision, position: int, priority: str) -> Arithmet
     """The arithmetic of ``priority`` on the node at ``position``; ``error`` says why there is none."""
     from kschedweb.playground.classic.worked import Asked
 
-    found, name = decision.explanation, decision.explanation.nodes[position]
-    column = next((item for item in found.scores if item.plugin == priority), None)
-    if column is None:
-        return Arithmetic(name, priority, "", error=f"{priority} scored no node for this pod.")
-    index = decision.places.get(position)
-    if index is None:
-        return Arithmetic(name, priority, "", error=f"{name} was rejected, so it has no score.")
+    name = decision.explanation.nodes[position]
+    found = scored(decision, position, priority)
+    if isinstance(found, str):
+        return Arithmetic(name, priority, "", error=found)
+    column, index = found
     plugin = plugin_of(decision.case.scheduler.algorithm.priorities, priority)
     worked = WORKED[type(plugin)](Asked(decision.case, position, index, plugin, column))
     mapped, reduced = int(column.raw[index]), int(column.normalized[index])
