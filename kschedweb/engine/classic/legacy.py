@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kschedweb.engine.classic import catalogue
 from kschedweb.engine.classic.policy import Choice, Policy
 from kschedweb.engine.config.golang import INT64_MAX, quote
 from kschedweb.engine.config.registry import PluginRef
@@ -66,17 +67,7 @@ PRIORITIES: dict[str, Step] = {
     "NodeLabel": ("NodeLabel", SCORE),
     "ServiceAffinity": ("ServiceAffinity", SCORE),
 }
-DEFAULT_PRIORITIES = {
-    "SelectorSpreadPriority": 1,
-    "InterPodAffinityPriority": 1,
-    "LeastRequestedPriority": 1,
-    "BalancedResourceAllocation": 1,
-    "NodePreferAvoidPodsPriority": 10000,
-    "NodeAffinityPriority": 1,
-    "TaintTolerationPriority": 1,
-    "ImageLocalityPriority": 1,
-    "EvenPodsSpreadPriority": 2,
-}
+DEFAULT_PRIORITIES = catalogue.DEFAULT_PRIORITIES | {"EvenPodsSpreadPriority": 2}
 MAX_NODE_SCORE = 100
 ALIASES = {"PodFitsPorts": "PodFitsHostPorts", "ServiceSpreadingPriority": "SelectorSpreadPriority"}
 EQUAL = "EqualPriority"
