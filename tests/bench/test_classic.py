@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,5 +61,5 @@ def test_moves_to_a_profile(report: Callable[..., None]) -> None:
         configuration = load(workloads.CONFIG).configuration
         assert configuration is not None
         found = moves(classic, snapshot, Registry().algorithm(), configuration, map(Pod.read, raw["pending"]))
-        times = [worked(lambda: next(found)) for _ in range(PENDING)]  # noqa: B023
+        times = [worked(partial(next, found)) for _ in range(PENDING)]
         report(f"classic and profile, {kind}, a pod", times, remark=f"{1000 * PENDING / sum(times):,.0f} pods/s")

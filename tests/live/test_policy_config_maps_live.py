@@ -46,7 +46,10 @@ def plane(control_plane: ControlPlane, settings: Settings) -> Iterator[ControlPl
     binding["subjects"] = [{"kind": "User", "name": "limited", "apiGroup": "rbac.authorization.k8s.io"}]
     control_plane.call("POST", f"{ROLES}/roles", role)
     control_plane.call("POST", f"{ROLES}/rolebindings", binding)
-    allowed = lambda: control_plane.request("GET", f"{MAPS}/old", user="limited").status == 200  # noqa: E731
+
+    def allowed() -> bool:
+        return control_plane.request("GET", f"{MAPS}/old", user="limited").status == 200
+
     wait_until(allowed, 10, "the role takes effect", 0.1)
     given: dict[str, Any] = {"server": control_plane.url, "ca": control_plane.ca}
     cluster_connect(user=None, name="real", source="token", token=control_plane.tokens["limited"], **given)

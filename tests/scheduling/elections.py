@@ -5,9 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from kschedweb.scheduling.elector import Elector, Lock, Record
 from kschedweb.scheduling.multilock import MultiLock
+
+SECONDS = st.sampled_from([0.0, 0.0, 2.0, 4.9, 9.9, 14.9, 15.1])
+Answer = TypeVar("Answer")
 
 
 class Conflict(Exception):
@@ -73,29 +80,36 @@ class Time:
         return self.now
 
 
-class Step:
+class Step(Generic[Answer]):
     """One call of a candidate that waits for what the test does with it."""
 
-    def __init__(self, act: Callable[[], object]) -> None:
-        self.act, self.done = act, threading.Event()
-        self.answer: object = None
+    def __init__(self, act: Callable[[], Answer]) -> None:
+        self._act, self.done = act, threading.Event()
+        self._answers: list[Answer] = []
         self.failure: Exception | None = None
+
+    def act(self) -> None:
+        self._answers.append(self._act())
+
+    def answer(self) -> Answer:
+        if self.failure is not None:
+            raise self.failure
+        return self._answers[0]
 
 
 class Line:
     """How a candidate reaches its servers: every call stops twice, before it is done and before its answer arrives."""
 
     def __init__(self) -> None:
-        self.pending: Step | None = None
+        self.pending: Step[Any] | None = None
         self.turn = threading.Semaphore(0)
 
-    def call(self, act: Callable[[], object]) -> object:
-        step = self.pending = Step(act)
+    def call(self, act: Callable[[], Answer]) -> Answer:
+        step = Step(act)
+        self.pending = step
         self.turn.release()
         assert step.done.wait(20)
-        if step.failure is not None:
-            raise step.failure
-        return step.answer
+        return step.answer()
 
 
 class SteppedLock:
@@ -105,10 +119,9 @@ class SteppedLock:
         self.server, self.line, self.seen, self.exists = server, line, 0, False
 
     def get(self) -> Record | None:
-        found = self.line.call(lambda: (self.server.record, self.server.version))
-        record, self.seen = found  # type: ignore[misc]
-        self.exists = record is not None  # type: ignore[has-type]
-        return record  # type: ignore[has-type,no-any-return]
+        record, self.seen = self.line.call(lambda: (self.server.record, self.server.version))
+        self.exists = record is not None
+        return record
 
     def create(self, record: Record) -> None:
         def act() -> int:
@@ -116,12 +129,12 @@ class SteppedLock:
                 raise Conflict
             return self.server.write(record, self.server.version)
 
-        self.seen = self.line.call(act)  # type: ignore[assignment]
+        self.seen = self.line.call(act)
         self.exists = True
 
     def update(self, record: Record) -> None:
         seen = self.seen
-        self.seen = self.line.call(lambda: self.server.write(record, seen))  # type: ignore[assignment]
+        self.seen = self.line.call(lambda: self.server.write(record, seen))
 
     def tell(self, what: str) -> None:
         """Events change nothing."""
@@ -165,7 +178,7 @@ class Contender:
             self._go.release()
         elif step is not None and not self.acted:
             try:
-                step.answer = step.act()
+                step.act()
             except Conflict as error:
                 step.failure = error
             self.acted = True
@@ -197,3 +210,29 @@ class Contender:
         self.ended = True
         self._go.release()
         self._thread.join(5)
+
+
+class Elections(RuleBasedStateMachine):
+    """Candidates of whom one leads at most, each term one of them; time passes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = Time()
+        self.all: list[Contender] = []
+        self.terms: dict[int, str] = {}
+
+    @rule(seconds=SECONDS)
+    def pass_time(self, seconds: float) -> None:
+        self.clock.now += seconds
+
+    @invariant()
+    def one_leads(self) -> None:
+        leading = [each.elector for each in self.all if each.elector.leading]
+        assert len(leading) <= 1
+        for one in leading:
+            assert self.terms.setdefault(one.epoch, one.identity) == one.identity
+            assert one.epoch == max(self.terms)
+
+    def teardown(self) -> None:
+        for each in self.all:
+            each.end()

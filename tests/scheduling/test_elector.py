@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import precondition, rule
 
 from kschedweb.scheduling.elector import Elector, Record
-from tests.scheduling.elections import Contender, DirectLock, Server, Time
+from tests.scheduling.elections import SECONDS, Contender, DirectLock, Elections, Server, Time
 
 
 def elector(lock: DirectLock, name: str, clock: Time, **more: Callable[..., object]) -> Elector:
@@ -118,20 +118,18 @@ def test_times_that_could_let_two_lead_are_refused(times: tuple[float, float, fl
 
 
 WHO = st.sampled_from([0, 1, 0, 1, 2])
-SECONDS = st.sampled_from([0.0, 0.0, 2.0, 4.9, 9.9, 14.9, 15.1])
 
 
-class Election(RuleBasedStateMachine):
+class Election(Elections):
     """Three candidates whose calls interleave and get lost in any way, while time passes."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.clock, self.server = Time(), Server()
+        self.server = Server()
         self.all = [
             Contender((self.server,), name, self.clock, ahead)
             for name, ahead in zip("abc", (0, 777, -500), strict=True)
         ]
-        self.terms: dict[int, str] = {}
 
     @rule(who=WHO, steps=st.integers(1, 4))
     def go_on(self, who: int, steps: int) -> None:
@@ -152,10 +150,6 @@ class Election(RuleBasedStateMachine):
     def lose_a_call(self, who: int) -> None:
         self.all[who].lose()
 
-    @rule(seconds=SECONDS)
-    def pass_time(self, seconds: float) -> None:
-        self.clock.now += seconds
-
     @precondition(lambda self: self.server.record is not None)
     @rule()
     def somebody_writes_the_same_again(self) -> None:
@@ -169,18 +163,6 @@ class Election(RuleBasedStateMachine):
         if idle and self.server.record is not None:
             self.server.record = replace(self.server.record, holder="")
             self.server.version += 1
-
-    @invariant()
-    def one_leads(self) -> None:
-        leading = [each.elector for each in self.all if each.elector.leading]
-        assert len(leading) <= 1
-        for one in leading:
-            assert self.terms.setdefault(one.epoch, one.identity) == one.identity
-            assert one.epoch == max(self.terms)
-
-    def teardown(self) -> None:
-        for each in self.all:
-            each.end()
 
 
 Election.TestCase.settings = settings(

@@ -10,11 +10,11 @@ from itertools import count
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, precondition, rule
 
 from kschedweb.scheduling.elector import Elector, Lock, Record
 from kschedweb.scheduling.multilock import UNKNOWN, MultiLock
-from tests.scheduling.elections import Conflict, Contender, DirectLock, Server, Time
+from tests.scheduling.elections import SECONDS, Conflict, Contender, DirectLock, Elections, Server, Time
 
 OLD = Record("old", 15, 900.0, 990.0, 4)
 
@@ -176,11 +176,10 @@ def test_endpoints_and_leases_alone_do_not_keep_each_other_out() -> None:
 
 
 WHO = st.sampled_from([0, 1, 2])
-SECONDS = st.sampled_from([0.0, 0.0, 2.0, 4.9, 9.9, 14.9, 15.1])
 FORTH = st.sampled_from([1, 1, -1])
 
 
-class Migration(RuleBasedStateMachine):
+class Migration(Elections):
     """Three candidates go from the one lock by way of the pair to the other, and back, none two steps from another.
 
     Calls interleave, get lost, and arrive late, also those of candidates that were killed; time passes in any of it.
@@ -188,13 +187,11 @@ class Migration(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.clock, self.names = Time(), count()
+        self.names = count()
         endpoints, lease = Server(), Server()
         self.servers: list[tuple[Server, ...]] = [(endpoints,), (endpoints, lease), (lease,)]
         self.stages = [0, 0, 0]
-        self.all: list[Contender] = []
         self.late: list[Callable[[], object]] = []
-        self.terms: dict[int, str] = {}
 
     @initialize(stages=st.sampled_from([[0, 0, 1], [0, 1, 1], [1, 1, 2], [1, 2, 2]]))
     def begin(self, stages: list[int]) -> None:
@@ -231,10 +228,6 @@ class Migration(RuleBasedStateMachine):
     def lose_a_call(self, who: int) -> None:
         self.keep(self.all[who].lose())
 
-    @rule(seconds=SECONDS)
-    def pass_time(self, seconds: float) -> None:
-        self.clock.now += seconds
-
     @rule(who=WHO, whole=st.booleans())
     def give_back(self, who: int, whole: bool) -> None:
         if not self.all[who].busy:
@@ -266,18 +259,6 @@ class Migration(RuleBasedStateMachine):
     def keep(self, call: Callable[[], object] | None) -> None:
         if call is not None:
             self.late.append(call)
-
-    @invariant()
-    def one_leads(self) -> None:
-        leading = [each.elector for each in self.all if each.elector.leading]
-        assert len(leading) <= 1
-        for one in leading:
-            assert self.terms.setdefault(one.epoch, one.identity) == one.identity
-            assert one.epoch == max(self.terms)
-
-    def teardown(self) -> None:
-        for each in self.all:
-            each.end()
 
 
 Migration.TestCase.settings = settings(
