@@ -134,9 +134,11 @@ class DocumentEditor {
       const detail = (event as CustomEvent<{ target: Element; shouldSwap: boolean }>).detail;
       if (detail.target.id === this.fields && this.sent !== this.said()) detail.shouldSwap = false;
     });
-    document.body.addEventListener("htmx:afterSettle", (event) => {
+    // With the swap itself: what is typed before it has settled would be overwritten.
+    document.body.addEventListener("htmx:afterSwap", (event) => {
       if ((event as CustomEvent<{ target: Element }>).detail.target.id === this.fields) this.show(this.state());
     });
+    document.body.addEventListener("htmx:afterSettle", reopen);
     this.form.addEventListener("submit", (event) => this.leave(event));
     window.addEventListener("beforeunload", (event) => {
       if (!this.leaving && this.area.value !== this.saved) event.preventDefault();
@@ -181,7 +183,6 @@ class DocumentEditor {
 
   private show(state: State): void {
     replaceDifference(this.view, state.document);
-    reopen();
     const doc = this.view.state.doc;
     this.view.dispatch(
       setDiagnostics(this.view.state, [

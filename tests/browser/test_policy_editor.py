@@ -90,6 +90,27 @@ def test_the_form_follows_the_yaml_and_takes_part_in_what_cannot_be_read(
     expect(weight).to_have_value("7")
 
 
+def test_what_is_typed_while_an_answer_is_put_in_is_kept(
+    page_as: Callable[..., Page], expect: Callable[..., Any]
+) -> None:
+    page = page_as("editor")
+    page.goto(PAGE)
+    type_at_end(page, "parallelism: 8")
+    expect(page.locator("[id='f-general-parallelism']")).to_have_value("8")
+    page.evaluate(
+        """() => document.body.addEventListener("htmx:afterSwap", () => {
+            document.querySelector(".cm-content").focus();
+            document.execCommand("insertText", false, " # eight");
+        }, {once: true})"""
+    )
+    weight = page.locator("[id='f-weight-NodeAffinity']")
+    weight.fill("7")
+    weight.blur()
+    expect(page.locator(".cm-content")).to_contain_text("weight: 7")
+    expect(page.locator(".cm-content")).to_contain_text("# eight")
+    expect(weight).to_have_value("7")
+
+
 def test_the_slider_and_the_number_say_the_same(page_as: Callable[..., Page], expect: Callable[..., Any]) -> None:
     page = page_as("editor")
     page.goto(PAGE)
