@@ -31,7 +31,9 @@ class ApplicationError(Exception):
     @classmethod
     def at(cls, path: str, message: str) -> Self:
         """A refusal that stands beside the field ``path``."""
-        return cls(message, errors=[{"path": path, "message": message}])
+        refusal = cls(message)
+        refusal.errors = [{"path": path, "message": message}]
+        return refusal
 
 
 class NotFound(ApplicationError):

@@ -9,7 +9,7 @@ from kschedweb.clusters import sources
 from kschedweb.clusters.client import Client
 from kschedweb.clusters.failures import ClusterError
 from kschedweb.clusters.services import CONNECTED
-from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound
+from kschedweb.errors import ApplicationError, Conflict, NotFound
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster
@@ -26,10 +26,10 @@ def config_map_read(*, cluster: Cluster, namespace: str, name: str) -> dict[str,
     as it should, or the credentials may not read it.
     """
     if cluster.source not in CONNECTED:
-        raise _at(Conflict, "cluster", f"Cluster {cluster.name} is not connected: there is nothing to read from.")
+        raise Conflict.at("cluster", f"Cluster {cluster.name} is not connected: there is nothing to read from.")
     for path, value, rule in (("namespace", namespace, NAMESPACE), ("name", name, NAME)):
         if not rule.fullmatch(value):
-            raise _at(ApplicationError, path, f"{value[:80]!r} is not the name of a {_NOUNS[path]} in Kubernetes.")
+            raise ApplicationError.at(path, f"{value[:80]!r} is not the name of a {_NOUNS[path]} in Kubernetes.")
     secret = sources.secret_of(cluster)
     endpoint = sources.endpoint_of(cluster.source, secret)
     address = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
@@ -39,13 +39,13 @@ def config_map_read(*, cluster: Cluster, namespace: str, name: str) -> dict[str,
     except ClusterError as error:
         if error.code == 404:
             said = f"Cluster {cluster.name} has no ConfigMap {name} in namespace {namespace}."
-            raise _at(NotFound, "name", said) from None
+            raise NotFound.at("name", said) from None
         if error.code == 403:
             said = (
                 f"The credentials of cluster {cluster.name} may not read ConfigMap {name} in namespace {namespace} "
                 f"(403). Give them the right: manage.py rbac --config-map {namespace}/{name} prints it."
             )
-            raise _at(ClusterError, "name", said) from None
+            raise ClusterError.at("name", said) from None
         raise
     if not isinstance(found, dict):
         raise ClusterError(f"The server's answer for {address} is not an object.")
@@ -53,9 +53,3 @@ def config_map_read(*, cluster: Cluster, namespace: str, name: str) -> dict[str,
 
 
 _NOUNS = {"namespace": "namespace", "name": "ConfigMap"}
-
-
-def _at(kind: type[ApplicationError], path: str, message: str) -> ApplicationError:
-    error = kind(message)
-    error.errors = [FieldProblem(path=path, message=message)]
-    return error
