@@ -11,13 +11,11 @@ from uuid import UUID
 from django.http import Http404
 
 from kschedweb.clusters.models import PodRow, Snapshot
-from kschedweb.engine.classic import edition_of, load_policy
-from kschedweb.engine.classic.conversion import convert
 from kschedweb.engine.config import load
 from kschedweb.errors import Unprocessable
 from kschedweb.gate.words import about_snapshot
 from kschedweb.moves.models import Question
-from kschedweb.policies.models import Kind
+from kschedweb.policies.conversion.selectors import conversion
 from kschedweb.policies.selectors import configuration
 
 if TYPE_CHECKING:
@@ -55,18 +53,11 @@ def differing(question: Question) -> list[dict[str, Any]]:
     return found
 
 
-def classic_only(revision: Revision, path: str) -> None:
-    """Raises Unprocessable at the field ``path`` where ``revision`` is of profiles."""
-    if revision.policy.kind != Kind.CLASSIC:
-        said = f"{revision.policy.name} is a policy of profiles: choose a classic one (kind: Policy)."
-        raise Unprocessable.at(path, said)
-
-
 def target(classic: Revision, profile: Revision | None) -> tuple[Configuration, str]:
     """The configuration of ``profile``, or what the classic policy is converted to, with what is said of that."""
     if profile is not None:
         return configuration(profile), ""
-    converted = convert(load_policy(classic.document).policy, edition_of(classic.process))
+    converted = conversion(classic)
     loaded = load(converted.document)
     if loaded.configuration is None:
         raise Unprocessable.at("profile", f"The conversion cannot run: {'; '.join(loaded.errors)}")

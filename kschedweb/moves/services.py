@@ -23,7 +23,7 @@ from kschedweb.jobs.services import job_start
 from kschedweb.moves import selectors, words
 from kschedweb.moves.models import Question
 from kschedweb.playground import utilisation
-from kschedweb.policies.selectors import algorithm, profiles_only
+from kschedweb.policies.selectors import algorithm, classic_only, profiles_only
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -77,7 +77,7 @@ def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
 
 
 def _check(asked: Asked) -> None:
-    selectors.classic_only(asked.classic, "classic")
+    classic_only(asked.classic, "classic")
     if asked.profile is not None:
         profiles_only(asked.profile, "profile")
     if asked.bound and asked.sequence:

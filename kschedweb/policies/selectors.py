@@ -10,7 +10,7 @@ from django.http import Http404
 
 from kschedweb.engine.classic import Registry, edition_of, load_policy
 from kschedweb.engine.config import load
-from kschedweb.errors import FieldProblem, Unprocessable
+from kschedweb.errors import Unprocessable
 from kschedweb.policies.models import Kind, Policy, Revision
 from kschedweb.policies.revisions.selectors import numbered, with_newest
 
@@ -58,8 +58,15 @@ def profiles_only(revision: Revision, path: str = "") -> Revision:
             f"{revision.policy.name} is a classic policy, which only decisions and comparisons with profiles take: "
             "convert it into a KubeSchedulerConfiguration, and use that policy here."
         )
-        problem: FieldProblem = {"path": path, "message": said}
-        raise Unprocessable(said, errors=[problem] if path else [])
+        raise Unprocessable.at(path, said) if path else Unprocessable(said)
+    return revision
+
+
+def classic_only(revision: Revision, path: str = "") -> Revision:
+    """``revision`` where it is a classic one; ``Unprocessable`` at the field ``path`` where it is of profiles."""
+    if revision.policy.kind != Kind.CLASSIC:
+        said = f"{revision.policy.name} is a policy of profiles: choose a classic one (kind: Policy)."
+        raise Unprocessable.at(path, said) if path else Unprocessable(said)
     return revision
 
 
@@ -85,9 +92,7 @@ def algorithm(revision: Revision) -> Algorithm:
 
     ``Unprocessable`` for one of profiles.
     """
-    if revision.policy.kind != Kind.CLASSIC:
-        raise Unprocessable(f"{revision.policy.name} is a policy of profiles: choose a classic one (kind: Policy).")
-    return _algorithm(revision.pk, revision.document, json.dumps(revision.process, sort_keys=True))
+    return _algorithm(classic_only(revision).pk, revision.document, json.dumps(revision.process, sort_keys=True))
 
 
 @lru_cache(maxsize=64)
