@@ -43,7 +43,7 @@ def text(answer: Any) -> str:
 def test_the_page_says_what_became_of_each_rule(client: Client, old: str) -> None:
     shown = text(client.get(PAGE))
     assert SUMMARY in shown
-    for rule in [*POLICY["predicates"], *POLICY["priorities"]]:  # type: ignore[misc]
+    for rule in [*POLICY["predicates"], *POLICY["priorities"]]:
         assert rule["name"] in shown
     assert "key: retiring" in shown
     assert 'href="/classic/GeneralPredicates/"' in shown

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kschedweb.clusters.client import Client, ClusterError
 from kschedweb.scheduling.annotationlock import KEY, ConfigMapLock, EndpointsLock, parsed, text_of
 from kschedweb.scheduling.elector import Record
+from kschedweb.scheduling.objectlock import ObjectLock
 
 # Written by client-go 0.19.
 THEIRS = (
@@ -21,7 +22,7 @@ THEIRS = (
 NOBODY = Record("", 0, 0.0, 0.0, 0)
 
 
-def lock(kind: type[EndpointsLock] = EndpointsLock) -> EndpointsLock:
+def lock(kind: type[ObjectLock] = EndpointsLock) -> ObjectLock:
     return kind(cast("Client", None), "kube-system", "water", "me")
 
 
@@ -84,7 +85,7 @@ def test_what_is_no_record_is_an_error_that_names_the_object(text: str, said: st
 
 @pytest.mark.parametrize("metadata", [{}, {"annotations": None}, {"annotations": {"other": "x"}}])
 def test_without_the_annotation_nobody_holds_it(metadata: dict[str, Any]) -> None:
-    assert lock(ConfigMapLock).record_of({"metadata": metadata}) == NOBODY  # type: ignore[arg-type]
+    assert lock(ConfigMapLock).record_of({"metadata": metadata}) == NOBODY
 
 
 def test_all_else_of_the_object_stays_as_it_is() -> None:

@@ -97,13 +97,15 @@ def test_other_settings_need_another_run_and_a_pause_does_not(
     assert len(made) == 3
 
 
-def test_another_lock_is_given_back_before_the_next_is_tried(on: LiveScheduler, admin: User, made: list[Quiet]) -> None:
+def test_another_lock_is_given_back_before_the_next_is_tried(
+    on: LiveScheduler, admin: User, made: list[Quiet], monkeypatch: pytest.MonkeyPatch
+) -> None:
     hosting = Host()
     hosting._tick()
     assert Candidate.objects.get().election == "leases kube-system/kschedweb-kschedweb"
     services.live_change(user=admin, live=on, lock=Lock.CONFIGMAPSLEASES)
-    made[0].stop = lambda: order.append(len(made))  # type: ignore[method-assign]
     order: list[int] = []
+    monkeypatch.setattr(made[0], "stop", lambda: order.append(len(made)))
     hosting._tick()
     assert (order, len(made), made[1].row.lock) == ([1], 2, Lock.CONFIGMAPSLEASES)
     assert Candidate.objects.get().election == "configmapsleases kube-system/kschedweb-kschedweb"

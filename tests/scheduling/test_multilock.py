@@ -88,7 +88,7 @@ def test_halves_of_different_holders_are_nobodys_until_neither_is_renewed(half: 
     assert (one.leading, one.epoch) == (True, 10)
 
 
-def test_half_an_acquisition_leads_nobody_and_is_taken_up_again() -> None:
+def test_half_an_acquisition_leads_nobody_and_is_taken_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
     locks = Locks()
     endpoints, lease = locks.halves()
     one = locks.elector("a", MultiLock(endpoints, lease, "a"))
@@ -96,11 +96,11 @@ def test_half_an_acquisition_leads_nobody_and_is_taken_up_again() -> None:
     def broken(record: Record) -> None:
         raise OSError
 
-    lease.create, create = broken, lease.create  # type: ignore[method-assign]
-    one.attempt()
+    with monkeypatch.context() as broke:
+        broke.setattr(lease, "create", broken)
+        one.attempt()
     assert (one.leading, one.error) == (False, "OSError")
     assert locks.endpoints.record is not None
-    lease.create = create  # type: ignore[method-assign]
     locks.clock.now += 2
     one.attempt()
     assert (one.leading, one.epoch) == (True, 1)
@@ -147,7 +147,9 @@ class UnseenMultiLock(MultiLock):
 
 
 @pytest.mark.parametrize(("kind", "both"), [(MultiLock, False), (UnseenMultiLock, True)])
-def test_who_takes_the_second_half_between_reading_and_writing_leads_alone(kind: type[MultiLock], both: bool) -> None:
+def test_who_takes_the_second_half_between_reading_and_writing_leads_alone(
+    kind: type[MultiLock], both: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Both are free, and somebody is quicker with the Lease while the pair is at the Endpoints."""
     free = replace(OLD, holder="")
     locks = Locks(free, free)
@@ -158,7 +160,7 @@ def test_who_takes_the_second_half_between_reading_and_writing_leads_alone(kind:
         update(record)
         other.attempt()
 
-    endpoints.update = slow  # type: ignore[method-assign]
+    monkeypatch.setattr(endpoints, "update", slow)
     one = locks.elector("a", kind(endpoints, lease, "a"))
     one.attempt()
     assert other.leading

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
-POLICY = {
+POLICY: dict[str, Any] = {
     "kind": "Policy",
     "apiVersion": "v1",
     "predicates": [

@@ -18,7 +18,7 @@ from kschedweb.engine.classic import (
 )
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.plan import Once, Plan
+from kschedweb.engine.plan import Once, Plan, Plans
 from tests.conformance.making.classic import ClassicMaker
 from tests.engine.builders import node, pod
 from tests.engine.classic.support import POLICY, ZONE, explained, place, scheduler
@@ -163,15 +163,17 @@ def test_extenders_that_nobody_may_ask_are_named() -> None:
     assert engine.find(asked).message.startswith("outside the simulation: extender")
 
 
+class NoPlans(Plans):
+    def get(self, framework: Framework, pod: Pod) -> Plan | Once:
+        return Once(framework, self._snapshot)
+
+
 class Forgetful(ClassicScheduler):
     """Asks every predicate and priority about every node, each time."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._plans.get = self._once  # type: ignore[method-assign]
-
-    def _once(self, framework: Framework, pod: Pod) -> Plan | Once:
-        return Once(framework, self.snapshot)
+        self._plans = NoPlans(self.snapshot)
 
 
 @pytest.mark.parametrize("seed", range(40))
