@@ -21,7 +21,7 @@ class Policy(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.SlugField(max_length=63, unique=True)
     description = models.CharField(max_length=500, blank=True)
-    kind = models.CharField(max_length=10, choices=Kind, default=Kind.PROFILES)
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.PROFILES, db_default=Kind.PROFILES)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -40,7 +40,8 @@ class Revision(models.Model):
     policy = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField()
     document = models.TextField()  # the YAML as the person wrote it, comments and all
-    process = models.JSONField(default=dict)  # of a classic one: how kube-scheduler was started (docs/classic.md)
+    # Of a classic one: how kube-scheduler was started (docs/classic.md).
+    process = models.JSONField(default=dict, db_default={})
     comment = models.CharField(max_length=500, blank=True)
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

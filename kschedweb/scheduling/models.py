@@ -77,11 +77,11 @@ class LiveScheduler(models.Model):
     # How fast the API server is asked: requests a second and how many at once; 0: no limit. kube-scheduler's defaults.
     qps = models.PositiveIntegerField(default=50, validators=_between(0, 100_000))
     burst = models.PositiveIntegerField(default=100, validators=_between(0, 100_000))
-    lock = models.CharField(max_length=16, choices=Lock.choices, default=Lock.LEASES)
+    lock = models.CharField(max_length=16, choices=Lock.choices, default=Lock.LEASES, db_default=Lock.LEASES)
     lease_namespace = models.CharField(max_length=63, default="kube-system")  # of any kind of lock, as the name
     lease_name = models.CharField(max_length=63, blank=True)  # "": kschedweb-<scheduler name>
     # The highest epoch of any leader that was heard of: what leads by another lock counts on from here. -1: none yet
-    epoch = models.BigIntegerField(default=-1)
+    epoch = models.BigIntegerField(default=-1, db_default=-1)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -115,7 +115,8 @@ class Candidate(models.Model):
     scheduler = models.ForeignKey(LiveScheduler, on_delete=models.CASCADE, related_name="candidates")
     identity = models.CharField(max_length=253)  # as in the lock
     mode = models.CharField(max_length=16, choices=Mode.choices)
-    election = models.CharField(max_length=160, blank=True)  # LiveScheduler.election by which it takes part
+    # LiveScheduler.election by which it takes part
+    election = models.CharField(max_length=160, blank=True, default="", db_default="")
     leading = models.BooleanField(default=False)
     synced = models.BooleanField(default=False)  # every kind was listed: it knows the cluster
     epoch = models.PositiveBigIntegerField(default=0)  # the lock's transitions while it leads: orders leaders in time

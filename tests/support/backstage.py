@@ -23,12 +23,12 @@ Json = dict[str, Any]
 class Backstage:
     """A process that acts in a site whose environment is ``env``; safe to use from several threads."""
 
-    def __init__(self, env: Mapping[str, str], log: Path) -> None:
+    def __init__(self, env: Mapping[str, str], log: Path, root: Path = ROOT) -> None:
         self._lock = threading.Lock()
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.support.backstage"],
-                cwd=ROOT,
+                cwd=root,
                 env=env,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

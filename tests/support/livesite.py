@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import secrets
 import signal
@@ -44,7 +45,7 @@ class Deployment:
     """The processes of one site on given databases; nothing is started by itself."""
 
     def __init__(self, folder: Path, database_url: str, redis_url: str) -> None:
-        self.folder = folder
+        self.folder, self.root = folder, ROOT
         self._env = clean_environment(
             DATABASE_URL=database_url,
             REDIS_URL=redis_url,
@@ -58,9 +59,15 @@ class Deployment:
     def environment(self, **more: str) -> dict[str, str]:
         return {**self._env, **more}
 
+    def at(self, root: Path) -> Deployment:
+        """The same site, run by the files of another checkout."""
+        other = copy.copy(self)
+        other.root = root
+        return other
+
     def migrate(self) -> None:
         command = [sys.executable, "manage.py", "migrate", "--noinput", "--verbosity", "0"]
-        done = subprocess.run(command, cwd=ROOT, env=self._env, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, cwd=self.root, env=self._env, capture_output=True, text=True, timeout=120)
         if done.returncode:
             raise RuntimeError(done.stderr[-2000:])
 
@@ -70,10 +77,10 @@ class Deployment:
             "celery", "-A", "kschedweb", "worker", "--queues", "scheduler", "--pool", "threads", "--concurrency", "2",
             "--hostname", f"{name}@%h", "--loglevel", "INFO",
         ]  # fmt: skip
-        return Server(command, self.folder / f"{name}.log", self.environment(**more), ROOT)
+        return Server(command, self.folder / f"{name}.log", self.environment(**more), self.root)
 
     def backstage(self) -> Backstage:
-        return Backstage(self._env, self.folder / "backstage.log")
+        return Backstage(self._env, self.folder / "backstage.log", self.root)
 
 
 class Live:

@@ -1,0 +1,174 @@
+"""An upgrade while the site works: processes of the previous release on a database that ours has migrated."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support import previous, seed
+from tests.support.controlplane import ControlPlane
+from tests.support.databases import databases
+from tests.support.history import AUDIT_POLICY
+from tests.support.livesite import DOCUMENT, HELD, Deployment, Live, pid_of
+from tests.support.processes import Server, free_port, wait_until
+from tests.support.site import PASSWORD, ROOT, Site
+
+pytestmark = pytest.mark.live
+
+Json = dict[str, Any]
+NAME = "upgraded"  # the live scheduler
+
+
+class Release:
+    """One release's processes on the site, by the commands of its own docker-compose.yml."""
+
+    def __init__(self, label: str, deployment: Deployment) -> None:
+        self.label, self._deployment, self._port = label, deployment, free_port()
+        compose = yaml.safe_load((deployment.root / "docker-compose.yml").read_text(encoding="utf-8"))
+        self._services = compose["services"]
+        self.site = Site(f"http://127.0.0.1:{self._port}")
+        self.servers = {service: self._server(service) for service in ("web", "worker", "scheduler", "beat")}
+
+    def _server(self, service: str) -> Server:
+        folder = self._deployment.folder
+        changes = {"0.0.0.0": "127.0.0.1", "8000": str(self._port), "/tmp/": f"{folder}/{self.label}-"}
+        command = self._services[service]["command"]
+        for there, here in {**changes, "@%h": f"-{self.label}@%h"}.items():
+            command = [word.replace(there, here) for word in command]
+        log = folder / f"{service}-{self.label}.log"
+        return Server(command, log, self._deployment.environment(), self._deployment.root)
+
+    def manage(self, *words: str) -> None:
+        environment = self._deployment.environment(KSCHEDWEB_ADMIN_PASSWORD=PASSWORD)
+        command = [sys.executable, "manage.py", *words]
+        done = subprocess.run(
+            command, cwd=self._deployment.root, env=environment, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+
+    def start(self, *services: str) -> None:
+        for service in services:
+            self.servers[service].start()
+        if "web" in services:
+            wait_until(lambda: self.site.answers("/readyz"), 90, f"the {self.label} web process is ready", 0.3)
+            self.site.login("admin", PASSWORD)
+
+    def stop(self, *services: str) -> None:
+        for service in services:
+            self.servers[service].stop(patience=20)
+
+    def leads(self, live: str) -> bool:
+        """Whether its scheduler process leads, by that process's own word."""
+        status = self.site.ask("GET", f"live/{live}/")["status"]
+        leading = [one for one in status["candidates"] if one["leading"] and one["synced"]]
+        return any(pid_of(one) == self.servers["scheduler"].pid for one in leading)
+
+
+class Upgrade:
+    """A site on a cluster, with the processes of both releases; none is started yet."""
+
+    def __init__(self, plane: ControlPlane, deployment: Deployment, old_root: Path) -> None:
+        self.plane = plane
+        self.new = Release("new", deployment)
+        self.old = Release("old", deployment.at(old_root))
+        self.live = ""
+        self.pods = Live(plane, None, None)  # type: ignore[arg-type]
+        self.pods.name = NAME
+
+    def bound(self, *names: str) -> None:
+        """Make pods, and wait until each is bound."""
+        self.pods.pods(names)
+        wait_until(lambda: set(names) <= set(self.pods.bound()), 60, f"{names} are bound", 0.2)
+
+    def close(self) -> None:
+        for release in (self.old, self.new):
+            release.stop(*release.servers)
+
+
+@pytest.fixture(scope="module")
+def upgrade(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Upgrade]:
+    """A database with the newest migrations, and a cluster of two nodes."""
+    folder = tmp_path_factory.mktemp("upgrade")
+    folder.chmod(0o755)
+    old_root = previous.checkout(folder / "previous")
+    with ControlPlane(assets, folder, audit=AUDIT_POLICY).started() as plane, databases() as (postgres, broker):
+        deployment = Deployment(folder, postgres.url, broker.url)
+        deployment.migrate()
+        plane.create_nodes([seed.node("one"), seed.node("two")])
+        made = Upgrade(plane, deployment, old_root)
+        with contextlib.closing(made):
+            yield made
+
+
+# The tests tell one story, in this order.
+
+
+def test_the_previous_release_goes_the_main_trip_on_the_migrated_database(upgrade: Upgrade) -> None:
+    old, site = upgrade.old, upgrade.old.site
+    for command in ("load_demo", "load_scenarios", "ensure_admin"):
+        old.manage(command)
+    old.start("web", "worker", "scheduler", "beat")
+    pod = site.ask("GET", "clusters/demo/pods/?pending=true&limit=1")["results"][0]
+    site.ask("GET", f"clusters/demo/pods/{pod['namespace']}/{pod['name']}/decision/?policy=default")
+
+    how = {"source": "token", "server": upgrade.plane.url, "ca": upgrade.plane.ca}
+    made = site.ask("POST", "clusters/", {"name": "real", **how, "token": upgrade.plane.tokens["admin"]})
+    site.wait_for_job(made["job"]["id"])
+    site.ask("POST", "policies/", {"name": "careful", "document": DOCUMENT})
+    again = site.rest("POST", "policies/", {"name": "careful", "document": DOCUMENT})
+    assert again.status_code == 409
+
+    settings = {"cluster": "real", "scheduler_name": NAME, "policy": "careful", "mode": "scheduling"}
+    upgrade.live = site.ask("POST", "live/", settings)["id"]
+    wait_until(lambda: old.leads(upgrade.live), 60, "the previous release leads", 0.3)
+    upgrade.bound("first", "second")
+
+    upgrade.pods.pods(["held"], labels=HELD)
+    wait_until(lambda: bool(waiting(site)), 60, "a request waits", 0.2)
+    site.ask("POST", f"approvals/{waiting(site)[0]['id']}/approve/", {})
+    wait_until(lambda: "held" in upgrade.pods.bound(), 60, "the approved pod is bound", 0.2)
+
+
+def test_both_releases_share_rows_jobs_and_the_lead(upgrade: Upgrade) -> None:
+    old, new = upgrade.old, upgrade.new
+    upgrade.pods.pods(["asked-by-old"], labels=HELD)
+    wait_until(lambda: bool(waiting(old.site)), 60, "a request waits", 0.2)
+    new.start("web", "scheduler")
+    # Jobs of the new web process go to the old worker, and the other way round.
+    new.site.wait_for_job(new.site.ask("POST", "clusters/real/refresh/")["id"])
+    old.stop("worker")
+    new.start("worker")
+    old.site.wait_for_job(old.site.ask("POST", "clusters/real/refresh/")["id"])
+    revised = DOCUMENT.replace("10m", "20m")
+    etag = new.site.rest("GET", "policies/careful/").headers["ETag"]
+    new.site.ask("POST", "policies/careful/revisions/", {"document": revised}, headers={"If-Match": etag})
+    assert old.site.ask("GET", "policies/careful/revisions/2/")["document"] == revised
+
+    old.stop("scheduler")
+    wait_until(lambda: new.leads(upgrade.live), 60, "the new release leads", 0.3)
+    # What was asked before is still open, and is answered through a page of the previous release.
+    assert [one["name"] for one in waiting(old.site)] == ["asked-by-old"]
+    old.site.ask("POST", f"approvals/{waiting(old.site)[0]['id']}/approve/", {})
+    wait_until(lambda: "asked-by-old" in upgrade.pods.bound(), 60, "the approved pod is bound", 0.2)
+    upgrade.bound("third")
+
+
+def test_the_way_back_is_open(upgrade: Upgrade) -> None:
+    old, new = upgrade.old, upgrade.new
+    old.start("scheduler", "worker")
+    new.stop("scheduler", "worker")
+    wait_until(lambda: old.leads(upgrade.live), 60, "the previous release leads again", 0.3)
+    upgrade.bound("fourth")
+    old.site.wait_for_job(old.site.ask("POST", "clusters/real/refresh/")["id"])
+
+
+def waiting(site: Site) -> list[Json]:
+    found: list[Json] = site.ask("GET", "approvals/?state=waiting")["results"]
+    return found

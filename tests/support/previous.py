@@ -1,0 +1,45 @@
+"""The release before this one, as its own processes would run beside ours during an upgrade."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from shutil import copytree
+
+from tests.support.needs import missing
+from tests.support.site import ROOT, clean_environment
+
+# The state of main that was released last: raise it with each release, once its migrations may rely on ours.
+COMMIT = "f7ff927daad5e6a4b89ab0af788db7f2c5e98514"
+
+
+def checkout(folder: Path) -> Path:
+    """The previous release's files in ``folder``, with the static files that its pages name."""
+    packed = folder.with_suffix(".tar")
+    with packed.open("wb") as archive:
+        command = ["git", "archive", "--format=tar", COMMIT]
+        if subprocess.run(command, cwd=ROOT, stdout=archive, check=False).returncode:
+            missing("a clone with the history, which holds the previous release")
+    with tarfile.open(packed) as archive:
+        archive.extractall(folder, filter="data")
+    packed.unlink()
+    copytree(ROOT / "frontend" / "dist", folder / "frontend" / "dist")
+    collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
+    environment = clean_environment(KSCHEDWEB_SECRET_KEY="for-this-command-only", KSCHEDWEB_DATA_DIR=str(folder))
+    subprocess.run(collect, cwd=folder, env=environment, check=True, capture_output=True, timeout=120)
+    return folder
+
+
+def migrations() -> set[tuple[str, str]]:
+    """(app, name) of each migration that the previous release has."""
+    listed = subprocess.run(
+        ["git", "ls-tree", "-r", "--name-only", COMMIT, "kschedweb"], cwd=ROOT, capture_output=True, text=True
+    )
+    if listed.returncode:
+        missing("a clone with the history, which holds the previous release")
+    paths = [Path(line) for line in listed.stdout.splitlines()]
+    return {
+        (path.parts[1], path.stem) for path in paths if path.parts[2:3] == ("migrations",) and path.stem != "__init__"
+    }
