@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.contrib.auth.password_validation import validate_password
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -15,6 +15,7 @@ from kschedweb.accounts import audit, tokens
 from kschedweb.accounts.models import Token, User
 from kschedweb.accounts.roles import Role, may
 from kschedweb.errors import ApplicationError, Conflict
+from kschedweb.saving import conflict_where
 
 if TYPE_CHECKING:
     from kschedweb.accounts.roles import Action
@@ -42,13 +43,12 @@ def user_create(*, actor: User | None, username: str, role: str, email: str = ""
     password = temporary_password()
     user.set_password(password)
     user.full_clean()
-    if User.objects.filter(username__iexact=username).exists():
-        raise Conflict.at("username", "This name is taken.")
-    try:
-        with transaction.atomic():
-            user.save()
-    except IntegrityError:
-        raise Conflict.at("username", "This name is taken.") from None
+    namesakes = User.objects.filter(username__iexact=username)
+    taken = Conflict.at("username", "This name is taken.")
+    if namesakes.exists():
+        raise taken
+    with conflict_where(namesakes, taken):
+        user.save()
     audit.record(actor, "user.created", user, user.username, role=role)
     return user, password
 

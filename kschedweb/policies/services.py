@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import ProtectedError
 
 from kschedweb.accounts import audit
@@ -19,6 +19,7 @@ from kschedweb.policies.kinds import check_either, other_kind
 from kschedweb.policies.models import Kind, Policy, Revision
 from kschedweb.policies.revisions import services as revisions
 from kschedweb.policies.selectors import DEFAULT_POLICY
+from kschedweb.saving import conflict_where
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -85,12 +86,9 @@ def policy_create(
             problem["message"] = f"“{name}” is kept for a page of its own: choose another name."
         raise ApplicationError("The name cannot be used.", errors=[problem])
     kind, text, started = content_checked(document, process)
-    try:
-        with transaction.atomic():
-            policy = Policy.objects.create(name=name, description=description, kind=kind, created_by=author)
-    except IntegrityError:
-        taken: FieldProblem = {"path": "name", "message": f"There is a policy named {name} already."}
-        raise Conflict("The name is taken.", errors=[taken]) from None
+    taken: FieldProblem = {"path": "name", "message": f"There is a policy named {name} already."}
+    with conflict_where(Policy.objects.filter(name=name), Conflict("The name is taken.", errors=[taken])):
+        policy = Policy.objects.create(name=name, description=description, kind=kind, created_by=author)
     Revision.objects.create(
         policy=policy,
         number=1,

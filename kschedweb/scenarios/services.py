@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import ProtectedError
 from django.utils.text import slugify
 
@@ -22,6 +22,7 @@ from kschedweb.errors import Conflict, NotFound
 from kschedweb.policies.document import kept
 from kschedweb.policies.edits import rewrite
 from kschedweb.policies.revisions import services as revisions
+from kschedweb.saving import conflict_where
 from kschedweb.scenarios import selectors, transfer, uploads
 from kschedweb.scenarios.models import NAME_LIMIT, UNNAMED, FileKind, Scenario, ScenarioFile, ScenarioRevision
 from kschedweb.scenarios.validation import Checked, check, placed
@@ -283,11 +284,10 @@ def _name(scenario: Scenario, checked: Checked) -> None:
     scenario.name = checked.name.strip()
     scenario.description = str(checked.data.get("description") or "").strip()
     scenario.slug = slug_of(scenario.name)
-    try:
-        with transaction.atomic():
-            scenario.save()
-    except IntegrityError:
-        raise Conflict.at("name", f"There is a scenario named {scenario.name} already: choose another name.") from None
+    namesakes = Scenario.objects.filter(slug=scenario.slug).exclude(pk=scenario.pk)
+    taken = f"There is a scenario named {scenario.name} already: choose another name."
+    with conflict_where(namesakes, Conflict.at("name", taken)):
+        scenario.save()
 
 
 def _owned(scenario: Scenario, author: User | None) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -15,6 +15,7 @@ from kschedweb.accounts import audit
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound, Unprocessable
 from kschedweb.policies.selectors import profiles_only
+from kschedweb.saving import conflict_where
 from kschedweb.scheduling import locks
 from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
 from kschedweb.scheduling.selectors import (
@@ -71,12 +72,10 @@ def live_create(
     )
     _set(live, limits)
     _check(live)
-    try:
-        with transaction.atomic():
-            live.save(force_insert=True)
-    except IntegrityError:
-        taken = f"Cluster {cluster.name} has a live scheduler named {scheduler_name} already."
-        raise Conflict(taken, errors=[FieldProblem(path="scheduler_name", message=taken)]) from None
+    namesakes = LiveScheduler.objects.filter(cluster=cluster, scheduler_name=scheduler_name)
+    taken = f"Cluster {cluster.name} has a live scheduler named {scheduler_name} already."
+    with conflict_where(namesakes, Conflict.at("scheduler_name", taken)):
+        live.save(force_insert=True)
     audit.record(user, "live.created", live, _name(live), mode=mode, policy=policy.name)
     return live
 

@@ -18,7 +18,7 @@ from tests.support.databases import databases
 from tests.support.history import AUDIT_POLICY
 from tests.support.livesite import DOCUMENT, HELD, Deployment, Live, pid_of
 from tests.support.processes import Server, free_port, wait_until
-from tests.support.site import PASSWORD, ROOT, Site
+from tests.support.site import PASSWORD, Site
 
 pytestmark = pytest.mark.live
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -20,6 +20,7 @@ from kschedweb.celery import app
 from kschedweb.clusters.addresses import AddressError, endpoint_check
 from kschedweb.clusters.credentials import text_open, text_seal
 from kschedweb.errors import ApplicationError, Conflict, FieldProblem
+from kschedweb.saving import conflict_where
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -51,12 +52,9 @@ def endpoint_save(
     row = endpoint or Endpoint(created_by=user)
     row.name, row.url, row.events, row.active = name, url.strip(), list(events), active
     row.problem = "" if active else row.problem
-    try:
-        with transaction.atomic():
-            row.save()
-    except IntegrityError:
-        taken = "Another endpoint has this name."
-        raise Conflict(taken, errors=[FieldProblem(path="name", message=taken)]) from None
+    namesakes = Endpoint.objects.filter(name=name).exclude(pk=row.pk)
+    with conflict_where(namesakes, Conflict.at("name", "Another endpoint has this name.")):
+        row.save()
     audit.record(user, "webhook.created" if made else "webhook.changed", row, name, url=row.url, active=active)
     return row, _new_secret(row) if made else ""
 
