@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.support import previous, seed
 from tests.support.controlplane import ControlPlane
 from tests.support.databases import databases
 from tests.support.history import AUDIT_POLICY
 from tests.support.livesite import DOCUMENT, HELD, Deployment, Live, pid_of
-from tests.support.processes import Server, free_port, wait_until
+from tests.support.processes import free_port, wait_until
 from tests.support.site import PASSWORD, Site
 
 pytestmark = pytest.mark.live
@@ -30,28 +27,10 @@ class Release:
     """One release's processes on the site, by the commands of its own docker-compose.yml."""
 
     def __init__(self, label: str, deployment: Deployment) -> None:
-        self.label, self._deployment, self._port = label, deployment, free_port()
-        compose = yaml.safe_load((deployment.root / "docker-compose.yml").read_text(encoding="utf-8"))
-        self._services = compose["services"]
-        self.site = Site(f"http://127.0.0.1:{self._port}")
-        self.servers = {service: self._server(service) for service in ("web", "worker", "scheduler", "beat")}
-
-    def _server(self, service: str) -> Server:
-        folder = self._deployment.folder
-        changes = {"0.0.0.0": "127.0.0.1", "8000": str(self._port), "/tmp/": f"{folder}/{self.label}-"}
-        command = self._services[service]["command"]
-        for there, here in {**changes, "@%h": f"-{self.label}@%h"}.items():
-            command = [word.replace(there, here) for word in command]
-        log = folder / f"{service}-{self.label}.log"
-        return Server(command, log, self._deployment.environment(), self._deployment.root)
-
-    def manage(self, *words: str) -> None:
-        environment = self._deployment.environment(KSCHEDWEB_ADMIN_PASSWORD=PASSWORD)
-        command = [sys.executable, "manage.py", *words]
-        done = subprocess.run(
-            command, cwd=self._deployment.root, env=environment, capture_output=True, text=True, timeout=120
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
+        port = free_port()
+        self.manage, self.label = deployment.manage, label
+        self.site = Site(f"http://127.0.0.1:{port}")
+        self.servers = {name: deployment.service(name, label, port) for name in ("web", "worker", "scheduler", "beat")}
 
     def start(self, *services: str) -> None:
         for service in services:
@@ -113,7 +92,7 @@ def upgrade(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def test_the_previous_release_goes_the_main_trip_on_the_migrated_database(upgrade: Upgrade) -> None:
     old, site = upgrade.old, upgrade.old.site
     for command in ("load_demo", "load_scenarios", "ensure_admin"):
-        old.manage(command)
+        old.manage(command, KSCHEDWEB_ADMIN_PASSWORD=PASSWORD)
     old.start("web", "worker", "scheduler", "beat")
     pod = site.ask("GET", "clusters/demo/pods/?pending=true&limit=1")["results"][0]
     site.ask("GET", f"clusters/demo/pods/{pod['namespace']}/{pod['name']}/decision/?policy=default")

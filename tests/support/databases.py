@@ -46,16 +46,16 @@ class PostgreSQL(Server):
         found = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
         if not found:
             missing("install postgresql")
-        self.port = free_port()
+        self.port, self.bin = free_port(), found[-1]
         self.url = f"postgres://kschedweb@127.0.0.1:{self.port}/postgres"
         self._data = folder / "data"
         # PostgreSQL refuses to run as root.
         plain = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
         if plain:
             shutil.chown(folder, "postgres", "postgres")
-        initdb = [str(found[-1] / "initdb"), "-D", str(self._data), "-U", "kschedweb", "--auth=trust", "--no-sync"]
+        initdb = [str(self.bin / "initdb"), "-D", str(self._data), "-U", "kschedweb", "--auth=trust", "--no-sync"]
         subprocess.run([*plain, *initdb, "-E", "UTF8"], check=True, capture_output=True, cwd="/")
-        command = [*plain, str(found[-1] / "postgres"), "-D", str(self._data), "-h", "127.0.0.1", "-p", str(self.port)]
+        command = [*plain, str(self.bin / "postgres"), "-D", str(self._data), "-h", "127.0.0.1", "-p", str(self.port)]
         options = ["-k", str(folder), "-c", "fsync=off", "-c", "max_connections=100"]
         super().__init__([*command, *options], folder / "postgres.log", cwd=Path("/"))
 

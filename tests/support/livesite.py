@@ -13,14 +13,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from tests.support import seed
 from tests.support.backstage import Backstage
 from tests.support.controlplane import ControlPlane
 from tests.support.databases import PostgreSQL, Redis, databases
 from tests.support.faultproxy import FaultProxy
 from tests.support.history import AUDIT_POLICY, History, Request, violations
-from tests.support.processes import Server, wait_until
-from tests.support.site import ROOT, clean_environment
+from tests.support.processes import Server, free_port, wait_until
+from tests.support.site import PASSWORD, ROOT, Site, clean_environment
 
 Json = dict[str, Any]
 NAMESPACE = "default"
@@ -65,11 +67,38 @@ class Deployment:
         other.root = root
         return other
 
-    def migrate(self) -> None:
-        command = [sys.executable, "manage.py", "migrate", "--noinput", "--verbosity", "0"]
-        done = subprocess.run(command, cwd=self.root, env=self._env, capture_output=True, text=True, timeout=120)
+    def manage(self, *words: str, **more: str) -> None:
+        """One command of manage.py, with ``more`` in its environment."""
+        command, env = [sys.executable, "manage.py", *words], self.environment(**more)
+        done = subprocess.run(command, cwd=self.root, env=env, capture_output=True, text=True, timeout=120)
         if done.returncode:
             raise RuntimeError(done.stderr[-2000:])
+
+    def migrate(self) -> None:
+        self.manage("migrate", "--noinput", "--verbosity", "0")
+
+    def service(self, name: str, label: str, port: int = 0) -> Server:
+        """A service of docker-compose.yml, not started yet; ``label`` tells it from others, ``port`` is the site's."""
+        compose = yaml.safe_load((self.root / "docker-compose.yml").read_text(encoding="utf-8"))
+        command = compose["services"][name]["command"]
+        here = {"0.0.0.0": "127.0.0.1", "8000": str(port), "/tmp/": f"{self.folder}/{label}-", "@%h": f"-{label}@%h"}
+        for ours, mine in here.items():
+            command = [word.replace(ours, mine) for word in command]
+        return Server(command, self.folder / f"{name}-{label}.log", self.environment(), self.root)
+
+    @contextlib.contextmanager
+    def web(self) -> Iterator[Site]:
+        """The web process, ready, and its admin's session, while it runs."""
+        port = free_port()
+        server, site = self.service("web", f"web-{port}", port), Site(f"http://127.0.0.1:{port}")
+        self.manage("ensure_admin", KSCHEDWEB_ADMIN_PASSWORD=PASSWORD)
+        server.start()
+        try:
+            wait_until(lambda: site.answers("/readyz"), 90, "the web process is ready", 0.3)
+            site.login("admin", PASSWORD)
+            yield site
+        finally:
+            server.stop(patience=20)
 
     def scheduler(self, name: str, **more: str) -> Server:
         """A scheduler worker as docker-compose.yml has it, not started yet."""
