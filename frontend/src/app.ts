@@ -1,4 +1,5 @@
 // The frame's behaviour on every page. Everything it does has a plain link or form beneath it.
+import { startAges } from "./frame/ages";
 import { startChoosers } from "./frame/choosers";
 import { startDialogs } from "./frame/palette";
 import { startLive } from "./frame/live";
@@ -8,6 +9,7 @@ import { startStreams } from "./frame/stream";
 import { startTheme } from "./frame/theme";
 
 startTheme();
+startAges();
 startChoosers();
 startDialogs();
 startLive();

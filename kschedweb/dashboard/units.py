@@ -52,11 +52,11 @@ def left(seconds: float | None) -> str:
     return f"about {round(seconds / 3600)} h left"
 
 
-def ago(seconds: float) -> str:
-    """ "just now", "4 min ago", "3 h ago", "2 days ago"."""
+def ago(seconds: float, *, exact: bool = False) -> str:
+    """ "just now" ("4 s ago" where ``exact``), "4 min ago", "3 h ago", "2 days ago"; ages.ts says the same."""
     seconds = max(0, int(seconds))
     if seconds < 60:
-        return "just now" if seconds < 10 else f"{seconds} s ago"
+        return "just now" if seconds < 10 and not exact else f"{seconds} s ago"
     if seconds < 3600:
         return f"{seconds // 60} min ago"
     if seconds < 48 * 3600:

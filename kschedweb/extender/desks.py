@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 from django.db import DatabaseError, close_old_connections, connection
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from kschedweb.clusters.opening import opener, renew
@@ -231,13 +232,13 @@ class Desk:
         if not self.settings.on or time.monotonic() - self._beaten < HEARTBEAT:
             return
         self._beaten = time.monotonic()
-        now, trouble = timezone.now(), self.view.trouble
+        trouble = self.view.trouble
         with self.view.reading() as snapshot:
             depths = {"nodes": len(snapshot), "pods": len(snapshot.pods.slots), **self.counts}
         said = {
             "mode": Mode.EXTENDER, "leading": True, "synced": self.view.synced, "started_at": self._started,
-            "heartbeat": now, "ticked_at": now, "depths": depths, "revision": self.settings.revision,
-            "error": trouble[:500], "error_at": now if trouble else None,
+            "heartbeat": Now(), "ticked_at": Now(), "depths": depths, "revision": self.settings.revision,
+            "error": trouble[:500], "error_at": Now() if trouble else None,
         }  # fmt: skip
         Candidate.objects.update_or_create(scheduler=self.settings.live, identity=IDENTITY, defaults=said)
 

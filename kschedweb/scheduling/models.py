@@ -10,6 +10,7 @@ Change settings through services.py. Candidates and decisions are written by the
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -114,6 +115,7 @@ class Candidate(models.Model):
 
     scheduler = models.ForeignKey(LiveScheduler, on_delete=models.CASCADE, related_name="candidates")
     identity = models.CharField(max_length=253)  # as in the lock
+    silent: timedelta  # since its heartbeat; only on rows of selectors.alive
     mode = models.CharField(max_length=16, choices=Mode.choices)
     # LiveScheduler.election by which it takes part
     election = models.CharField(max_length=160, blank=True, default="", db_default="")
@@ -121,7 +123,7 @@ class Candidate(models.Model):
     synced = models.BooleanField(default=False)  # every kind was listed: it knows the cluster
     epoch = models.PositiveBigIntegerField(default=0)  # the lock's transitions while it leads: orders leaders in time
     started_at = models.DateTimeField()
-    heartbeat = models.DateTimeField(db_index=True)
+    heartbeat = models.DateTimeField(db_index=True)  # by the database's clock
     ticked_at = models.DateTimeField(null=True)  # when its loop last went round: older than the heartbeat if it hangs
     # {"active", "backoff", "unschedulable", "gated", "waiting", "held", "binding", "nodes", "pods"}: numbers of pods
     # by where they are, of nodes, and of pods on nodes

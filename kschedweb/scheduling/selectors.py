@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import DurationField, ExpressionWrapper, F, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Now
 from django.http import Http404
-from django.utils import timezone
 
 from kschedweb.policies.models import Revision
 from kschedweb.policies.selectors import configuration, revision_get
@@ -44,15 +44,19 @@ def live_get(live_id: UUID | str) -> LiveScheduler:
     return found
 
 
-def candidates(scheduler: LiveScheduler, *, now: datetime | None = None) -> QuerySet[Candidate]:
-    """The processes that take part and are alive, the leader first."""
-    since = (now or timezone.now()) - ALIVE
-    return scheduler.candidates.filter(heartbeat__gte=since).select_related("revision")
+def alive(rows: QuerySet[Candidate]) -> QuerySet[Candidate]:
+    """Those of ``rows`` that said something lately, with how long they have been ``silent``.
+
+    The database's clock alone counts: those of the processes may differ.
+    """
+    silent = ExpressionWrapper(Now() - F("heartbeat"), output_field=DurationField())
+    return rows.filter(heartbeat__gte=Now() - ALIVE).annotate(silent=silent)
 
 
-def leader(scheduler: LiveScheduler, *, now: datetime | None = None) -> Candidate | None:
+def leader(scheduler: LiveScheduler) -> Candidate | None:
     """The process that leads now; of two that think so the one of the higher epoch."""
-    return candidates(scheduler, now=now).filter(leading=True).order_by("-epoch", "-heartbeat").first()
+    leading = alive(scheduler.candidates.filter(leading=True)).select_related("revision")
+    return leading.order_by("-epoch", "-heartbeat").first()
 
 
 def decision_list(scheduler: LiveScheduler) -> QuerySet[LiveDecision]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from kschedweb.accounts import audit
@@ -225,7 +226,7 @@ def _check_election(live: LiveScheduler, before: str) -> None:
     """
     if not live.election:
         return
-    lately = Candidate.objects.filter(scheduler=live, heartbeat__gte=timezone.now() - FORGOTTEN)
+    lately = Candidate.objects.filter(scheduler=live, heartbeat__gte=Now() - FORGOTTEN)
     for one in lately.exclude(election="").order_by("identity"):
         (kind, place), (asked, there) = one.election.split(" "), live.election.split(" ")
         if place == there and locks.exclude(kind, asked):
@@ -262,10 +263,9 @@ def steps_take(*, live: LiveScheduler) -> int:
 
 def host_claim(*, live: LiveScheduler, identity: str) -> bool:
     """Whether ``identity`` hosts ``live`` for the next seconds: it did so far, or nobody does."""
-    now = timezone.now()
-    free = Q(holder=identity) | Q(holder="") | Q(held_until=None) | Q(held_until__lt=now)
+    free = Q(holder=identity) | Q(holder="") | Q(held_until=None) | Q(held_until__lt=Now())
     rows = LiveScheduler.objects.filter(free, pk=live.pk)
-    return rows.update(holder=identity, held_until=now + HELD) == 1
+    return rows.update(holder=identity, held_until=Now() + HELD) == 1
 
 
 def host_leave(*, live: LiveScheduler, identity: str) -> None:
@@ -281,7 +281,7 @@ def candidate_join(*, live: LiveScheduler, identity: str, started_at: datetime) 
     """
     if _lock(live).election != live.election:
         return False
-    values = {"mode": live.mode, "election": live.election, "started_at": started_at, "heartbeat": timezone.now()}
+    values = {"mode": live.mode, "election": live.election, "started_at": started_at, "heartbeat": Now()}
     Candidate.objects.update_or_create(scheduler_id=live.pk, identity=identity, defaults=values)
     return True
 
@@ -297,13 +297,12 @@ def candidate_beat(
     report: dict[str, Any],
 ) -> None:
     """A process says that it takes part, and how it is: ``silent`` is for how many seconds its loop did not turn."""
-    now = timezone.now()
     values = {
         "mode": live.mode,
         "election": live.election,
         "started_at": started_at,
-        "heartbeat": now,
-        "ticked_at": now - timedelta(seconds=silent),
+        "heartbeat": Now(),
+        "ticked_at": Now() - timedelta(seconds=silent),
         "revision_id": revision,
         **report,
     }
@@ -311,7 +310,7 @@ def candidate_beat(
     if report.get("leading"):
         led = report.get("epoch", -1)
         LiveScheduler.objects.filter(pk=live.pk, epoch__lt=led).update(epoch=led)
-    Candidate.objects.filter(scheduler_id=live.pk, heartbeat__lt=now - FORGOTTEN).delete()
+    Candidate.objects.filter(scheduler_id=live.pk, heartbeat__lt=Now() - FORGOTTEN).delete()
 
 
 def candidate_leave(*, live: LiveScheduler, identity: str) -> None:

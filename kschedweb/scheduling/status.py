@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.utils import timezone
-
 from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
-from kschedweb.scheduling.selectors import ALIVE
+from kschedweb.scheduling.selectors import alive
 
 HANGS = timedelta(seconds=10)  # a loop that did not go round for longer
+# A process says how it is each second, one that answers kube-scheduler every five: silent for longer, it may be gone.
+LATE, LATE_EXTENDER = timedelta(seconds=4), timedelta(seconds=12)
 QUEUES = ("active", "backoff", "unschedulable", "gated", "waiting")
 AT_WORK = {Mode.SHADOW: "Judging", Mode.EXTENDER: "Answering", Mode.SCHEDULING: "Scheduling"}
 
@@ -87,6 +87,12 @@ WITHOUT_LEADER = {
 }
 
 
+SILENT = (
+    "The leader has missed its last heartbeats: it, or its way to the database, may be gone. Where a lock decides who "
+    "leads, a standby takes it once it has run out."
+)
+
+
 def candidate_dict(candidate: Candidate) -> dict[str, Any]:
     names = (
         "identity",
@@ -100,38 +106,38 @@ def candidate_dict(candidate: Candidate) -> dict[str, Any]:
         "bound",
         "error",
     )
-    return {name: getattr(candidate, name) for name in names}
+    said = {name: getattr(candidate, name) for name in names}
+    return said | {"silent_seconds": round(candidate.silent.total_seconds(), 1)}
 
 
-def statuses(schedulers: Iterable[LiveScheduler], *, now: datetime | None = None) -> list[Status]:
+def statuses(schedulers: Iterable[LiveScheduler]) -> list[Status]:
     """The status of each, with one query for all of them."""
-    now = now or timezone.now()
     listed = list(schedulers)
-    alive = Candidate.objects.filter(scheduler__in=listed, heartbeat__gte=now - ALIVE).defer("history")
+    taking_part = alive(Candidate.objects.filter(scheduler__in=listed)).defer("history")
     by_scheduler: dict[Any, list[Candidate]] = {}
-    for candidate in alive.select_related("revision__policy"):
+    for candidate in taking_part.select_related("revision__policy"):
         by_scheduler.setdefault(candidate.scheduler_id, []).append(candidate)
     return [status(live, by_scheduler.get(live.pk, [])) for live in listed]
 
 
-def status_of(live: LiveScheduler, *, now: datetime | None = None) -> Status:
-    return statuses([live], now=now)[0]
+def status_of(live: LiveScheduler) -> Status:
+    return statuses([live])[0]
 
 
-def status(live: LiveScheduler, alive: Sequence[Candidate]) -> Status:
-    """``alive`` are the candidates that said something lately."""
-    leading = [one for one in alive if one.leading]
+def status(live: LiveScheduler, heard: Sequence[Candidate]) -> Status:
+    """``heard`` are the candidates that said something lately."""
+    leading = [one for one in heard if one.leading]
     leader = max(leading, key=lambda one: (one.epoch, one.heartbeat), default=None)
-    state, tone, advice = _state(live, leader, alive)
-    return Status(live, state, tone, advice, leader, [one for one in alive if one is not leader])
+    state, tone, advice = _state(live, leader, heard)
+    return Status(live, state, tone, advice, leader, [one for one in heard if one is not leader])
 
 
-def _state(live: LiveScheduler, leader: Candidate | None, alive: Sequence[Candidate]) -> tuple[str, str, str]:
+def _state(live: LiveScheduler, leader: Candidate | None, heard: Sequence[Candidate]) -> tuple[str, str, str]:
     if live.mode == Mode.OFF:
         return "Off", "grey", "Nothing is read from the cluster, and nothing is written to it."
-    if not alive and live.mode == Mode.EXTENDER:
+    if not heard and live.mode == Mode.EXTENDER:
         return "Not asked", "amber", "No kube-scheduler has asked lately. Its side has to be configured to ask here."
-    if not alive:
+    if not heard:
         advice = "No process hosts it: start a worker of the queue scheduler, or wait some seconds after a start."
         return "Not hosted", "red", advice
     if leader is None:
@@ -140,6 +146,8 @@ def _state(live: LiveScheduler, leader: Candidate | None, alive: Sequence[Candid
 
 
 def _led(live: LiveScheduler, leader: Candidate) -> tuple[str, str, str]:
+    if leader.silent > (LATE_EXTENDER if live.mode == Mode.EXTENDER else LATE):
+        return "Silent", "amber", SILENT
     if not leader.synced:
         return "Reading", "amber", "The leader is reading the cluster. Nothing is decided before every kind is listed."
     if leader.ticked_at is not None and leader.heartbeat - leader.ticked_at > HANGS:

@@ -128,7 +128,7 @@ def _place(after: str) -> Place | None:
 def _without_clock(status: dict[str, Any]) -> dict[str, Any]:
     """``status`` without what changes each second although nothing happens."""
     candidates = [
-        {name: value for name, value in one.items() if name not in ("heartbeat", "ticked_at")}
+        {name: value for name, value in one.items() if name not in ("heartbeat", "silent_seconds", "ticked_at")}
         for one in status["candidates"]
     ]
     return {**status, "candidates": candidates}

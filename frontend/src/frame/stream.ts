@@ -1,26 +1,71 @@
 /** Parts that ask the server for themselves again: now and then by their own trigger, and at once when a stream says
- * that something changed. Where no stream can be had, the own trigger is all that happens. */
+ * that something changed. A stream that ended is asked for again, ever later; until then the own trigger goes on. */
 
 const LEAST = 1000; // milliseconds between two questions, however much happens
+const FIRST_REST = 2000; // milliseconds until a stream that ended is asked for again
+const LONGEST_REST = 60_000;
 
 export function startStreams(): void {
-  for (const element of document.querySelectorAll<HTMLElement>("[data-stream]")) follow(element);
+  for (const element of document.querySelectorAll<HTMLElement>("[data-stream]")) new Following(element).start();
 }
 
-function follow(element: HTMLElement): void {
-  const source = new EventSource(element.dataset["stream"] ?? "");
-  let waiting = 0;
-  let last = 0;
-  const changed = (): void => {
-    if (waiting || document.hidden) return;
-    waiting = window.setTimeout(() => {
-      waiting = 0;
-      last = Date.now();
+class Following {
+  private source: EventSource | undefined;
+  private failures = 0;
+  private waiting = 0;
+  private last = 0;
+
+  constructor(private readonly element: HTMLElement) {}
+
+  start(): void {
+    this.open();
+    document.addEventListener("visibilitychange", () => this.changed());
+    window.addEventListener("pagehide", () => this.source?.close());
+  }
+
+  private open(): void {
+    const source = new EventSource(this.element.dataset["stream"] ?? "");
+    this.source = source;
+    source.addEventListener("open", () => {
+      if (this.failures) this.changed(); // what happened in between was not heard
+      this.failures = 0;
+      this.say("");
+    });
+    source.addEventListener("error", () => this.ended(source));
+    for (const name of (this.element.dataset["streamEvents"] ?? "message").split(" ")) {
+      source.addEventListener(name, () => this.changed());
+    }
+  }
+
+  /** The server ends each stream after a while; one that does not begin again is told on the page. */
+  private ended(source: EventSource): void {
+    source.close();
+    const most = Math.min(LONGEST_REST, FIRST_REST * 2 ** this.failures);
+    const rest = most * (0.5 + Math.random() / 2);
+    this.failures += 1;
+    if (this.failures > 1) this.say(`News of this page come late: the stream that brings them ended. Next try in ${Math.ceil(rest / 1000)} s.`);
+    window.setTimeout(() => this.open(), rest);
+  }
+
+  private changed(): void {
+    if (this.waiting || document.hidden) return;
+    this.waiting = window.setTimeout(() => {
+      this.waiting = 0;
+      this.last = Date.now();
       // The part is swapped as a whole, so the one of this moment is asked for.
-      element.querySelector("[data-refresh]")?.dispatchEvent(new Event("refresh"));
-    }, Math.max(0, last + LEAST - Date.now()));
-  };
-  for (const name of (element.dataset["streamEvents"] ?? "message").split(" ")) source.addEventListener(name, changed);
-  document.addEventListener("visibilitychange", changed);
-  window.addEventListener("pagehide", () => source.close());
+      this.element.querySelector("[data-refresh]")?.dispatchEvent(new Event("refresh"));
+    }, Math.max(0, this.last + LEAST - Date.now()));
+  }
+
+  private say(words: string): void {
+    let note = this.element.querySelector<HTMLElement>(":scope > [data-stream-note]");
+    if (!note && words) {
+      note = document.createElement("p");
+      note.className = "small soft";
+      note.dataset["streamNote"] = "";
+      note.setAttribute("role", "status");
+      this.element.prepend(note);
+    }
+    if (note) note.textContent = words;
+  }
 }

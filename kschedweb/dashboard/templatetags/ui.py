@@ -14,7 +14,7 @@ from django.utils.safestring import mark_safe
 from kschedweb.dashboard import units
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from django.forms import BoundField
     from django.template import Context
@@ -39,13 +39,24 @@ def icon(name: str, label: str = "") -> SafeString:
 
 @register.filter
 def age(moment: datetime | None) -> SafeString | str:
-    """ "3 min ago" with the absolute time in UTC on focus and hover."""
+    """ "3 min ago" with the absolute time in UTC on focus and hover; it goes on to age on the page (ages.ts)."""
     if moment is None:
         return "never"
-    words = units.ago((timezone.now() - moment).total_seconds())
+    seconds = int((timezone.now() - moment).total_seconds())
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>', moment.isoformat(), f"{moment:%Y-%m-%d %H:%M:%S} UTC", words
+        '<time datetime="{}" title="{}" data-age="{}">{}</time>',
+        moment.isoformat(),
+        f"{moment:%Y-%m-%d %H:%M:%S} UTC",
+        seconds,
+        units.ago(seconds),
     )
+
+
+@register.filter
+def silence(passed: timedelta) -> SafeString:
+    """ "3 s ago" of a heartbeat, which the database's clock measured; it goes on to age on the page."""
+    seconds = max(0, int(passed.total_seconds()))
+    return format_html('<span data-age="{}" data-exact>{}</span>', seconds, units.ago(seconds, exact=True))
 
 
 @register.filter

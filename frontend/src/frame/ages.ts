@@ -1,0 +1,52 @@
+/** Time goes on while a page stands still: every second each age is told anew, and a part that renews itself says so
+ * when it was not renewed. Counted by this page's own clock from when the part was first seen: clocks may differ. */
+
+const EVERY = 1000; // milliseconds
+const firstSeen = new WeakMap<Element, number>();
+
+export function startAges(): void {
+  tick();
+  window.setInterval(tick, EVERY);
+}
+
+/** The same words as units.ago of the server. */
+export function ago(seconds: number, exact: boolean): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < 60) return whole < 10 && !exact ? "just now" : `${whole} s ago`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ago`;
+  if (whole < 48 * 3600) return `${Math.floor(whole / 3600)} h ago`;
+  return `${Math.floor(whole / 86400)} days ago`;
+}
+
+function tick(): void {
+  for (const element of document.querySelectorAll<HTMLElement>("[data-age]")) {
+    const words = ago(Number(element.dataset["age"]) + passed(element), element.dataset["exact"] !== undefined);
+    if (element.textContent !== words) element.textContent = words;
+  }
+  for (const part of document.querySelectorAll<HTMLElement>("[data-renewed]")) {
+    const late = passed(part) > 2 * Number(part.dataset["renewed"]);
+    if (late) warn(part);
+  }
+}
+
+/** Seconds since `element` came to this page. */
+function passed(element: Element): number {
+  const now = performance.now();
+  const since = firstSeen.get(element) ?? now;
+  firstSeen.set(element, since);
+  return (now - since) / 1000;
+}
+
+/** Says that `part` is old; the next answer of the server takes the place of all of it. */
+function warn(part: HTMLElement): void {
+  if (part.dataset["late"] !== undefined) return;
+  part.dataset["late"] = "";
+  const note = document.createElement("p");
+  note.className = "notice warn";
+  note.setAttribute("role", "status");
+  const when = document.createElement("span");
+  when.dataset["age"] = String(Math.floor(passed(part)));
+  when.textContent = ago(passed(part), false);
+  note.append("The server does not answer. What stands here was told ", when, ", and may not be true any more.");
+  part.prepend(note);
+}

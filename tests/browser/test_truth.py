@@ -1,0 +1,88 @@
+"""A page does not say that all is well when it cannot know: in Chromium, on a network that is really cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.conf import settings
+from django.db.models.functions import Now
+from playwright.sync_api import expect
+
+from kschedweb.scheduling.models import Candidate
+from tests.support import seed_live
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+    from pytest_django.live_server_helper import LiveServer
+
+    from kschedweb.accounts.models import User
+    from kschedweb.scheduling.models import LiveScheduler
+
+PATIENCE = 60_000  # milliseconds; only a failing test waits so long
+
+
+@pytest.fixture
+def live(admin: User) -> LiveScheduler:
+    """A live scheduler whose leader has just said something, and will have for an hour."""
+    made: LiveScheduler = seed_live.scheduler(admin)
+    seed_live.hosted(made)
+    Candidate.objects.update(heartbeat=Now() + timedelta(hours=1), ticked_at=Now() + timedelta(hours=1))
+    return made
+
+
+@pytest.fixture
+def page(browser: Browser, live_server: LiveServer, frontend: Path, client_as: Any) -> Iterator[Page]:
+    """Of somebody who may look; errors of a cut network are what the test is about, so the console is not watched."""
+    context = browser.new_context(base_url=live_server.url)
+    cookie = client_as("viewer").cookies[settings.SESSION_COOKIE_NAME]
+    context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie.value, "url": live_server.url}])
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize("address", ["/live/{}/", "/live/"])
+def test_a_page_that_lost_its_server_is_not_green(page: Page, live: LiveScheduler, address: str) -> None:
+    page.goto(address.format(live.pk))
+    state = page.locator(".badge", has_text="Scheduling").first
+    green = state.evaluate("element => getComputedStyle(element).color")
+    page.context.set_offline(True)
+    note = page.locator(".notice", has_text="The server does not answer.")
+    expect(note).to_be_visible(timeout=PATIENCE)
+    expect(state).not_to_have_css("color", green)
+    expect(page.get_by_text("s ago", exact=False).first).to_be_visible()
+
+    page.context.set_offline(False)
+    expect(note).to_have_count(0, timeout=PATIENCE)
+    expect(page.locator(".badge", has_text="Scheduling").first).to_have_css("color", green)
+
+
+def test_the_age_of_a_heartbeat_grows_on_the_page(page: Page, live: LiveScheduler) -> None:
+    Candidate.objects.update(heartbeat=Now())
+    page.goto(f"/live/{live.pk}/")
+    page.context.set_offline(True)
+    ages = page.locator("td[data-label=Heartbeat] [data-age]").first
+    before = int(ages.inner_text().split()[0])
+    page.wait_for_function(
+        "([age, before]) => parseInt(age.textContent) >= before + 2", arg=[ages.element_handle(), before]
+    )
+
+
+def test_a_leader_that_fell_silent_turns_the_page_amber(page: Page, live: LiveScheduler) -> None:
+    page.goto(f"/live/{live.pk}/")
+    expect(page.locator(".badge", has_text="Scheduling").first).to_be_visible()
+    Candidate.objects.update(heartbeat=Now() - timedelta(seconds=6))
+    expect(page.locator(".badge.amber", has_text="Silent").first).to_be_visible(timeout=PATIENCE)
+
+
+def test_a_stream_that_ended_says_so_and_comes_back(page: Page, live: LiveScheduler) -> None:
+    page.goto(f"/live/{live.pk}/")
+    page.context.set_offline(True)
+    note = page.get_by_text("News of this page come late")
+    expect(note).to_be_visible(timeout=PATIENCE)
+    page.context.set_offline(False)
+    expect(note).to_have_count(0, timeout=PATIENCE)
