@@ -149,8 +149,17 @@ def decisions(live: str) -> list[Json]:
     """Every decision that is kept, oldest first."""
     from kschedweb.scheduling.models import LiveDecision
 
-    fields = ("uid", "namespace", "name", "result", "node", "message", "attempt", "epoch")
-    return list(LiveDecision.objects.filter(scheduler__pk=live).order_by("at").values(*fields))
+    fields = ("uid", "namespace", "name", "result", "node", "message", "attempt", "epoch", "at")
+    rows = LiveDecision.objects.filter(scheduler__pk=live).order_by("at").values(*fields)
+    return [row | {"at": row["at"].timestamp()} for row in rows]
+
+
+def state(live: str) -> str:
+    """In a word, as its page has it."""
+    from kschedweb.scheduling.selectors import live_get
+    from kschedweb.scheduling.status import status_of
+
+    return status_of(live_get(live)).state
 
 
 def requests(live: str) -> list[Json]:
@@ -184,7 +193,9 @@ def decide(ids: list[str], verdict: str, reason: str = "", person: str = "approv
     return [f"{one.pod}: {one.problem}" for one in found if one.problem]
 
 
-OFFERED = (connect, replace_token, live, mode, change, pause, resume, step, candidates, decisions, requests, decide)
+OFFERED = (
+    connect, replace_token, live, mode, change, pause, resume, step, candidates, decisions, state, requests, decide,
+)  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in OFFERED}
 
 
