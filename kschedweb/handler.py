@@ -118,17 +118,19 @@ class Handler(ASGIHandler):
         """What a thread makes of ``request``; without the database nobody waits for it."""
         if request.path == "/livez":
             return health.liveness()
-        threads = self._probes if request.path == "/readyz" else self._threads
+        probe = request.path == "/readyz"
+        threads = self._probes if probe else self._threads
         work = threads.submit(contextvars.copy_context().run, self._in_thread, request)
         answered = asyncio.wrap_future(work)
         try:
-            while not (await asyncio.wait({answered}, timeout=LOOK_AFTER))[0]:
+            while not (await asyncio.wait({answered}, timeout=None if probe else LOOK_AFTER))[0]:
                 if await health.database_is_away(SILENCE):
+                    _abandon(work)
                     return problems.refusal(request, DatabaseAway())
-            return answered.result()
-        finally:
-            if not answered.done():
-                _abandon(work)
+        except asyncio.CancelledError:
+            _abandon(work)
+            raise
+        return answered.result()
 
     def _in_thread(self, request: ASGIRequest) -> HttpResponseBase:
         set_script_prefix(get_script_prefix(request.scope))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.template.loader import render_to_string
 
 from kschedweb.errors import ApplicationError, FieldProblem
 from kschedweb.outages import DatabaseAway, outage
@@ -56,7 +56,7 @@ def answer(
     if request.path.startswith(API_PREFIX):
         document = problem(request.path, status, detail, errors)
         return JsonResponse(document, status=status, content_type=MEDIA_TYPE)
-    template = "error_bare.html" if bare or not hasattr(request, "user") else "error.html"
+    bare = bare or not hasattr(request, "user")
     context = {
         "status": status,
         "title": phrase(status),
@@ -64,7 +64,8 @@ def answer(
         "errors": errors,
         "request_id": request_id(),
     }
-    return render(request, template, context, status=status)
+    page = render_to_string("error_bare.html", context) if bare else render_to_string("error.html", context, request)
+    return HttpResponse(page, status=status)
 
 
 def refusal(request: HttpRequest, error: ApplicationError) -> HttpResponse:
