@@ -49,7 +49,7 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen(2048)
     except OSError as error:
         reason = error.strerror or str(error)
-        advice = f"Choose another one, for instance KSCHEDWEB_PORT={port + 1}."
+        advice = f"Choose another port: KSCHEDWEB_PORT={port + 1} may be free."
         raise ImproperlyConfigured(f"cannot listen on {host}:{port}: {reason}. {advice}") from None
     return listener
 
