@@ -22,7 +22,7 @@ from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.core.handlers.exception import response_for_exception
 from django.db import connection, connections
 from django.http import FileResponse, StreamingHttpResponse
-from django.urls import set_script_prefix
+from django.urls import get_resolver, set_script_prefix
 
 from kschedweb import health
 from kschedweb.dashboard import problems
@@ -48,6 +48,7 @@ class Handler(ASGIHandler):
     def __init__(self) -> None:
         # Not the parent's: it would have the middleware hop between threads.
         self.load_middleware()
+        _ = get_resolver().url_patterns  # read now, so that the first request need not wait for every page's code
         self._threads = ThreadPoolExecutor(settings.REQUEST_THREADS, "request")
         self._probes = ThreadPoolExecutor(2, "probe")
         if pool := getattr(connection, "pool", None):

@@ -103,7 +103,7 @@ def test_streams_that_are_left_give_back_all_they_took(tier: WebTier, live: str)
 
 def test_one_person_has_a_bounded_number_of_streams(tier: WebTier, live: str) -> None:
     site = tier.person("collector")
-    session = site.session.cookies["sessionid"]
+    session = str(site.session.cookies["sessionid"])
 
     async def listen() -> None:
         async with streams(tier.port, live, [session] * A_PERSON) as opened:

@@ -77,7 +77,7 @@ def test_without_the_database_all_is_said_soon_and_streams_go_on(
     tier: WebTier, live: str, everything_back: None
 ) -> None:
     site = tier.person("reader")
-    session = site.session.cookies["sessionid"]
+    session = str(site.session.cookies["sessionid"])
 
     async def listen() -> None:
         async with streams(tier.port, live, [session] * 15) as opened:
@@ -180,8 +180,8 @@ os._exit(0)
 def test_a_process_whose_pool_never_recovers_is_not_alive(tier: WebTier, everything_back: None) -> None:
     environment = tier.deployment.environment(DJANGO_SETTINGS_MODULE="kschedweb.settings")
     command = [sys.executable, "-c", STUCK]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=ROOT, env=environment, **pipes) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert process.stdout is not None
         said = process.stdout.readline()
         if said:
