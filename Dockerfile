@@ -16,7 +16,7 @@ RUN pip install --no-cache-dir --disable-pip-version-check -r requirements.txt
 FROM python:3.12-slim
 RUN useradd --system --uid 10001 --home-dir /nonexistent --no-create-home --shell /usr/sbin/nologin kschedweb \
     && install -d -o kschedweb -g kschedweb -m 700 /data
-ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 KSCHEDWEB_DATA_DIR=/data
+ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 KSCHEDWEB_DATA_DIR=/data KSCHEDWEB_HOST=0.0.0.0
 WORKDIR /app
 COPY --from=python /opt/venv /opt/venv
 COPY manage.py ./
@@ -29,5 +29,4 @@ VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/readyz', timeout=4)"]
-CMD ["uvicorn", "kschedweb.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--lifespan", "off", \
-     "--no-access-log", "--no-server-header", "--timeout-graceful-shutdown", "20"]
+CMD ["python", "-m", "kschedweb.server"]

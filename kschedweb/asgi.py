@@ -3,7 +3,7 @@
 import os
 import warnings
 
-from django.core.asgi import get_asgi_application
+import django
 
 from kschedweb import env
 
@@ -13,4 +13,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
 warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous iterators")
 
 with env.one_line_errors():
-    application = get_asgi_application()
+    django.setup(set_prefix=False)
+
+# Imported late: it needs Django to be ready.
+from kschedweb.handler import Handler  # noqa: E402
+
+application = Handler()

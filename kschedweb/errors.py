@@ -20,6 +20,7 @@ class ApplicationError(Exception):
     """
 
     status = 400
+    retry_after: int | None = None  # seconds after which it may go better
 
     def __init__(self, detail: str, *, errors: Iterable[FieldProblem] = (), status: int | None = None) -> None:
         super().__init__(detail)
@@ -66,7 +67,15 @@ class Unprocessable(ApplicationError):
     status = 422
 
 
+class TooManyRequests(ApplicationError):
+    """One person asks for more at once than they may."""
+
+    status = 429
+    retry_after = 10
+
+
 class Unavailable(ApplicationError):
-    """Another system (a cluster, the broker) did not answer."""
+    """Another system (a cluster, the broker, the database) did not answer."""
 
     status = 503
+    retry_after = 5

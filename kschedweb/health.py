@@ -1,14 +1,23 @@
-"""/livez: the process answers. /readyz: it can do its work. Both need no login and no particular host name."""
+"""/livez: the process can serve. /readyz: so can what it needs. Both need no login and no particular host name.
+
+Each check has a thread of its own, in which it may wait for a server that never answers: whoever asks waits for the
+answer as long as they like, and no second thread begins to wait.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
+import psycopg
+import redis
 import structlog
 from django.conf import settings
-from django.core.cache import cache
-from django.db import connection
+from django.db import DatabaseError, InterfaceError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.http import JsonResponse
 
@@ -17,6 +26,8 @@ from kschedweb.clusters.credentials import canary_check
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
+READY_WITHIN = 1.5  # seconds after which a check without an answer has failed
+STUCK = 20.0  # seconds for which the pool may give no connection although the database answers
 logger = structlog.get_logger(__name__)
 
 
@@ -28,27 +39,116 @@ class HealthMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path == "/livez":
-            return JsonResponse({"status": "ok"})
+            return liveness()
         if request.path == "/readyz":
             return readiness()
         return self.get_response(request)
 
 
+class Check:
+    """Something that holds unless ``ask`` raises; an answer stands for ``fresh`` seconds."""
+
+    def __init__(self, name: str, ask: Callable[[], None], fresh: float = 0.0) -> None:
+        self.name, self.ask, self.fresh = name, ask, fresh
+        self._lock = Lock()
+        self._thread = ThreadPoolExecutor(1, f"check {name}")
+        self._running: Future[bool] | None = None
+        self._begun = 0.0
+
+    def begin(self) -> Future[bool]:
+        """Whether it holds, once that is known: by the check that runs, by one a moment ago, or by a new one."""
+        with self._lock:
+            now = time.monotonic()
+            if self._running is None or (self._running.done() and now - self._begun >= self.fresh):
+                self._running, self._begun = self._thread.submit(self._holds), now
+            return self._running
+
+    @property
+    def silent(self) -> float:
+        """Seconds since the check began that still runs; 0 where none does."""
+        with self._lock:
+            runs = self._running is not None and not self._running.done()
+            return time.monotonic() - self._begun if runs else 0.0
+
+    def _holds(self) -> bool:
+        try:
+            self.ask()
+        except Exception:
+            logger.warning("not_ready", check=self.name, exc_info=True)
+            return False
+        finally:
+            connections.close_all()
+        return True
+
+
 def readiness() -> JsonResponse:
     """200 where every check holds, else 503; the reason of a failed check is in the log, not in the answer."""
-    results = {name: _holds(name, check) for name, check in CHECKS.items()}
+    begun = {check.name: check.begin() for check in CHECKS}
+    known = wait(begun.values(), READY_WITHIN).done
+    results = {name: future in known and future.result() for name, future in begun.items()}
     ready = all(results.values())
     checks = {name: "ok" if held else "failed" for name, held in results.items()}
     return JsonResponse({"status": "ok" if ready else "failed", "checks": checks}, status=200 if ready else 503)
 
 
-def _holds(name: str, check: Callable[[], None]) -> bool:
-    try:
-        check()
-    except Exception:
-        logger.warning("not_ready", check=name, exc_info=True)
-        return False
-    return True
+def liveness() -> JsonResponse:
+    """200 unless only a new start can help; looks at what is known and waits for nothing."""
+    POOL.begin()
+    dead = pool.stuck_for > STUCK
+    return JsonResponse({"status": "failed" if dead else "ok"}, status=503 if dead else 200)
+
+
+async def database_is_away(silence: float) -> bool:
+    """Whether the database refuses a connection, or has said nothing for ``silence`` seconds."""
+    asked = REACHABLE.begin()
+    await asyncio.wait({asyncio.wrap_future(asked)}, timeout=silence - REACHABLE.silent)
+    return not (asked.done() and asked.result())
+
+
+class Line:
+    """A connection beside the pool, which tells a database that is away from a pool that has no connection left."""
+
+    def __init__(self) -> None:
+        self._connection: psycopg.Connection[Any] | None = None
+
+    def ask(self) -> None:
+        if connection.vendor != "postgresql":
+            return
+        try:
+            self._select()
+        except psycopg.Error:
+            # It may have been lost since the last time; another one tells how things are now.
+            self._connection = None
+            self._select()
+
+    def _select(self) -> None:
+        if self._connection is None:
+            self._connection = psycopg.connect(**connection.get_connection_params(), autocommit=True)
+        self._connection.execute("SELECT 1")
+
+
+class Pool:
+    """The connections that this process shares: whether whoever asks gets one."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    @property
+    def stuck_for(self) -> float:
+        """Seconds for which it has given no connection although the database answered."""
+        return time.monotonic() - self._since if self._since is not None else 0.0
+
+    def ask(self) -> None:
+        if getattr(connection, "pool", None) is None:
+            return
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+        except (DatabaseError, InterfaceError):
+            away = not wait({answered := REACHABLE.begin()}, READY_WITHIN).done or not answered.result()
+            self._since = None if away else self._since or time.monotonic()
+            raise
+        self._since = None
 
 
 def database() -> None:
@@ -61,7 +161,8 @@ def database() -> None:
 def broker() -> None:
     """Redis answers (embedded, the broker is this process)."""
     if settings.REDIS_URL:
-        cache.get("readyz")
+        with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1) as client:
+            client.ping()
 
 
 def credentials() -> None:
@@ -70,4 +171,6 @@ def credentials() -> None:
         raise RuntimeError(f"no key opens the credentials of {', '.join(unopened)}")
 
 
-CHECKS: dict[str, Callable[[], None]] = {"database": database, "broker": broker, "credentials": credentials}
+pool = Pool()
+CHECKS = [Check("database", database), Check("broker", broker), Check("credentials", credentials)]
+REACHABLE, POOL = Check("reachable", Line().ask, fresh=0.5), Check("pool", pool.ask, fresh=5.0)

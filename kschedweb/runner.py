@@ -10,7 +10,6 @@ import contextlib
 import os
 import secrets
 import signal
-import socket
 import sys
 import threading
 from pathlib import Path
@@ -18,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from kschedweb import env
+from kschedweb import env, server
 
 if TYPE_CHECKING:
+    import socket
+
     import uvicorn
 
     from kschedweb.scheduling.host import Host
@@ -36,26 +37,11 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
     os.environ.setdefault("KSCHEDWEB_LOG_LEVEL", "WARNING")
     with env.one_line_errors(), contextlib.suppress(KeyboardInterrupt):
-        host = env.text("KSCHEDWEB_HOST") or "127.0.0.1"
-        listener = listen(host, env.integer("KSCHEDWEB_PORT", 8000, 1, 65535))
+        host, port = server.address()
+        listener = server.listen(host, port)
         make_secrets(Path(env.text("KSCHEDWEB_DATA_DIR") or ROOT / ".data"))
         prepare()
         serve(host, listener)
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Take the port before anything else is done, so that a taken one is said at once."""
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        listener = socket.socket(family)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(2048)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        advice = f"Choose another port, for instance: KSCHEDWEB_PORT={port + 1} make run"
-        raise ImproperlyConfigured(f"cannot listen on {host}:{port}: {reason}. {advice}") from None
-    return listener
 
 
 def make_secrets(folder: Path) -> None:
@@ -89,18 +75,7 @@ def prepare() -> None:
 
 def serve(host: str, listener: socket.socket) -> None:
     """Run until SIGINT or SIGTERM."""
-    import uvicorn
-
-    web = uvicorn.Server(
-        uvicorn.Config(
-            "kschedweb.asgi:application",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=PATIENCE,
-        )
-    )
+    web = server.server(PATIENCE)
     worker, beat, schedulers = start_worker(), start_beat(), start_host()
     announce(web, host, listener.getsockname()[1])
     try:

@@ -36,6 +36,8 @@ CSRF_TRUSTED_ORIGINS = env.words("KSCHEDWEB_TRUSTED_ORIGINS")
 # Networks and names a cluster address may lie in: see clusters/addresses.py.
 CLUSTER_ALLOWLIST = env.words("KSCHEDWEB_CLUSTER_ALLOWLIST")
 CLUSTER_ALLOW_INSECURE = env.boolean("KSCHEDWEB_CLUSTER_ALLOW_INSECURE", False)
+# Streams of live schedulers that one person may have open at once, in each web process.
+STREAMS_PER_PERSON = env.integer("KSCHEDWEB_STREAMS_PER_PERSON", 20, 1, 10_000)
 UPLOAD_LIMIT = env.integer("KSCHEDWEB_UPLOAD_LIMIT_MIB", 64, 1, 1024) * 1024 * 1024
 
 INSTALLED_APPS = [
@@ -111,6 +113,8 @@ TEMPLATES = [
     },
 ]
 
+# Connections that one process has to PostgreSQL at most: docs/operations.md has the sum over all processes.
+DATABASE_POOL = env.integer("KSCHEDWEB_DATABASE_POOL", 12, 6, 200)
 DATABASE_URL = env.secret("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'kschedweb.sqlite3'}"
 if not DATABASE_URL.startswith(("postgres://", "postgresql://", "sqlite:///")):
     raise ImproperlyConfigured("DATABASE_URL must be like postgres://user:password@host/name or sqlite:////path.")
@@ -126,14 +130,25 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     }
 else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-    # By default the pool rests ever longer between tries, as long as the database was away: it would be found late.
-    DATABASES["default"]["OPTIONS"] = {"pool": {"timeout": 10.0, "reconnect_timeout": 5.0}}  # seconds
+    DATABASES["default"]["OPTIONS"] = {
+        **DATABASES["default"].get("OPTIONS", {}),
+        # By default the pool rests ever longer between tries while the database is away: its return would be seen late.
+        "pool": {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 10.0, "reconnect_timeout": 5.0},  # seconds
+        "connect_timeout": 2,  # seconds
+        # A line that was cut without a word ends within some seconds, too.
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 10_000,  # milliseconds
+    }
+# Threads that answer requests; the pool has a connection for each of them, and four for streams and probes.
+REQUEST_THREADS = DATABASE_POOL - 4
 
 REDIS_URL = env.secret("REDIS_URL")
 if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://")):
     raise ImproperlyConfigured("REDIS_URL must start with redis:// or rediss://.")
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    "default": {"BACKEND": "kschedweb.cache.LenientRedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import structlog
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.template.loader import render_to_string
 
 from kschedweb.errors import ApplicationError, FieldProblem
+from kschedweb.outages import DatabaseAway, outage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,13 +46,17 @@ def problem(path: str, status: int, detail: str, errors: Sequence[FieldProblem] 
     }
 
 
-def answer(request: HttpRequest, status: int, detail: str, errors: Sequence[FieldProblem] = ()) -> HttpResponse:
-    """A problem document for programs, the error page for people."""
+def answer(
+    request: HttpRequest, status: int, detail: str, errors: Sequence[FieldProblem] = (), *, bare: bool = False
+) -> HttpResponse:
+    """A problem document for programs, the error page for people; ``bare`` without the frame, which asks the database.
+
+    An error of an early middleware comes before the session, which the frame needs too.
+    """
     if request.path.startswith(API_PREFIX):
         document = problem(request.path, status, detail, errors)
         return JsonResponse(document, status=status, content_type=MEDIA_TYPE)
-    # The frame needs the session, which an error raised by an early middleware comes before.
-    template = "error.html" if hasattr(request, "user") else "error_bare.html"
+    bare = bare or not hasattr(request, "user")
     context = {
         "status": status,
         "title": phrase(status),
@@ -58,12 +64,24 @@ def answer(request: HttpRequest, status: int, detail: str, errors: Sequence[Fiel
         "errors": errors,
         "request_id": request_id(),
     }
-    return render(request, template, context, status=status)
+    page = render_to_string("error_bare.html", context) if bare else render_to_string("error.html", context, request)
+    return HttpResponse(page, status=status)
+
+
+def refusal(request: HttpRequest, error: ApplicationError) -> HttpResponse:
+    """The answer that ``error`` asks for."""
+    bare = isinstance(error, DatabaseAway)
+    response = answer(request, error.status, error.detail, error.errors, bare=bare)
+    if error.retry_after is not None:
+        response["Retry-After"] = str(error.retry_after)
+    return response
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, RequestDataTooBig):
         return answer(request, 413, "The upload is larger than this server allows.")
+    if away := outage(exception):
+        return refusal(request, away)
     return answer(request, 400, "The request could not be understood.")
 
 
@@ -81,6 +99,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    if away := outage(sys.exception()):
+        return refusal(request, away)
     detail = "The server failed on this request. Nothing was saved. Tell the operator the request id."
     try:
         return answer(request, 500, detail)
@@ -90,7 +110,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 class ProblemMiddleware:
-    """Puts the request id on every answer, and answers an ``ApplicationError`` that no view caught."""
+    """Puts the request id on every answer, and answers an ``ApplicationError``, or an outage, that no view caught."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -101,6 +121,5 @@ class ProblemMiddleware:
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if isinstance(exception, ApplicationError):
-            return answer(request, exception.status, exception.detail, exception.errors)
-        return None
+        error = exception if isinstance(exception, ApplicationError) else outage(exception)
+        return refusal(request, error) if error is not None else None

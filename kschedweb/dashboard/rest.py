@@ -20,6 +20,7 @@ from rest_framework.views import set_rollback
 
 from kschedweb.dashboard.problems import MEDIA_TYPE, problem
 from kschedweb.errors import ApplicationError, Conflict, FieldProblem, Unprocessable
+from kschedweb.outages import outage
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -97,7 +98,7 @@ def _in_drf_terms(error: Exception) -> Exception:
     if isinstance(error, ModelValidationError):
         detail = error.message_dict if hasattr(error, "error_dict") else error.messages
         return exceptions.ValidationError(detail)
-    return error
+    return outage(error) or error
 
 
 def problem_details(error: Exception, context: Mapping[str, Any]) -> Response | None:
@@ -109,6 +110,8 @@ def problem_details(error: Exception, context: Mapping[str, Any]) -> Response | 
     headers: dict[str, str] = {}
     if isinstance(error, ApplicationError):
         status, detail, errors = error.status, error.detail, error.errors
+        if error.retry_after is not None:
+            headers["Retry-After"] = str(error.retry_after)
     elif isinstance(error, exceptions.ValidationError):
         status, errors = error.status_code, list(field_problems(error.detail))
         detail = "The input is not valid."

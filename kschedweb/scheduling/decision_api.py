@@ -90,7 +90,7 @@ class LiveDecisionDetail(APIView):
 class LiveEventSerializer(serializers.Serializer[Any]):
     """A server-sent event."""
 
-    event = serializers.ChoiceField(choices=["status", "decision", "skipped", "deleted"])
+    event = serializers.ChoiceField(choices=["status", "decision", "skipped", "deleted", "unavailable"])
     id = serializers.CharField(required=False, help_text="To go on after it: `Last-Event-ID`.")
     data = serializers.CharField(help_text="JSON: as `status` of the live scheduler, or the short form of a decision.")  # type: ignore[assignment]
 
@@ -118,7 +118,11 @@ class LiveStream(APIView):
         ],
     )
     def get(self, request: ApiRequest, id: UUID) -> StreamingHttpResponse:
-        """Server-sent events: `status` when it changes, `decision` for each one; ends after a minute, ask again."""
+        """Server-sent events: `status` when it changes, `decision` for each one; ends after a minute, ask again.
+
+        `unavailable` says that the state is not known now; a `status` follows once it is. One person may have a limited
+        number of streams at once: one more is answered 429.
+        """
         return stream(request._request, selectors.live_get(id), request.headers.get("Last-Event-ID", ""))
 
 

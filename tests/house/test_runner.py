@@ -49,14 +49,3 @@ def test_unusable_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ImproperlyConfigured, match="KSCHEDWEB_DATA_DIR cannot be used"):
         runner.make_secrets(tmp_path / "file" / "data")
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])
-def test_listens_where_it_is_told(host: str) -> None:
-    with runner.listen(host, 0) as listener:
-        assert listener.getsockname()[1] > 0
-
-
-def test_unknown_host_is_one_clear_error() -> None:
-    with pytest.raises(ImproperlyConfigured, match=r"cannot listen on nowhere\.invalid:8000"):
-        runner.listen("nowhere.invalid", 8000)

@@ -193,8 +193,46 @@ def decide(ids: list[str], verdict: str, reason: str = "", person: str = "approv
     return [f"{one.pod}: {one.problem}" for one in found if one.problem]
 
 
+def log_in(person: str, role: str = "viewer") -> str:
+    """The session of a person who is made where there is none."""
+    from django.test import Client
+
+    from kschedweb.accounts.models import User
+
+    user, _ = User.objects.get_or_create(username=person, defaults={"role": role})
+    client = Client()
+    client.force_login(user, "django.contrib.auth.backends.ModelBackend")
+    return str(client.cookies["sessionid"].value)
+
+
+def watched(scheduler: str) -> str:
+    """A live scheduler that no process hosts; its id."""
+    from kschedweb.accounts.models import User
+    from tests.support import seed_live
+
+    admin, _ = User.objects.get_or_create(username="admin", defaults={"role": "admin"})
+    return str(seed_live.scheduler(admin, scheduler).pk)
+
+
+def hold(live: str, pod: str) -> str:
+    """A pod that waits for people; the request's id."""
+    from kschedweb.scheduling.models import LiveScheduler
+    from tests.support import seed_approvals
+
+    return str(seed_approvals.request(LiveScheduler.objects.get(pk=live), pod).pk)
+
+
+def record(live: str, pod: str) -> None:
+    """A decision, as the process that hosts the scheduler writes it."""
+    from kschedweb.scheduling.models import LiveScheduler
+    from tests.support import seed_live
+
+    seed_live.decision(LiveScheduler.objects.get(pk=live), pod)
+
+
 OFFERED = (
     connect, replace_token, live, mode, change, pause, resume, step, candidates, decisions, state, requests, decide,
+    log_in, watched, hold, record,
 )  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in OFFERED}
 

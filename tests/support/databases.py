@@ -68,6 +68,19 @@ class PostgreSQL(Server):
             return True
         return False
 
+    def freeze(self) -> None:
+        """Accept connections and say nothing any more, on none of them."""
+        self._signal_all(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, number: int) -> None:
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        for pid in (self.pid, *map(int, children)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
     def kill(self) -> None:
         """Gone at once as after a crash: connections break and the next start recovers from the log."""
         # SIGKILL would leave its children to hold the data for a while; this way it takes them with it.

@@ -108,6 +108,11 @@ class Deployment:
         ]  # fmt: skip
         return Server(command, self.folder / f"{name}.log", self.environment(**more), self.root)
 
+    def web(self, port: int, **more: str) -> Server:
+        """A web process as docker-compose.yml has it, not started yet."""
+        environment = self.environment(KSCHEDWEB_PORT=str(port), **more)
+        return Server(["python", "-m", "kschedweb.server"], self.folder / f"web-{port}.log", environment, ROOT)
+
     def backstage(self) -> Backstage:
         return Backstage(self._env, self.folder / "backstage.log", self.root)
 

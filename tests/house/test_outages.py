@@ -1,0 +1,90 @@
+"""Which errors of a database mean that it is away, and what is then answered; tests/live/test_outages_live.py has the
+rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.contrib.sessions.backends.base import UpdateError
+from django.contrib.sessions.exceptions import SessionInterrupted
+from django.db import DatabaseError, connections
+from django.db.backends.sqlite3.base import DatabaseWrapper
+from django.test import RequestFactory
+
+from kschedweb.dashboard import problems
+from kschedweb.outages import outage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def opened(path: Path) -> DatabaseWrapper:
+    """SQLite as the site opens it, which waits for a lock for a moment only."""
+    options: Any = {"transaction_mode": "IMMEDIATE", "timeout": 0.05}
+    return DatabaseWrapper({**connections["default"].settings_dict, "NAME": str(path), "OPTIONS": options})
+
+
+@pytest.fixture
+def locked(tmp_path: Path) -> DatabaseError:
+    """What a writer is told while another one writes."""
+    first, second = opened(tmp_path / "one.sqlite3"), opened(tmp_path / "one.sqlite3")
+    first.connect()
+    second.connect()
+    try:
+        with first.cursor() as cursor:
+            cursor.execute("BEGIN IMMEDIATE")
+        with pytest.raises(DatabaseError) as told, second.cursor() as cursor:
+            cursor.execute("CREATE TABLE more (id integer)")
+    finally:
+        first.connection.close()
+        second.connection.close()
+    return told.value
+
+
+def test_a_file_that_is_locked_or_gone_is_an_outage(locked: DatabaseError, tmp_path: Path) -> None:
+    nowhere = opened(tmp_path / "no such folder" / "one.sqlite3")
+    with pytest.raises(DatabaseError) as gone, nowhere.wrap_database_errors:
+        nowhere.connect()
+    assert outage(locked) is not None
+    assert outage(gone.value) is not None
+
+
+def test_another_fault_of_the_database_is_none(tmp_path: Path) -> None:
+    whole = opened(tmp_path / "one.sqlite3")
+    whole.connect()
+    with pytest.raises(DatabaseError) as told, whole.cursor() as cursor:
+        cursor.execute("SELECT * FROM nowhere")
+    whole.connection.close()
+    assert outage(told.value) is None
+    assert outage(ValueError("no")) is None
+
+
+def test_an_outage_behind_another_error_is_found(locked: DatabaseError) -> None:
+    """Sessions turn it into errors of their own, which Django answers with 400."""
+    try:
+        try:
+            raise locked
+        except DatabaseError:
+            raise UpdateError  # noqa: B904
+    except UpdateError as error:
+        interrupted = SessionInterrupted("The session was deleted.")
+        interrupted.__context__ = error
+    answer = problems.bad_request(RequestFactory().get("/"), interrupted)
+    assert (answer.status_code, int(answer["Retry-After"]) > 0) == (503, True)
+
+
+@pytest.mark.parametrize("path", ["/", "/api/v1/jobs/"])
+def test_an_outage_is_answered_without_asking_the_database(locked: DatabaseError, path: str) -> None:
+    """No test marked for the database: a page with its frame would fail here."""
+
+    def view(request: Any) -> Any:
+        raise AssertionError("a middleware calls process_exception")
+
+    request = RequestFactory().get(path)
+    request.user = None  # type: ignore[assignment]  # as after the session was opened
+    answer = problems.ProblemMiddleware(view).process_exception(request, locked)
+    assert answer is not None
+    assert (answer.status_code, int(answer["Retry-After"]) > 0) == (503, True)
+    assert b"The database cannot be reached now." in answer.content
