@@ -36,6 +36,9 @@ CSRF_TRUSTED_ORIGINS = env.words("KSCHEDWEB_TRUSTED_ORIGINS")
 # Networks and names a cluster address may lie in: see clusters/addresses.py.
 CLUSTER_ALLOWLIST = env.words("KSCHEDWEB_CLUSTER_ALLOWLIST")
 CLUSTER_ALLOW_INSECURE = env.boolean("KSCHEDWEB_CLUSTER_ALLOW_INSECURE", False)
+# The same for extenders, which live schedulers ask.
+EXTENDER_ALLOWLIST = env.words("KSCHEDWEB_EXTENDER_ALLOWLIST")
+EXTENDER_ALLOW_INSECURE = env.boolean("KSCHEDWEB_EXTENDER_ALLOW_INSECURE", False)
 UPLOAD_LIMIT = env.integer("KSCHEDWEB_UPLOAD_LIMIT_MIB", 64, 1, 1024) * 1024 * 1024
 
 INSTALLED_APPS = [
