@@ -51,6 +51,8 @@ class Deployment:
             KSCHEDWEB_SECRET_KEY=secrets.token_urlsafe(48),
             KSCHEDWEB_ENCRYPTION_KEYS=secrets.token_urlsafe(32),
             KSCHEDWEB_CLUSTER_ALLOWLIST="127.0.0.0/8",
+            KSCHEDWEB_EXTENDER_ALLOWLIST="127.0.0.0/8",
+            KSCHEDWEB_EXTENDER_ALLOW_INSECURE="true",
             KSCHEDWEB_DATA_DIR=str(folder),
             KSCHEDWEB_LEASE_SECONDS=str(LEASE_SECONDS),
         )
