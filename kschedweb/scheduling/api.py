@@ -19,7 +19,12 @@ from kschedweb.policies.models import Policy, Revision
 from kschedweb.scheduling import access, decision_api, rollout, selectors, services
 from kschedweb.scheduling.models import LiveScheduler, Mode
 from kschedweb.scheduling.rbac import MODES, manifest_text
-from kschedweb.scheduling.rollout_serializers import LARGEST, AskedSerializer, ReviewSerializer, RollOutSerializer
+from kschedweb.scheduling.rollout_serializers import (
+    LARGEST,
+    AskedSerializer,
+    RollOutReviewSerializer,
+    RollOutSerializer,
+)
 from kschedweb.scheduling.services import MOST_STEPS
 from kschedweb.scheduling.status import status_of
 
@@ -184,14 +189,14 @@ class LiveDetail(APIView):
 class LiveRollOut(IdempotencyMixin, APIView):
     action_required = Action.ADMINISTER
 
-    @extend_schema(parameters=[AskedSerializer], responses=ReviewSerializer)
+    @extend_schema(parameters=[AskedSerializer], responses=RollOutReviewSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:
         """What rolling a revision out would change, and which pods would go elsewhere."""
         live = selectors.live_get(id)
         asked = validated(AskedSerializer, request.query_params)
         after = revision_at("revision", asked.get("policy", live.policy), asked.get("revision"))
         return Response(
-            ReviewSerializer({"seen": rollout.review(live, after), "moves": rollout.moves(live, after)}).data
+            RollOutReviewSerializer({"seen": rollout.review(live, after), "moves": rollout.moves(live, after)}).data
         )
 
     @extend_schema(request=RollOutSerializer, responses=LiveSerializer)

@@ -20,27 +20,27 @@ class AskedSerializer(serializers.Serializer[Any]):
     )
 
 
-class RevisionSerializer(serializers.Serializer[Any]):
+class LiveRevisionSerializer(serializers.Serializer[Any]):
     """A revision of a policy."""
 
     policy = NameField(queryset=Policy.objects.all())
     revision = serializers.IntegerField(min_value=1, max_value=LARGEST)
 
 
-class RollOutSerializer(RevisionSerializer):
+class RollOutSerializer(LiveRevisionSerializer):
     """What to run, and what was at work when that was decided."""
 
-    expected = RevisionSerializer(help_text="409 where another one is at work by now.")
+    expected = LiveRevisionSerializer(help_text="409 where another one is at work by now.")
 
 
-class NumberedSerializer(serializers.Serializer[Any]):
+class LiveRevisionReadSerializer(serializers.Serializer[Any]):
     """A revision of a policy."""
 
     policy = serializers.CharField(source="policy.name")
     revision = serializers.IntegerField(source="number")
 
 
-class MovedSerializer(serializers.Serializer[Any]):
+class RollOutMovedSerializer(serializers.Serializer[Any]):
     """A pod that would go elsewhere; a node is empty where there is none."""
 
     namespace = serializers.CharField()
@@ -55,23 +55,23 @@ class MovedSerializer(serializers.Serializer[Any]):
     message = serializers.CharField(help_text="Why no node passes, where none does.")
 
 
-class MovesSerializer(serializers.Serializer[Any]):
+class RollOutMovesSerializer(serializers.Serializer[Any]):
     """Pods of the newest snapshot that name the scheduler, each alone as if it were placed now."""
 
     taken_at = serializers.DateTimeField(source="snapshot.taken_at")
     pods = serializers.IntegerField(source="effect.pods")
     asked = serializers.IntegerField(source="effect.asked", help_text="So many were looked at, pending ones first.")
-    moved = MovedSerializer(source="effect.moved", many=True)
+    moved = RollOutMovedSerializer(source="effect.moved", many=True)
     failed = serializers.ListField(source="effect.failed", child=serializers.CharField())
 
 
-class ReviewSerializer(serializers.Serializer[Any]):
+class RollOutReviewSerializer(serializers.Serializer[Any]):
     """What rolling a revision out would change."""
 
-    before = NumberedSerializer(source="seen.before", help_text="At work now: `expected` of the roll-out.")
-    after = NumberedSerializer(source="seen.after")
+    before = LiveRevisionReadSerializer(source="seen.before", help_text="At work now: `expected` of the roll-out.")
+    after = LiveRevisionReadSerializer(source="seen.after")
     changes = ChangeSerializer(source="seen.changes", many=True)
     problem = serializers.CharField(
         source="seen.problem.detail", default="", help_text="Why it cannot be rolled out; empty where it can."
     )
-    moves = MovesSerializer(allow_null=True, help_text="Null without a snapshot or a profile of that name.")
+    moves = RollOutMovesSerializer(allow_null=True, help_text="Null without a snapshot or a profile of that name.")
