@@ -66,6 +66,10 @@ class RollOutForm(RevisionForm):
         Revision.objects.select_related("policy"), required=False, widget=forms.HiddenInput
     )
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["revision"].label, self.fields["revision"].help_text = "Revision (empty: the newest)", ""
+
 
 class LiveForm(forms.Form):
     """Everything of a live scheduler that a person changes after it was made, beside its mode and its revision."""
