@@ -38,6 +38,9 @@ CLUSTER_ALLOWLIST = env.words("KSCHEDWEB_CLUSTER_ALLOWLIST")
 CLUSTER_ALLOW_INSECURE = env.boolean("KSCHEDWEB_CLUSTER_ALLOW_INSECURE", False)
 # Streams of live schedulers that one person may have open at once, in each web process.
 STREAMS_PER_PERSON = env.integer("KSCHEDWEB_STREAMS_PER_PERSON", 20, 1, 10_000)
+# The same for extenders, which live schedulers ask.
+EXTENDER_ALLOWLIST = env.words("KSCHEDWEB_EXTENDER_ALLOWLIST")
+EXTENDER_ALLOW_INSECURE = env.boolean("KSCHEDWEB_EXTENDER_ALLOW_INSECURE", False)
 UPLOAD_LIMIT = env.integer("KSCHEDWEB_UPLOAD_LIMIT_MIB", 64, 1, 1024) * 1024 * 1024
 
 INSTALLED_APPS = [

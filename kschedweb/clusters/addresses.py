@@ -21,7 +21,6 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolver = Callable[[str, int], list[str]]
 
-VARIABLE = "KSCHEDWEB_CLUSTER_ALLOWLIST"
 # Where clouds answer a machine's questions about itself, credentials included. No allowlist opens them.
 METADATA = frozenset(map(ipaddress.ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254")))
 NAT64 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48"))
@@ -34,6 +33,32 @@ class AddressError(ApplicationError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, errors=[{"path": "server", "message": message}])
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which addresses of one purpose the operator allows, by settings of its own: ``<NAME>_ALLOWLIST`` and
+    ``<NAME>_ALLOW_INSECURE``.
+    """
+
+    name: str
+    what: str  # is at such an address, with its article
+
+    @property
+    def variable(self) -> str:
+        return f"KSCHEDWEB_{self.name}_ALLOWLIST"
+
+    @property
+    def entries(self) -> list[str]:
+        entries: list[str] = getattr(settings, f"{self.name}_ALLOWLIST")
+        return entries
+
+    @property
+    def insecure(self) -> bool:
+        return bool(getattr(settings, f"{self.name}_ALLOW_INSECURE"))
+
+
+CLUSTERS, EXTENDERS = Rule("CLUSTER", "a cluster"), Rule("EXTENDER", "an extender")
 
 
 @dataclass(frozen=True)
@@ -64,7 +89,12 @@ def resolve(host: str, port: int) -> list[str]:
 
 
 def endpoint_check(
-    server: str, *, trusted: bool = False, open: bool = False, resolver: Resolver | None = None
+    server: str,
+    *,
+    trusted: bool = False,
+    open: bool = False,
+    resolver: Resolver | None = None,
+    rule: Rule = CLUSTERS,
 ) -> Endpoint:
     """The endpoint of ``server``, an ``https://host[:port][/path]`` URL. Raises ``AddressError`` where it is refused.
 
@@ -72,13 +102,10 @@ def endpoint_check(
     secret goes there, so http:// will do.
     """
     scheme, host, port, path = server_split(server)
-    if scheme == "http" and not open and not settings.CLUSTER_ALLOW_INSECURE:
+    if scheme == "http" and not open and not rule.insecure:
         raise AddressError("The server must be an https:// address: over http the token could be read on the way.")
-    allowlist = Allowlist([host] if trusted else settings.CLUSTER_ALLOWLIST)
-    if allowlist.empty:
-        raise AddressError(
-            f"This installation allows no cluster addresses yet: whoever runs it must name them in {VARIABLE}."
-        )
+    allowlist = Allowlist([host] if trusted else rule.entries, rule)
+    allowlist.expect(host)
     try:
         found = list(dict.fromkeys((resolver or resolve)(host, port)))
     except (OSError, UnicodeError):
@@ -144,7 +171,8 @@ class Allowlist:
     who controls a name could otherwise point it at this machine or at its neighbours.
     """
 
-    def __init__(self, entries: Iterable[str]) -> None:
+    def __init__(self, entries: Iterable[str], rule: Rule = CLUSTERS) -> None:
+        self.rule = rule
         self.networks: list[Network] = []
         self.names: set[str] = set()
         self.suffixes: list[str] = []
@@ -166,18 +194,36 @@ class Allowlist:
     def names_host(self, host: str) -> bool:
         return host in self.names or any(host.endswith(suffix) for suffix in self.suffixes)
 
+    def expect(self, host: str) -> None:
+        """Raise ``AddressError`` where ``host`` is refused whatever it resolves to."""
+        if self.empty:
+            raise AddressError(
+                f"This installation allows no address of {self.rule.what} yet: whoever runs it must name them in "
+                f"{self.rule.variable}."
+            )
+        try:
+            address = ipaddress.ip_address(host)
+        except ValueError:
+            if not (self.networks or self.names_host(host)):
+                raise self._unlisted(host) from None
+        else:
+            self.check(host, address)
+
     def check(self, host: str, address: Address) -> None:
         """Raise ``AddressError`` unless a request for ``host`` may go to ``address``."""
         inner = embedded(address)
         if never(address) or never(inner):
             raise AddressError(
-                f"{host} leads to an address that is never a cluster (link-local, metadata or reserved)."
+                f"{host} leads to an address that is never {self.rule.what} (link-local, metadata or reserved)."
             )
         if not (self._lists(inner) or (self.names_host(host) and inner.is_global)):
-            raise AddressError(
-                f"{host} is not among the addresses that this installation allows: "
-                f"whoever runs it can add its name or its network to {VARIABLE}."
-            )
+            raise self._unlisted(host)
+
+    def _unlisted(self, host: str) -> AddressError:
+        return AddressError(
+            f"{host} is not among the addresses that this installation allows: "
+            f"whoever runs it can add its name or its network to {self.rule.variable}."
+        )
 
     def _lists(self, address: Address) -> bool:
         return any(address.version == network.version and address in network for network in self.networks)

@@ -12,12 +12,13 @@ class ClustersConfig(AppConfig):
         from kschedweb.clusters import addresses, credentials
         from kschedweb.errors import ApplicationError
 
-        try:
-            addresses.Allowlist(settings.CLUSTER_ALLOWLIST)
-        except ApplicationError:
-            raise ImproperlyConfigured(
-                f"{addresses.VARIABLE} must list networks (10.0.0.0/8), host names, *.suffixes or *."
-            ) from None
+        for rule in (addresses.CLUSTERS, addresses.EXTENDERS):
+            try:
+                addresses.Allowlist(rule.entries)
+            except ApplicationError:
+                raise ImproperlyConfigured(
+                    f"{rule.variable} must list networks (10.0.0.0/8), host names, *.suffixes or *."
+                ) from None
         try:
             if settings.ENCRYPTION_KEYS:
                 credentials.keys()

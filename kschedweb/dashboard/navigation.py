@@ -87,6 +87,7 @@ MAIN = (
         "live-scheduler",
         "live-change",
         "live-mode",
+        "live-rollout",
         "live-delete",
         "live-setup",
         "live-decision",

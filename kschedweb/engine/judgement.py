@@ -104,6 +104,37 @@ def _compared(found: Explanation, node: str, place: int, best: tuple[str, ...]) 
     return Judgement(Verdict.DIFFER, node, best, len(total), rank, difference, most, parts)
 
 
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """``plugin`` is the one that rejects a node, in the words ``said``, or prefers the other one by ``lead`` points.
+
+    "" where no plugin can be named; ``said`` is then why.
+    """
+
+    plugin: str = ""
+    lead: int | None = None
+    said: str = ""
+
+
+EQUALS = "No plugin prefers the new node: the order of the nodes decides."
+
+
+def why_moved(before: Explanation, after: Explanation) -> Reason | None:
+    """Why the pod goes elsewhere by ``after`` than by ``before``, two answers about one cluster.
+
+    ``None`` where it goes to the same node, or where its node before is still among the best.
+    """
+    if before.node == after.node or before.node in {after.nodes[position] for position in after.best}:
+        return None
+    lost = rejection(after, before.node) if before.node else rejection(before, after.node)
+    if not lost.ok:
+        return Reason(lost.plugin, None, lost.message)
+    places = {name: np.flatnonzero(after.feasible == after.nodes.index(name)) for name in (after.node, before.node)}
+    parts = leads(after, int(places[after.node][0]), int(places[before.node][0]))
+    most = max(parts, key=lambda plugin: parts[plugin], default="")
+    return Reason(most, parts[most]) if most and parts[most] > 0 else Reason(said=EQUALS)
+
+
 def leads(found: Explanation, first: int, second: int) -> dict[str, int]:
     """By how many weighted points each plugin prefers the feasible node at one place to that at another."""
     return {column.plugin: int(column.weighted[first] - column.weighted[second]) for column in found.scores}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.http import HttpResponse
 from django.urls import path
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import generics, serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -24,7 +24,7 @@ from kschedweb.policies.classic.validation import ClassicChecked
 from kschedweb.policies.conversion.api import PolicyConvert
 from kschedweb.policies.download import document_response
 from kschedweb.policies.filters import PolicyFilter
-from kschedweb.policies.kinds import check_either, revision_changes
+from kschedweb.policies.kinds import check_either, revision_changes, revision_checked
 from kschedweb.policies.models import Kind, Policy, Revision
 from kschedweb.policies.revisions.api import (
     RANGE,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from kschedweb.accounts.typing import ApiRequest
+    from kschedweb.errors import FieldProblem
 
 
 class PolicySerializer(AboutSerializer, serializers.ModelSerializer[Policy]):
@@ -67,12 +68,25 @@ class RevisionSerializer(serializers.ModelSerializer[Revision]):
         read_only_fields = fields
 
 
+class ExtenderNoteSerializer(serializers.Serializer[Any]):
+    """What keeps a live scheduler from running a document that may be saved: an extender that may not be asked."""
+
+    path = serializers.CharField()
+    message = serializers.CharField()
+
+
 class RevisionDetailSerializer(RevisionSerializer):
     process = serializers.DictField(read_only=True, help_text=PROCESS_HELP)
+    notes = serializers.SerializerMethodField()
 
     class Meta(RevisionSerializer.Meta):
-        fields = (*RevisionSerializer.Meta.fields, "document", "process")
+        fields = (*RevisionSerializer.Meta.fields, "document", "process", "notes")
         read_only_fields = fields
+
+    @extend_schema_field(ExtenderNoteSerializer(many=True))
+    def get_notes(self, revision: Revision) -> list[FieldProblem]:
+        checked = revision_checked(revision)
+        return checked.notes if isinstance(checked, Checked) else []
 
 
 class SourceSerializer(serializers.Serializer[Any]):
@@ -144,6 +158,7 @@ class VerdictSerializer(serializers.Serializer[Any]):
     valid = serializers.BooleanField()
     errors = PlacedProblemSerializer(many=True)  # type: ignore[assignment]
     warnings = PlacedProblemSerializer(many=True)
+    notes = ExtenderNoteSerializer(many=True)
     defaulted = serializers.DictField(allow_null=True)
     effective = EffectiveProfileSerializer(many=True, allow_null=True)
     classic = ClassicEffectiveSerializer(allow_null=True)
@@ -323,11 +338,12 @@ def verdict(checked: Checked | ClassicChecked) -> dict[str, Any]:
     if isinstance(checked, ClassicChecked):
         runs = effective(checked)
         body = ClassicEffectiveSerializer(runs).data if runs else None
-        return found | {"defaulted": None, "effective": None, "classic": body}
+        return found | {"notes": [], "defaulted": None, "effective": None, "classic": body}
     loaded = checked.loaded
     configuration = loaded.configuration if loaded else None
     return found | {
         "classic": None,
+        "notes": checked.notes,
         "defaulted": loaded.defaulted if loaded else None,
         "effective": configuration
         and [

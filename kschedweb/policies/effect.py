@@ -1,4 +1,4 @@
-"""What a document that is not saved yet would do to the pending pods of a cluster."""
+"""What another policy would do to the pods of a cluster: pending ones for a document that is not saved yet."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from kschedweb.clusters.selectors import pod_rows
+from kschedweb.engine.judgement import Reason, why_moved
 from kschedweb.errors import ApplicationError
 from kschedweb.playground import services as playground
 
 if TYPE_CHECKING:
-    from kschedweb.clusters.models import Snapshot
+    from django.db.models import QuerySet
+
+    from kschedweb.clusters.models import PodRow, Snapshot
     from kschedweb.engine.classic import Algorithm
     from kschedweb.engine.config import Configuration
 
@@ -21,34 +24,41 @@ SECONDS = 8.0
 
 @dataclass(frozen=True)
 class Moved:
-    """A pod that another node would get; "" for none."""
+    """A pod that another node would get, and why; "" for no node. ``message`` says why no node passes ``after``."""
 
     namespace: str
     name: str
     before: str
     after: str
-    reason: str
+    reason: Reason
+    message: str
 
 
 @dataclass
 class Effect:
-    """``asked`` of ``pending`` pods were looked at; ``failed`` names those whose cycle fails under one side."""
+    """``asked`` of ``pods`` were looked at; ``failed`` names those whose cycle fails under one side."""
 
-    pending: int
+    pods: int
     asked: int = 0
     moved: list[Moved] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
 
-def effect(snapshot: Snapshot, before: Configuration | Algorithm, after: Configuration | Algorithm) -> Effect:
-    """Compare both on the first pending pods, each against the cluster as it is now.
+def effect(
+    snapshot: Snapshot,
+    before: Configuration | Algorithm,
+    after: Configuration | Algorithm,
+    rows: QuerySet[PodRow] | None = None,
+    limit: int = POD_LIMIT,
+) -> Effect:
+    """Compare both on ``rows`` (the pending pods), each pod alone against the cluster as it is without it.
 
-    At most ``POD_LIMIT`` pods, and no further one after ``SECONDS``.
+    At most ``limit`` pods, and no further one after ``SECONDS``.
     """
-    pending = pod_rows(snapshot).filter(pending=True, gated=False)
-    result = Effect(pending.count())
+    asked = (pod_rows(snapshot).filter(pending=True) if rows is None else rows).filter(gated=False)
+    result = Effect(asked.count())
     begun = monotonic()
-    for namespace, name in pending.values_list("namespace", "name")[:POD_LIMIT]:
+    for namespace, name in asked.values_list("namespace", "name")[:limit]:
         if result.asked and monotonic() - begun > SECONDS:
             break
         result.asked += 1
@@ -59,6 +69,6 @@ def effect(snapshot: Snapshot, before: Configuration | Algorithm, after: Configu
         except ApplicationError as error:
             result.failed.append(f"{key}: {error.detail}")
             continue
-        if old.node != new.node:
-            result.moved.append(Moved(namespace, name, old.node, new.node, new.message))
+        if reason := why_moved(old, new):
+            result.moved.append(Moved(namespace, name, old.node, new.node, reason, new.message))
     return result

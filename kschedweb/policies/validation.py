@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 from kschedweb.engine.config import load
 from kschedweb.policies.document import Document, DocumentError, Path, Problem, parse
+from kschedweb.policies.extenders import refusals
 from kschedweb.policies.switches import as_dict, as_list
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Loaded
+    from kschedweb.errors import FieldProblem
 
 _TYPES = "Invalid value|Required value|Forbidden|Duplicate value|Unsupported value"
 _PATH = r"[A-Za-z][\w.\[\]]*"
@@ -47,6 +49,12 @@ class Checked:
     def secrets(self) -> list[Problem]:
         """Where private keys and tokens stand, which nobody may keep here."""
         return [problem for problem in self.warnings if problem.path.endswith(SECRET)]
+
+    @property
+    def notes(self) -> list[FieldProblem]:
+        """What keeps live schedulers from running it, though it may be saved."""
+        configuration = self.loaded.configuration if self.loaded else None
+        return refusals(configuration.extenders) if configuration else []
 
 
 def check(text: str) -> Checked:

@@ -14,11 +14,17 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Cluster
 from kschedweb.dashboard.rest import IdempotencyMixin, NameField, validated
-from kschedweb.errors import ApplicationError
+from kschedweb.errors import ApplicationError, Unprocessable
 from kschedweb.policies.models import Policy, Revision
-from kschedweb.scheduling import access, decision_api, selectors, services
+from kschedweb.scheduling import access, decision_api, rollout, selectors, services
 from kschedweb.scheduling.models import LiveScheduler, Mode
 from kschedweb.scheduling.rbac import MODES, manifest_text
+from kschedweb.scheduling.rollout_serializers import (
+    LARGEST,
+    AskedSerializer,
+    RollOutReviewSerializer,
+    RollOutSerializer,
+)
 from kschedweb.scheduling.services import MOST_STEPS
 from kschedweb.scheduling.status import status_of
 
@@ -34,11 +40,11 @@ LIMITS = ("keep_decisions", "keep_days", "keep_columns", "qps", "burst", "lock",
 
 
 class LiveSerializer(serializers.ModelSerializer[LiveScheduler]):
-    """A live scheduler; ``revision`` is the pinned one, null where it follows the policy's newest."""
+    """A live scheduler; ``revision`` is the one that it runs, until another one is rolled out."""
 
     cluster = serializers.CharField(source="cluster.name", read_only=True)
     policy = serializers.CharField(source="policy.name", read_only=True)
-    revision = serializers.IntegerField(source="revision.number", default=None, allow_null=True, read_only=True)
+    revision = serializers.SerializerMethodField()
 
     class Meta:
         model = LiveScheduler
@@ -47,6 +53,9 @@ class LiveSerializer(serializers.ModelSerializer[LiveScheduler]):
             "changed_at",
         )  # fmt: skip
         read_only_fields = fields
+
+    def get_revision(self, live: LiveScheduler) -> int:
+        return selectors.revision_in_force(live).number
 
 
 class CandidateSerializer(serializers.Serializer[Any]):
@@ -94,37 +103,31 @@ class LiveDetailSerializer(LiveSerializer):
 
 
 class ChangeSerializer(serializers.ModelSerializer[LiveScheduler]):
-    """What may be changed; what is left out stays as it is. ``revision`` null follows the policy's newest."""
-
-    policy = NameField(queryset=Policy.objects.all(), required=False)
-    revision = serializers.IntegerField(min_value=1, max_value=2**31 - 1, required=False, allow_null=True)
+    """What may be changed; what is left out stays as it is."""
 
     class Meta:
         model = LiveScheduler
-        fields: tuple[str, ...] = ("policy", "revision", *LIMITS)
+        fields: tuple[str, ...] = LIMITS
         extra_kwargs = {name: {"required": False} for name in LIMITS}
 
-    def settings(self, live: LiveScheduler | None = None) -> dict[str, Any]:
-        """What the services take."""
-        asked = {name: value for name, value in self.validated_data.items() if name in ("policy", *LIMITS)}
-        policy: Policy = asked.get("policy") or live.policy  # type: ignore[union-attr]
-        if "revision" in self.validated_data:
-            asked["revision"] = _revision(policy, self.validated_data["revision"])
-        elif live is not None and live.revision is not None and live.policy_id != policy.pk:
-            asked["revision"] = None
-        return asked
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        for name in ("policy", "revision"):
+            if name in self.initial_data and name not in self.fields:
+                raise Unprocessable.at(name, "Roll a revision out instead: POST to rollout/ of this live scheduler.")
+        return attrs
 
 
 class CreateSerializer(ChangeSerializer):
-    """A new live scheduler in a connected cluster."""
+    """A new live scheduler in a connected cluster. Without a revision it runs the newest one of now."""
 
     cluster = NameField(queryset=Cluster.objects.all())
     scheduler_name = serializers.CharField(max_length=63, help_text=services.NAME_HELP)
     mode = serializers.ChoiceField(choices=Mode.choices, default=Mode.OFF)
     policy = NameField(queryset=Policy.objects.all())
+    revision = serializers.IntegerField(min_value=1, max_value=LARGEST, required=False, allow_null=True)
 
     class Meta(ChangeSerializer.Meta):
-        fields = ("cluster", "scheduler_name", "mode", *ChangeSerializer.Meta.fields)
+        fields = ("cluster", "scheduler_name", "mode", "policy", "revision", *ChangeSerializer.Meta.fields)
         # The services say it when a name is taken, with the name.
         validators: list[Any] = []
 
@@ -152,16 +155,9 @@ class LiveList(IdempotencyMixin, generics.ListAPIView[LiveScheduler]):
     @extend_schema(request=CreateSerializer, responses={201: LiveSerializer})
     def post(self, request: ApiRequest) -> Response:
         """Make a live scheduler; the cluster must be connected unless it is off."""
-        asked = CreateSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = asked.validated_data
-        made = services.live_create(
-            user=request.user,
-            cluster=values["cluster"],
-            scheduler_name=values["scheduler_name"],
-            mode=values["mode"],
-            **asked.settings(),
-        )
+        values = validated(CreateSerializer, request.data)
+        values["revision"] = revision_at("revision", values["policy"], values.get("revision"))
+        made = services.live_create(user=request.user, **values)
         location = reverse("api:live-scheduler", args=[made.pk], request=request)
         return Response(LiveSerializer(made).data, status=201, headers={"Location": location})
 
@@ -176,14 +172,12 @@ class LiveDetail(APIView):
 
     @extend_schema(request=ChangeSerializer, responses=LiveSerializer)
     def patch(self, request: ApiRequest, id: UUID) -> Response:
-        """Change its policy, limits, lock, or what is kept; taken over within a second.
+        """Change its limits, lock, or what is kept; taken over within a second.
 
         409 where a process at work would not be kept out by the changed lock.
         """
         live = selectors.live_get(id)
-        asked = ChangeSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        changed = services.live_change(user=request.user, live=live, **asked.settings(live))
+        changed = services.live_change(user=request.user, live=live, **validated(ChangeSerializer, request.data))
         return Response(LiveSerializer(changed).data)
 
     @extend_schema(responses={204: None})
@@ -191,6 +185,37 @@ class LiveDetail(APIView):
         """Delete it with its decisions; 409 unless it is off."""
         services.live_delete(user=request.user, live=selectors.live_get(id))
         return Response(status=204)
+
+
+class LiveRollOut(IdempotencyMixin, APIView):
+    action_required = Action.ADMINISTER
+
+    @extend_schema(parameters=[AskedSerializer], responses=RollOutReviewSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """What rolling a revision out would change, and which pods would go elsewhere."""
+        live = selectors.live_get(id)
+        asked = validated(AskedSerializer, request.query_params)
+        after = revision_at("revision", asked.get("policy", live.policy), asked.get("revision"))
+        return Response(
+            RollOutReviewSerializer({"seen": rollout.review(live, after), "moves": rollout.moves(live, after)}).data
+        )
+
+    @extend_schema(request=RollOutSerializer, responses=LiveSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Have a live scheduler run another revision, newer or older, within a second.
+
+        409 where it runs another one than `expected` by now.
+        """
+        live = selectors.live_get(id)
+        asked = validated(RollOutSerializer, request.data)
+        expected = asked["expected"]
+        changed = services.live_roll_out(
+            user=request.user,
+            live=live,
+            revision=revision_at("revision", asked["policy"], asked["revision"]),
+            expected=revision_at("expected.revision", expected["policy"], expected["revision"]),
+        )
+        return Response(LiveSerializer(changed).data)
 
 
 class LiveMode(IdempotencyMixin, APIView):
@@ -281,19 +306,19 @@ class LiveRights(APIView):
         return Response(RightsSerializer(answer).data)
 
 
-def _revision(policy: Policy, number: int | None) -> Revision | None:
-    if number is None:
-        return None
-    found = policy.revisions.filter(number=number).first()
-    if found is None:
-        message = f"Policy {policy.name} has no revision {number}."
-        raise ApplicationError.at("revision", message)
-    return found
+def revision_at(path: str, policy: Policy, number: int | None) -> Revision:
+    """Revision ``number`` of ``policy``, ``None`` for the newest; a problem at ``path`` where there is none."""
+    found = policy.revisions.select_related("policy").order_by("-number")
+    revision = (found if number is None else found.filter(number=number)).first()
+    if revision is None:
+        raise ApplicationError.at(path, f"Policy {policy.name} has no revision {number}.")
+    return revision
 
 
 urlpatterns = [
     path("live/", LiveList.as_view(), name="live"),
     path("live/<uuid:id>/", LiveDetail.as_view(), name="live-scheduler"),
+    path("live/<uuid:id>/rollout/", LiveRollOut.as_view(), name="live-rollout"),
     path("live/<uuid:id>/mode/", LiveMode.as_view(), name="live-mode"),
     path("live/<uuid:id>/pause/", LivePause.as_view(), name="live-pause"),
     path("live/<uuid:id>/resume/", LiveResume.as_view(), name="live-resume"),

@@ -1,4 +1,4 @@
-"""Asks the extenders of a policy over HTTP, at addresses that the operator's allowlist holds.
+"""Asks the extenders of a policy over HTTP, at addresses that the operator's allowlist for extenders holds.
 
 The engine's own transport is for the command line: here nothing may be asked that the operator did not allow, and no
 file of this machine is read for a policy's sake.
@@ -15,20 +15,34 @@ from typing import Any
 import urllib3
 from urllib3.util.retry import Retry
 
-from kschedweb.clusters.addresses import Endpoint, endpoint_check
+from kschedweb.clusters.addresses import EXTENDERS, AddressError, Endpoint, endpoint_check
 from kschedweb.clusters.client import tls_context
 from kschedweb.clusters.credentials import Secret
 from kschedweb.engine.extenders.extender import Post, TransportError
-from kschedweb.errors import ApplicationError, Unprocessable
+from kschedweb.errors import ApplicationError, FieldProblem, Unprocessable
+from kschedweb.policies.extenders import refusals
 
 LARGEST_ANSWER = 64 * 1024 * 1024
 TIMED_OUT = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
-FILES = ("caFile", "certFile", "keyFile")
 
 
 def transport(extenders: Iterable[dict[str, Any]]) -> Post:
-    """A function that posts to these extenders. Raises ApplicationError for one that may not be asked."""
-    known = {(one.get("urlPrefix") or "").rstrip("/"): _Way(one) for one in extenders}
+    """A function that posts to these extenders. Raises Unprocessable, at its path, for each that may not be asked.
+
+    No connection is opened yet, so that whoever saves what is to run has it checked in the same way.
+    """
+    listed = list(extenders)
+    problems = refusals(listed)
+    known: dict[str, _Way] = {}
+    for index, one in enumerate(listed if not problems else ()):
+        try:
+            known[str(one["urlPrefix"]).rstrip("/")] = _Way(one)
+        except ApplicationError as error:
+            field = "urlPrefix" if isinstance(error, AddressError) else "tlsConfig"
+            problems.append(FieldProblem(path=f"extenders[{index}].{field}", message=error.detail))
+    if problems:
+        said = "; ".join(f"{problem['path']}: {problem['message']}" for problem in problems)
+        raise Unprocessable(f"The policy has an extender that may not be asked. {said}", errors=problems)
 
     def post(url: str, body: bytes, seconds: float) -> tuple[int, bytes]:
         for prefix, way in known.items():
@@ -44,10 +58,8 @@ class _Way:
 
     def __init__(self, extender: dict[str, Any]) -> None:
         tls = extender.get("tlsConfig") or {}
-        if any(tls.get(name) for name in FILES):
-            raise Unprocessable("An extender's TLS settings name a file: put the text itself there (caData, certData).")
-        prefix = str(extender.get("urlPrefix") or "")
-        self._endpoint: Endpoint = endpoint_check(prefix.rstrip("/"), open=True)
+        prefix = str(extender["urlPrefix"])
+        self._endpoint: Endpoint = endpoint_check(prefix.rstrip("/"), rule=EXTENDERS)
         keywords: dict[str, Any] = {}
         if self._endpoint.scheme == "https":
             name = tls.get("serverName") or self._endpoint.host

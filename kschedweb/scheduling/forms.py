@@ -9,7 +9,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
-from kschedweb.policies.models import Kind, Policy
+from kschedweb.policies.models import Kind, Policy, Revision
 from kschedweb.scheduling.models import LiveScheduler, Lock, Mode
 from kschedweb.scheduling.services import CHANGEABLE, MOST_STEPS, NAME_HELP
 
@@ -32,8 +32,8 @@ LIMITS = {
 }
 
 
-class LiveForm(forms.Form):
-    """Everything of a live scheduler that a person chooses after it was made."""
+class RevisionForm(forms.Form):
+    """A revision of a policy: ``cleaned_data["revision"]`` is the row."""
 
     policy = forms.ModelChoiceField(
         Policy.objects.filter(kind=Kind.PROFILES).order_by("name"), label="Policy", to_field_name="name"
@@ -42,9 +42,38 @@ class LiveForm(forms.Form):
         label="Revision",
         required=False,
         max_length=9,
-        help_text="Its number pins it. Empty: the newest one, taken over within a second of being saved.",
+        help_text="Its number. Empty: the newest one now. A later one is rolled out by an act of its own.",
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        number, policy = cleaned.get("revision", "").strip(), cleaned.get("policy")
+        if policy is not None:
+            asked = policy.revisions.select_related("policy").order_by("-number")
+            if number:
+                asked = asked.filter(number=int(number)) if number.isdecimal() and number.isascii() else asked.none()
+            cleaned["revision"] = asked.first()
+            if cleaned["revision"] is None:
+                self.add_error("revision", f"Policy {policy.name} has no revision {number}.")
+        return cleaned
+
+
+class RollOutForm(RevisionForm):
+    """A revision to roll out; ``expected`` is the one that was at work when the person looked."""
+
+    expected = forms.ModelChoiceField(
+        Revision.objects.select_related("policy"), required=False, widget=forms.HiddenInput
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["revision"].label, self.fields["revision"].help_text = "Revision (empty: the newest)", ""
+
+
+class LiveForm(forms.Form):
+    """Everything of a live scheduler that a person changes after it was made, beside its mode and its revision."""
+
     lock = forms.ChoiceField(
         label="Lock",
         choices=[(lock.value, lock.value) for lock in Lock],
@@ -73,18 +102,6 @@ class LiveForm(forms.Form):
                 max_value=bounds[MaxValueValidator],
             )
 
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
-        number, policy = cleaned.get("revision", "").strip(), cleaned.get("policy")
-        cleaned["revision"] = None
-        if number and policy is not None:
-            plain = number.isdecimal() and number.isascii()
-            found = policy.revisions.filter(number=int(number)).first() if plain else None
-            if found is None:
-                self.add_error("revision", f"Policy {policy.name} has no revision {number}.")
-            cleaned["revision"] = found
-        return cleaned
-
     @property
     def settings(self) -> dict[str, Any]:
         """What the services take."""
@@ -93,11 +110,10 @@ class LiveForm(forms.Form):
     @staticmethod
     def values(live: LiveScheduler) -> dict[str, Any]:
         """What ``live`` is like, as the form's initial values."""
-        plain = {name: getattr(live, name) for name in CHANGEABLE - {"policy", "revision"}}
-        return {**plain, "policy": live.policy.name, "revision": live.revision.number if live.revision else ""}
+        return {name: getattr(live, name) for name in CHANGEABLE}
 
 
-class NewLiveForm(LiveForm):
+class NewLiveForm(RevisionForm, LiveForm):
     """A new live scheduler."""
 
     cluster = forms.ModelChoiceField(

@@ -229,7 +229,7 @@ class Host:
             identity=self.identity,
             started_at=hosted.started_at,
             silent=silent,
-            revision=hosted.row.revision_id or hosted.row.newest,
+            revision=selectors.revision_in_force(hosted.row).pk,
             report=report,
         )
 
@@ -270,7 +270,7 @@ class Host:
 
 def key_of(row: LiveScheduler) -> tuple[Any, ...]:
     """What a run is begun with: where this changes, it is ended and another begun."""
-    policy = row.revision_id or row.newest
+    policy = selectors.revision_in_force(row).pk
     lease = (row.lock, row.lease_namespace, row.lease)
     server = (row.cluster.server, row.cluster.source)
     return row.mode, policy, row.qps, row.burst, row.keep_columns, lease, server, row.reloads

@@ -56,12 +56,13 @@ def _between(least: int, most: int) -> list[MinValueValidator | MaxValueValidato
 
 
 class LiveScheduler(models.Model):
-    """A policy at work in a cluster. ``revision`` pins it, ``None`` follows the policy's newest."""
+    """A pinned revision of a policy at work in a cluster; it moves to another by ``services.live_roll_out`` alone."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="live_schedulers")
     scheduler_name = models.CharField(max_length=63)  # pods name it in spec.schedulerName
     policy = models.ForeignKey(Policy, on_delete=models.PROTECT, related_name="live_schedulers")
+    # Null only where a process of an earlier release wrote the row: selectors.revision_in_force.
     revision = models.ForeignKey(Revision, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     mode = models.CharField(max_length=16, choices=Mode.choices, default=Mode.OFF)
     # What a person asked for. Rows rather than messages: a message may be lost with its broker, a row is there later.
@@ -88,7 +89,7 @@ class LiveScheduler(models.Model):
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     changed_at = models.DateTimeField(null=True)
 
-    newest: int  # id of the policy's newest revision, where selectors.running read it
+    newest: int  # number of the policy's newest revision, where selectors.live_list read it
 
     class Meta:
         ordering = ("cluster__name", "scheduler_name")

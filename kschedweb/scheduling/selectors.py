@@ -32,8 +32,10 @@ class ProfileError(ValueError):
 
 
 def live_list() -> QuerySet[LiveScheduler]:
-    """All live schedulers, by cluster and name."""
-    return LiveScheduler.objects.select_related("cluster", "policy", "revision")
+    """All live schedulers, by cluster and name, each with ``newest`` (number of its policy's newest revision)."""
+    newest = Revision.objects.filter(policy=OuterRef("policy")).order_by("-number").values("number")[:1]
+    rows = LiveScheduler.objects.select_related("cluster", "policy", "revision")
+    return rows.annotate(newest=Subquery(newest))  # type: ignore[no-redef]
 
 
 def live_get(live_id: UUID | str) -> LiveScheduler:
@@ -93,15 +95,19 @@ def alike(decision: LiveDecision) -> LiveDecision | None:
 
 
 def revision_in_force(scheduler: LiveScheduler) -> Revision:
-    """The pinned revision, or the policy's newest."""
-    return scheduler.revision or revision_get(scheduler.policy)
+    """The pinned revision.
+
+    A row without one was written by a process of an earlier release: it runs what was the newest then.
+    """
+    if scheduler.revision is not None:
+        return scheduler.revision
+    then = scheduler.policy.revisions.filter(created_at__lte=scheduler.changed_at or scheduler.created_at)
+    return then.order_by("-number").first() or revision_get(scheduler.policy, 1)
 
 
 def running() -> QuerySet[LiveScheduler]:
-    """What is to be hosted, each with ``newest`` (id of its policy's newest revision)."""
-    newest = Revision.objects.filter(policy=OuterRef("policy")).order_by("-number").values("pk")[:1]
-    rows = live_list().exclude(mode=Mode.OFF).order_by("pk")
-    return rows.annotate(newest=Subquery(newest))  # type: ignore[no-redef]
+    """What is to be hosted."""
+    return live_list().exclude(mode=Mode.OFF).order_by("pk")
 
 
 def live_configuration(scheduler_name: str, revision: Revision) -> Configuration:

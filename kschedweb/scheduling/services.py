@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,10 @@ from django.utils import timezone
 from kschedweb.accounts import audit
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound, Unprocessable
-from kschedweb.policies.selectors import profiles_only
+from kschedweb.policies.selectors import configuration, profiles_only, revision_get
 from kschedweb.saving import conflict_where
 from kschedweb.scheduling import locks
+from kschedweb.scheduling.extending import transport
 from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
 from kschedweb.scheduling.selectors import (
     ProfileError,
@@ -36,10 +38,9 @@ NAME_HELP = "Lower-case letters, digits, hyphens and dots, at most 63, beginning
 MOST_STEPS = 1000
 HELD = timedelta(seconds=10)
 FORGOTTEN = timedelta(minutes=10)  # rows of processes that fell silent are kept for so long
-# What ``live_change`` may set beside the mode, which has a way of its own.
+# What ``live_change`` may set beside mode and revision, which have ways of their own.
 CHANGEABLE = frozenset(
-    {"policy", "revision", "keep_decisions", "keep_days", "keep_columns", "qps", "burst"}
-    | {"lock", "lease_namespace", "lease_name"}
+    {"keep_decisions", "keep_days", "keep_columns", "qps", "burst", "lock", "lease_namespace", "lease_name"}
 )
 
 
@@ -47,7 +48,6 @@ def _field(path: str, message: str) -> ApplicationError:
     return Unprocessable(message, errors=[FieldProblem(path=path, message=message)])
 
 
-@transaction.atomic
 def live_create(
     *,
     user: User | None,
@@ -58,14 +58,19 @@ def live_create(
     mode: str = Mode.OFF,
     **limits: Any,
 ) -> LiveScheduler:
-    """A live scheduler in ``mode``; ``limits`` are those of ``CHANGEABLE``. ``Conflict`` where the name is taken."""
+    """A live scheduler in ``mode`` that runs ``revision``, which is the newest one now where it is left out.
+
+    ``limits`` are those of ``CHANGEABLE``. ``Conflict`` where the name is taken.
+    """
     if not NAME.fullmatch(scheduler_name):
         raise _field("scheduler_name", NAME_HELP)
+    pinned = revision or revision_get(policy)
+    _check_extenders(pinned)
     live = LiveScheduler(
         cluster=cluster,
         scheduler_name=scheduler_name,
         policy=policy,
-        revision=revision,
+        revision=pinned,
         mode=mode,
         created_by=user,
         changed_by=user,
@@ -77,7 +82,7 @@ def live_create(
     taken = f"Cluster {cluster.name} has a live scheduler named {scheduler_name} already."
     with conflict_where(namesakes, Conflict.at("scheduler_name", taken)):
         live.save(force_insert=True)
-    audit.record(user, "live.created", live, _name(live), mode=mode, policy=policy.name)
+        audit.record(user, "live.created", live, _name(live), mode=mode, policy=_told(pinned))
     return live
 
 
@@ -93,7 +98,7 @@ def live_change(*, user: User | None, live: LiveScheduler, **changes: Any) -> Li
     _check(live)
     if live.election != election:
         _check_election(live, election)
-    different = {name: _plain(value) for name, value in changes.items() if before[name] != value}
+    different = {name: value for name, value in changes.items() if before[name] != value}
     if different:
         live.changed_by, live.changed_at = user, timezone.now()
         live.save(update_fields=[*different, "changed_by", "changed_at"])
@@ -101,19 +106,56 @@ def live_change(*, user: User | None, live: LiveScheduler, **changes: Any) -> Li
     return live
 
 
-@transaction.atomic
+def live_roll_out(*, user: User | None, live: LiveScheduler, revision: Revision, expected: Revision) -> LiveScheduler:
+    """Have ``live`` run ``revision``, which may be an older one or another policy's, from within a second on.
+
+    ``expected`` is what it was seen to run: ``Conflict`` where somebody rolled out another meanwhile.
+    """
+    _check_extenders(revision)
+    with transaction.atomic():
+        live = _lock(live)
+        before = revision_in_force(live)
+        if before != expected:
+            raise Conflict(
+                f"{live.scheduler_name} runs {_told(before)} by now, not {_told(expected)}: look at what changes again."
+            )
+        live.policy, live.revision = revision.policy, revision
+        _check(live)
+        if before != revision:
+            live.changed_by, live.changed_at = user, timezone.now()
+            live.save(update_fields=["policy", "revision", "changed_by", "changed_at"])
+            moved = {"from": _told(before), "to": _told(revision)}
+            audit.record(user, "live.rolled-out", live, _name(live), **moved)
+    return live
+
+
+def roll_out_problem(live: LiveScheduler, revision: Revision) -> ApplicationError | None:
+    """Why ``revision`` could not be rolled out now, ``None`` where it could."""
+    asked = copy(live)
+    asked.policy, asked.revision = revision.policy, revision
+    try:
+        _check_extenders(revision)
+        _check(asked)
+    except ApplicationError as error:
+        return error
+    return None
+
+
 def live_set_mode(*, user: User | None, live: LiveScheduler, mode: str) -> LiveScheduler:
     """Switch to ``mode``: the old one ends in an orderly way first. Pauses end with it."""
-    live = _lock(live)
-    if live.mode == mode:
-        return live
-    before, live.mode = live.mode, mode
-    live.paused, live.steps = False, 0
-    _check(live)
-    _check_election(live, "")
-    live.changed_by, live.changed_at = user, timezone.now()
-    live.save(update_fields=["mode", "paused", "steps", "changed_by", "changed_at"])
-    audit.record(user, "live.mode-changed", live, _name(live), before=before, after=mode)
+    if mode == Mode.SCHEDULING:
+        _check_extenders(revision_in_force(live))
+    with transaction.atomic():
+        live = _lock(live)
+        if live.mode == mode:
+            return live
+        before, live.mode = live.mode, mode
+        live.paused, live.steps = False, 0
+        _check(live)
+        _check_election(live, "")
+        live.changed_by, live.changed_at = user, timezone.now()
+        live.save(update_fields=["mode", "paused", "steps", "changed_by", "changed_at"])
+        audit.record(user, "live.mode-changed", live, _name(live), before=before, after=mode)
     return live
 
 
@@ -174,11 +216,14 @@ def live_delete(*, user: User | None, live: LiveScheduler) -> None:
 
 
 def _lock(live: LiveScheduler) -> LiveScheduler:
-    """The row as it is now, while nobody else changes it."""
+    """The row as it is now, while nobody else changes it; pinned, where a process of an earlier release wrote it."""
     rows = LiveScheduler.objects.select_for_update(of=("self",)).select_related("cluster", "policy", "revision")
     found = rows.filter(pk=live.pk).first()
     if found is None:
         raise NotFound(f"The live scheduler {live.scheduler_name} was deleted in the meantime.")
+    if found.revision is None:
+        found.revision = revision_in_force(found)
+        found.save(update_fields=["revision"])
     return found
 
 
@@ -219,6 +264,11 @@ def _check(live: LiveScheduler) -> None:
         raise Unprocessable("The live scheduler cannot be like this.", errors=problems) from None
 
 
+def _check_extenders(revision: Revision) -> None:
+    """Raise ApplicationError where an extender may not be asked. Names are looked up, so not while a row is held."""
+    transport(configuration(profiles_only(revision, "policy")).extenders)
+
+
 def _check_election(live: LiveScheduler, before: str) -> None:
     """Raise Conflict where a process that took part lately is not kept out by the lock of ``live``.
 
@@ -247,9 +297,9 @@ def _name(live: LiveScheduler) -> str:
     return f"{live.cluster.name}/{live.scheduler_name}"
 
 
-def _plain(value: Any) -> Any:
-    """A value for the audit trail."""
-    return value if isinstance(value, str | int) or value is None else str(getattr(value, "number", value))
+def _told(revision: Revision) -> str:
+    """A revision for the audit trail and for people."""
+    return f"{revision.policy.name} revision {revision.number}"
 
 
 # What the process that hosts it writes.

@@ -10,6 +10,7 @@ urlpatterns = [
     path("live/<uuid:live_id>/now/", views.now, name="live-now"),
     path("live/<uuid:live_id>/figures/", views.figures, name="live-figures"),
     path("live/<uuid:live_id>/change/", views.change, name="live-change"),
+    path("live/<uuid:live_id>/rollout/", views.rollout, name="live-rollout"),
     path("live/<uuid:live_id>/mode/", views.mode, name="live-mode"),
     path("live/<uuid:live_id>/setup/", views.setup, name="live-setup"),
     path("live/<uuid:live_id>/delete/", views.delete, name="live-delete"),

@@ -23,11 +23,21 @@ from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.dashboard.pages import add_errors
 from kschedweb.dashboard.pagination import cursor_page
 from kschedweb.errors import ApplicationError
+from kschedweb.policies.revisions.views import line_diff
 from kschedweb.scheduling import access, charts, selectors, services
 from kschedweb.scheduling.filters import DecisionFilter
-from kschedweb.scheduling.forms import MODE_WORDS, LiveForm, ModeForm, NeedsForm, NewLiveForm, StepForm
+from kschedweb.scheduling.forms import (
+    MODE_WORDS,
+    LiveForm,
+    ModeForm,
+    NeedsForm,
+    NewLiveForm,
+    RollOutForm,
+    StepForm,
+)
 from kschedweb.scheduling.models import LiveScheduler, Mode
 from kschedweb.scheduling.rbac import manifest_text
+from kschedweb.scheduling.rollout import Review, moves, review
 from kschedweb.scheduling.status import status_of, statuses
 
 if TYPE_CHECKING:
@@ -75,11 +85,13 @@ def new(request: PageRequest) -> HttpResponse:
                     user=request.user,
                     cluster=asked["cluster"],
                     scheduler_name=asked["scheduler_name"],
+                    policy=asked["policy"],
+                    revision=asked["revision"],
                     mode=asked["mode"],
                     **form.settings,
                 )
             except ApplicationError as error:
-                add_errors(form, error)
+                add_errors(form, _beside_policy(error))
                 status = error.status
             else:
                 messages.success(
@@ -87,6 +99,14 @@ def new(request: PageRequest) -> HttpResponse:
                 )
                 return redirect("live-setup", made.pk)
     return render(request, "scheduling/new.html", {"form": form}, status=status)
+
+
+def _beside_policy(error: ApplicationError) -> ApplicationError:
+    """What is wrong inside of the policy's document stands beside the policy, with its path."""
+    for item in error.errors:
+        if item["path"].startswith("extenders["):
+            item["message"], item["path"] = f"{item['path']}: {item['message']}", "policy"
+    return error
 
 
 @require_safe
@@ -142,6 +162,7 @@ def _now(request: HttpRequest, found: LiveScheduler, since: datetime | None) -> 
     kept = urlencode({name: value for name in DecisionFilter.base_filters if (value := request.GET.get(name))})
     return {
         "live": found,
+        "revision": selectors.revision_in_force(found),
         "status": status,
         "candidates": [*([status.leader] if status.leader else []), *status.standbys],
         "counts": _counts(found, status.depths),
@@ -193,6 +214,41 @@ def change(request: PageRequest, live_id: UUID) -> HttpResponse:
 
 
 @requires(Action.ADMINISTER)
+def rollout(request: PageRequest, live_id: UUID) -> HttpResponse:
+    """What another revision would change; a POST has it rolled out, unless another one is at work by then."""
+    found = selectors.live_get(live_id)
+    is_asked = request.method == "POST"
+    form = RollOutForm({"policy": found.policy.name, **(request.POST if is_asked else request.GET).dict()})
+    context: dict[str, Any] = {"live": found, "form": form, "revision": selectors.revision_in_force(found)}
+    if not form.is_valid():
+        return render(request, "scheduling/rollout.html", context, status=400)
+    after, expected, status = form.cleaned_data["revision"], form.cleaned_data["expected"], 200
+    if is_asked:
+        try:
+            if expected is None:
+                raise ApplicationError("The page did not say which revision was at work: look at what changes first.")
+            services.live_roll_out(user=request.user, live=found, revision=after, expected=expected)
+        except ApplicationError as error:
+            found, status = selectors.live_get(live_id), error.status
+            context |= {"live": found, "refused": error, "revision": selectors.revision_in_force(found)}
+        else:
+            messages.success(request, f"Revision {after.number} of {after.policy.name} is at work within a second.")
+            return redirect("live-scheduler", found.pk)
+    seen = review(found, after)
+    query = {"policy": after.policy.name, "revision": after.number, "effect": "shown"}
+    context |= {"review": seen, "query": urlencode(query), **_documents(seen)}
+    if "effect" in request.GET:
+        context |= {"asked": True, "moves": moves(found, after)}
+    return render(request, "scheduling/rollout.html", context, status=status)
+
+
+def _documents(seen: Review) -> dict[str, Any]:
+    """Both documents, line by line."""
+    old, new = (f"{one.policy.name} revision {one.number}" for one in (seen.before, seen.after))
+    return {"old_title": old, "new_title": new, **line_diff(seen.before.document, seen.after.document, old, new)}
+
+
+@requires(Action.ADMINISTER)
 def mode(request: PageRequest, live_id: UUID) -> HttpResponse:
     """Says what a mode does before it is switched to."""
     found = selectors.live_get(live_id)
@@ -209,7 +265,13 @@ def mode(request: PageRequest, live_id: UUID) -> HttpResponse:
         else:
             messages.success(request, f"{found.scheduler_name} is switched to {asked.label.lower()}.")
         return redirect("live-scheduler", found.pk)
-    context = {"live": found, "asked": asked, "words": MODE_WORDS[asked], "status": status_of(found)}
+    context = {
+        "live": found,
+        "asked": asked,
+        "words": MODE_WORDS[asked],
+        "status": status_of(found),
+        "revision": selectors.revision_in_force(found),
+    }
     return render(request, "scheduling/mode.html", context)
 
 

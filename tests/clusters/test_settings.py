@@ -8,10 +8,11 @@ from django.core.exceptions import ImproperlyConfigured
 from pytest_django import Settings
 
 
+@pytest.mark.parametrize("name", ["CLUSTER_ALLOWLIST", "EXTENDER_ALLOWLIST"])
 @pytest.mark.parametrize("entry", ["10.0.0.0/99", "not a name", "*example.com", "*.", "https://example.com", "-a"])
-def test_a_wrong_allowlist_stops_the_start(settings: Settings, entry: str) -> None:
-    settings.CLUSTER_ALLOWLIST = ["10.0.0.0/8", entry]
-    with pytest.raises(ImproperlyConfigured, match="KSCHEDWEB_CLUSTER_ALLOWLIST must list"):
+def test_a_wrong_allowlist_stops_the_start(settings: Settings, name: str, entry: str) -> None:
+    setattr(settings, name, ["10.0.0.0/8", entry])
+    with pytest.raises(ImproperlyConfigured, match=f"KSCHEDWEB_{name} must list"):
         apps.get_app_config("clusters").ready()
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
-from kschedweb.engine.judgement import Judgement, Verdict, judge
+from kschedweb.engine.judgement import Judgement, Reason, Verdict, judge, why_moved
 from tests.engine.builders import node, pod, scheduler
 
 MOST = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
@@ -92,3 +92,35 @@ def test_a_node_is_agreed_to_exactly_where_nothing_scores_higher(used: list[int]
     assert found.difference == max(totals.values()) - totals[where]
     assert found.rank == 1 + sum(total > totals[where] for total in totals.values())
     assert sum(found.differences.values()) == found.difference
+
+
+def reason(raw: dict, *, before: dict[str, Any] | None = None, after: dict[str, Any] | None = None) -> Reason | None:
+    """Why ``raw`` goes elsewhere by the profile ``after``, on an empty node and one that is half full."""
+    nodes = (node("half"), node("empty"), FILLED)
+    old, new = (scheduler(*nodes, **(profile or {})).explain(Pod.read(raw)) for profile in (before, after))
+    return why_moved(old, new)
+
+
+def without(*plugins: str) -> dict[str, Any]:
+    return {"plugins": {"multiPoint": {"disabled": [{"name": plugin} for plugin in plugins]}}}
+
+
+def test_the_plugin_that_prefers_the_new_node_moves_a_pod() -> None:
+    found = reason(pod("p", requests=ASKING), after={"pluginConfig": [MOST]})
+    assert found is not None
+    assert (found.plugin, found.said) == ("NodeResourcesFit", "")
+    assert found.lead == 50
+
+
+def test_the_filter_that_rejects_its_node_moves_a_pod() -> None:
+    """Without room on either node, or with it: who lets it through puts it somewhere."""
+    large = pod("p", requests={"cpu": "9"})
+    lost = reason(large, before=without("NodeResourcesFit"))
+    gained = reason(large, after=without("NodeResourcesFit"))
+    assert lost == gained == Reason("NodeResourcesFit", None, "Insufficient cpu")
+
+
+def test_a_pod_whose_node_is_still_among_the_best_does_not_move() -> None:
+    assert reason(pod("p", requests=ASKING)) is None
+    nothing_scores = {"plugins": {"score": {"disabled": [{"name": "*"}]}}}
+    assert reason(pod("p", requests=ASKING), after=nothing_scores) is None

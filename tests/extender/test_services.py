@@ -20,6 +20,7 @@ from kschedweb.extender.secrets import digest, opens
 from kschedweb.extender.selectors import endpoint_of, plugins_in_force, profile_of
 from kschedweb.policies.services import policy_create
 from kschedweb.redaction import redact_text
+from kschedweb.scheduling.services import live_roll_out
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -51,9 +52,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def packing(live: LiveScheduler, admin: User) -> LiveScheduler:
     """One whose policy has a plugin that kube-scheduler lacks."""
-    live.policy = policy_create(author=admin, name="packing", document=yaml.safe_dump(PACKING))
-    live.save()
-    return live
+    policy = policy_create(author=admin, name="packing", document=yaml.safe_dump(PACKING))
+    assert live.revision is not None
+    return live_roll_out(user=admin, live=live, revision=policy.revisions.get(), expected=live.revision)
 
 
 def test_a_secret_opens_until_the_next_is_made_and_only_its_digest_is_kept(live: LiveScheduler, admin: User) -> None:

@@ -91,7 +91,7 @@ def test_compose_is_again_what_it_was_when_the_backup_was_made(tmp_path: Path) -
             (secrets / name).write_text(f"the {name}")
         path = os.pathsep.join((str(tmp_path / "bin"), str(postgres.bin), os.environ["PATH"]))
         there = {"PGHOST": "127.0.0.1", "PGPORT": str(postgres.port), "CALLS": str(tmp_path / "calls"), "PATH": path}
-        with deployment.web() as site:
+        with deployment.site() as site:
             changed(site, "before")
             shell(COMPOSE, tmp_path, **there)
             changed(site, "after")
@@ -100,7 +100,7 @@ def test_compose_is_again_what_it_was_when_the_backup_was_made(tmp_path: Path) -
             secrets.rmdir()
         shell(COMPOSE_BACK, tmp_path, **there)
         assert (secrets / "encryption_keys").read_text() == "the encryption_keys"
-        with deployment.web() as site:
+        with deployment.site() as site:
             assert {"before", "after"} & names(site) == {"before"}
     calls = (tmp_path / "calls").read_text().splitlines()
     assert calls == [

@@ -9,6 +9,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from django.test import Client
+    from pytest_django import Settings
     from rest_framework.test import APIClient
 
 pytestmark = pytest.mark.django_db
@@ -147,3 +149,22 @@ def test_who_may_only_read_changes_nothing(api_as: Callable[[str], APIClient]) -
     assert api.patch(f"{POLICIES}default/", {"description": "x"}).status_code == 403
     assert api.delete(f"{POLICIES}default/").status_code == 403
     assert api.post(f"{POLICIES}default/revisions/1/restore/").status_code == 403
+
+
+def test_an_extender_that_no_live_scheduler_may_ask_is_noted_and_saved_all_the_same(
+    api: APIClient, client_as: Callable[[str], Client], settings: Settings
+) -> None:
+    settings.EXTENDER_ALLOWLIST = ["10.9.0.0/16"]
+    asking = HEADER + "extenders: [{urlPrefix: 'https://10.8.0.1/gate', filterVerb: filter}]\n"
+    answer = saved(api, asking)
+    assert answer.status_code == 201
+    (note,) = answer.json()["notes"]
+    assert note["path"] == "extenders[0].urlPrefix"
+    assert "10.8.0.1 is not among the addresses that this installation allows" in note["message"]
+    verdict = api.post(f"{POLICIES}validate/", {"document": asking}).json()
+    assert (verdict["valid"], verdict["notes"]) == (True, [note])
+    page = client_as("viewer").get("/policies/default/").content.decode()
+    assert "It may be saved, but no live scheduler can run it:" in page
+    settings.EXTENDER_ALLOWLIST = ["10.8.0.1"]
+    assert api.post(f"{POLICIES}validate/", {"document": asking}).json()["notes"] == []
+    assert "no live scheduler can run it" not in client_as("viewer").get("/policies/default/").content.decode()

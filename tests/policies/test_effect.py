@@ -35,7 +35,7 @@ def test_pods_that_would_move_are_named_with_both_nodes(admin: User, client_as: 
     after = load(PACK).configuration
     assert after is not None
     found = effect(snapshot, before, after)
-    assert 0 < found.asked <= min(found.pending, POD_LIMIT)
+    assert 0 < found.asked <= min(found.pods, POD_LIMIT)
     assert found.moved
     for pod in found.moved:
         key = f"{pod.namespace}/{pod.name}"
@@ -45,6 +45,8 @@ def test_pods_that_would_move_are_named_with_both_nodes(admin: User, client_as: 
             old.nodes[old.chosen],
             new.nodes[new.chosen] if new.chosen is not None else "",
         )
+        assert pod.reason.plugin == "NodeResourcesFit"  # the only one whose arguments differ
+        assert pod.reason.lead
     assert not effect(snapshot, before, before).moved
     page = client_as("viewer").post(f"/policies/default/edit/effect/?cluster={cluster.name}", {"document": PACK})
     assert f"{len(found.moved)} of {found.asked} pending pod" in page.content.decode()

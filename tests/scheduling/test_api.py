@@ -39,12 +39,10 @@ def test_one_is_made_changed_switched_and_deleted(api_as: Callable[[str], APICli
     api = api_as("admin")
     made = api.post(LIVE, {"cluster": "here", "scheduler_name": "batch", "policy": "default", "qps": 0})
     assert made.status_code == 201, made.data
-    assert (made.data["mode"], made.data["revision"], made.data["qps"], made.data["burst"]) == ("off", None, 0, 100)
+    assert (made.data["mode"], made.data["revision"], made.data["qps"], made.data["burst"]) == ("off", 1, 0, 100)
     address = f"{LIVE}{made.data['id']}/"
     assert made["Location"].endswith(address)
-    assert api.patch(address, {"revision": 1, "keep_columns": 5}).data["revision"] == 1
-    changed = api.patch(address, {"revision": None}).data
-    assert (changed["revision"], changed["keep_columns"]) == (None, 5)
+    assert api.patch(address, {"keep_columns": 5}).data["keep_columns"] == 5
     assert api.post(f"{address}mode/", {"mode": "scheduling"}).data["mode"] == "scheduling"
     assert api.delete(address).status_code == 409
     api.post(f"{address}mode/", {"mode": "off"})
@@ -78,18 +76,6 @@ def test_wrong_input_is_a_problem_that_names_its_field(
     assert answer.status_code == status
     assert answer["Content-Type"] == "application/problem+json"
     assert path in [error["path"] for error in answer.json()["errors"]]
-
-
-@pytest.mark.django_db
-def test_another_policy_lets_go_of_the_pinned_revision(
-    api_as: Callable[[str], APIClient], live: LiveScheduler, admin: User
-) -> None:
-    from kschedweb.policies.services import DEFAULT_DOCUMENT, policy_create
-
-    policy_create(name="another", document=DEFAULT_DOCUMENT, author=admin)
-    api, address = api_as("admin"), f"{LIVE}{live.pk}/"
-    api.patch(address, {"revision": 1})
-    assert api.patch(address, {"policy": "another"}).data["revision"] is None
 
 
 @pytest.mark.django_db

@@ -14,7 +14,7 @@ from kschedweb.engine.config import load
 from kschedweb.engine.config.registry import IN_TREE_REGISTRY, PluginSpec
 from kschedweb.errors import ApplicationError, Conflict, Unprocessable
 from kschedweb.policies.models import Policy
-from kschedweb.policies.services import policy_create, policy_delete, revision_save
+from kschedweb.policies.services import policy_create, policy_delete
 from kschedweb.scheduling import selectors, services
 from kschedweb.scheduling.models import Candidate, LiveScheduler, Lock, Mode
 from kschedweb.scheduling.runs import make_run
@@ -154,19 +154,6 @@ def test_the_profile_is_the_one_of_its_name_or_the_only_one(live: LiveScheduler,
     assert [(one.scheduler_name, one.percentage_of_nodes_to_score) for one in found.profiles] == [("busy", 40)]
     with pytest.raises(Unprocessable, match="calm, busy"):
         services.live_create(user=admin, cluster=live.cluster, scheduler_name="other", policy=policy)
-
-
-def test_without_a_pinned_revision_the_newest_is_in_force(connected: Cluster, admin: User) -> None:
-    policy = policy_create(name="two", document=TWO_PROFILES, author=admin)
-    first = policy.revisions.get()
-    live = services.live_create(user=admin, cluster=connected, scheduler_name="busy", policy=policy)
-    second = revision_save(policy=policy, document=TWO_PROFILES + "\n# later\n", author=admin, expected=1)
-    assert selectors.revision_in_force(live) == second
-    services.live_change(user=admin, live=live, revision=first)
-    live.refresh_from_db()
-    assert selectors.revision_in_force(live) == first
-    services.live_set_mode(user=admin, live=live, mode=Mode.SHADOW)
-    assert [row.newest for row in selectors.running()] == [second.pk]
 
 
 def test_one_process_hosts_what_has_no_lease_until_it_leaves_or_falls_silent(live: LiveScheduler) -> None:

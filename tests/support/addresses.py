@@ -181,6 +181,7 @@ def pages(at: Places) -> dict[str, str]:
             "live-scheduler": f"{live}/",
             "live-change": f"{live}/change/",
             "live-mode": f"{live}/mode/",
+            "live-rollout": f"{live}/rollout/?revision=1",
             "live-setup": f"{live}/setup/",
             "live-mode:off": f"{live}/mode/?mode=off",
             "live-decision": f"{live}/decisions/{at.live_decision}/",
@@ -278,6 +279,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
     }
     of_live = {
         "live-scheduler": f"{live}/",
+        "live-rollout": f"{live}/rollout/",
         "live-decisions": f"{live}/decisions/",
         "live-decision": f"{live}/decisions/{at.live_decision}/",
         "live-extender": f"{live}/extender/",

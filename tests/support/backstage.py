@@ -6,6 +6,7 @@ with one line, ``{"answer": …}`` or ``{"error": text}``. ``Backstage`` is the 
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -108,6 +109,27 @@ def change(live: str, **changes: Any) -> str:
     return ""
 
 
+def save(live: str, document: str) -> int:
+    """An editor saves a document as the next revision of the scheduler's policy; its number."""
+    from kschedweb.accounts.models import User
+    from kschedweb.policies.services import revision_save
+    from kschedweb.scheduling.selectors import live_get
+
+    found, editor = live_get(live), User.objects.get(username="editor")
+    return revision_save(policy=found.policy, document=document, author=editor, expected=found.newest).number
+
+
+def roll_out(live: str, number: int) -> None:
+    """An admin rolls a revision of the scheduler's policy out."""
+    from kschedweb.accounts.models import User
+    from kschedweb.scheduling.selectors import live_get, revision_in_force
+    from kschedweb.scheduling.services import live_roll_out
+
+    found, admin = live_get(live), User.objects.get(username="admin")
+    revision = found.policy.revisions.get(number=number)
+    live_roll_out(user=admin, live=found, revision=revision, expected=revision_in_force(found))
+
+
 def pause(live: str) -> None:
     from kschedweb.scheduling.models import LiveScheduler
     from kschedweb.scheduling.services import live_pause
@@ -137,20 +159,23 @@ def candidates(live: str) -> list[Json]:
 
     said = ("bound", "rate", "depths", "latency", "error", "watches", "comparison")
     fields = ("identity", "leading", "synced", "epoch", *said)
-    rows = Candidate.objects.filter(scheduler__pk=live).order_by("-started_at")
+    rows = Candidate.objects.filter(scheduler__pk=live).select_related("revision").order_by("-started_at")
     now = timezone.now()
     return [
-        {name: getattr(row, name) for name in fields} | {"silent": (now - row.heartbeat).total_seconds()}
+        {name: getattr(row, name) for name in fields}
+        | {"silent": (now - row.heartbeat).total_seconds(), "revision": row.revision and row.revision.number}
         for row in rows
     ]
 
 
 def decisions(live: str) -> list[Json]:
-    """Every decision that is kept, oldest first."""
+    """Every decision that is kept, oldest first, with the number of the revision that made it."""
+    from django.db.models import F
+
     from kschedweb.scheduling.models import LiveDecision
 
     fields = ("uid", "namespace", "name", "result", "node", "message", "attempt", "epoch", "at")
-    rows = LiveDecision.objects.filter(scheduler__pk=live).order_by("at").values(*fields)
+    rows = LiveDecision.objects.filter(scheduler__pk=live).order_by("at").values(*fields, number=F("revision__number"))
     return [row | {"at": row["at"].timestamp()} for row in rows]
 
 
@@ -230,11 +255,9 @@ def record(live: str, pod: str) -> None:
     seed_live.decision(LiveScheduler.objects.get(pk=live), pod)
 
 
-OFFERED = (
-    connect, replace_token, live, mode, change, pause, resume, step, candidates, decisions, state, requests, decide,
-    log_in, watched, hold, record,
-)  # fmt: skip
-FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in OFFERED}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    name: found for name, found in list(vars().items()) if inspect.isfunction(found) and found.__module__ == __name__
+}
 
 
 def main() -> None:

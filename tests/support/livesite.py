@@ -54,6 +54,8 @@ class Deployment:
             KSCHEDWEB_SECRET_KEY=secrets.token_urlsafe(48),
             KSCHEDWEB_ENCRYPTION_KEYS=secrets.token_urlsafe(32),
             KSCHEDWEB_CLUSTER_ALLOWLIST="127.0.0.0/8",
+            KSCHEDWEB_EXTENDER_ALLOWLIST="127.0.0.0/8",
+            KSCHEDWEB_EXTENDER_ALLOW_INSECURE="true",
             KSCHEDWEB_DATA_DIR=str(folder),
             KSCHEDWEB_LEASE_SECONDS=str(LEASE_SECONDS),
         )
@@ -84,13 +86,14 @@ class Deployment:
         here = {"0.0.0.0": "127.0.0.1", "8000": str(port), "/tmp/": f"{self.folder}/{label}-", "@%h": f"-{label}@%h"}
         for ours, mine in here.items():
             command = [word.replace(ours, mine) for word in command]
-        return Server(command, self.folder / f"{name}-{label}.log", self.environment(), self.root)
+        environment = self.environment(KSCHEDWEB_PORT=str(port)) if port else self.environment()
+        return Server(command, self.folder / f"{name}-{label}.log", environment, self.root)
 
     @contextlib.contextmanager
-    def web(self) -> Iterator[Site]:
-        """The web process, ready, and its admin's session, while it runs."""
+    def site(self) -> Iterator[Site]:
+        """A web process, ready, and its admin's session, while it runs."""
         port = free_port()
-        server, site = self.service("web", f"web-{port}", port), Site(f"http://127.0.0.1:{port}")
+        server, site = self.web(port), Site(f"http://127.0.0.1:{port}")
         self.manage("ensure_admin", KSCHEDWEB_ADMIN_PASSWORD=PASSWORD)
         server.start()
         try:
@@ -111,7 +114,7 @@ class Deployment:
     def web(self, port: int, **more: str) -> Server:
         """A web process as docker-compose.yml has it, not started yet."""
         environment = self.environment(KSCHEDWEB_PORT=str(port), **more)
-        return Server(["python", "-m", "kschedweb.server"], self.folder / f"web-{port}.log", environment, ROOT)
+        return Server(["python", "-m", "kschedweb.server"], self.folder / f"web-{port}.log", environment, self.root)
 
     def backstage(self) -> Backstage:
         return Backstage(self._env, self.folder / "backstage.log", self.root)

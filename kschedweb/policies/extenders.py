@@ -1,0 +1,48 @@
+"""What keeps live schedulers from asking the extenders of a policy, as far as it can be told without a look-up.
+
+A policy may be saved with any extender, since simulations and explanations ask none. Before a live scheduler asks one,
+its name is resolved and what it resolves to is checked as well: scheduling/extending.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kschedweb.clusters.addresses import EXTENDERS, AddressError, Allowlist, server_split
+from kschedweb.errors import FieldProblem
+
+VERBS = ("filterVerb", "prioritizeVerb", "preemptVerb", "bindVerb")
+VERB = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
+FILES = ("caFile", "certFile", "keyFile")
+INSECURE = "KSCHEDWEB_EXTENDER_ALLOW_INSECURE"
+
+
+def refusals(extenders: Iterable[dict[str, Any]]) -> list[FieldProblem]:
+    """Every reason, at its path such as ``extenders[0].urlPrefix``; none where the operator allows all of them."""
+    return [
+        {"path": f"extenders[{index}].{field}", "message": message}
+        for index, extender in enumerate(extenders)
+        for field, message in _refusals(extender)
+    ]
+
+
+def _refusals(extender: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    try:
+        scheme, host, *_ = server_split(str(extender.get("urlPrefix") or ""))
+        Allowlist(EXTENDERS.entries, EXTENDERS).expect(host)
+    except AddressError as error:
+        yield "urlPrefix", error.detail
+    else:
+        if scheme == "http" and not EXTENDERS.insecure:
+            yield "urlPrefix", f"An extender is asked over https, unless whoever runs this sets {INSECURE}."
+    for name in VERBS:
+        if extender.get(name) and not VERB.fullmatch(str(extender[name])):
+            yield name, "A verb is a part of a path: letters, digits, hyphens and dots, no ? or #."
+    tls = extender.get("tlsConfig") or {}
+    for name in FILES:
+        if tls.get(name):
+            yield f"tlsConfig.{name}", f"No file of this site is read: put the text into {name[:-4]}Data."
+    if tls.get("insecure") and not EXTENDERS.insecure:
+        yield "tlsConfig.insecure", f"The certificate is checked, unless whoever runs this sets {INSECURE}."
