@@ -214,7 +214,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["kschedweb.accounts.permissions.RolePermission"],
     "DEFAULT_PAGINATION_CLASS": "kschedweb.dashboard.pagination.CursorPagination",
-    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_FILTER_BACKENDS": ["kschedweb.dashboard.filtering.FilterBackend"],
     "DEFAULT_SCHEMA_CLASS": "kschedweb.dashboard.schema.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["kschedweb.dashboard.parsers.StrictJSONParser"],

@@ -99,7 +99,7 @@ class Following:
             self._place = (newest.at, newest.pk) if newest else (timezone.now(), UUID(int=0))
             return [], False
         at, key = self._place
-        found = list(newest_first.filter(Q(at__gt=at) | Q(at=at, pk__gt=key))[: MOST + 1])
+        found = list(newest_first.filter(Q(at__gt=at) | Q(at=at, pk__gt=key), at__gte=at)[: MOST + 1])
         if found:
             self._place = (found[0].at, found[0].pk)
         return found[:MOST][::-1], len(found) > MOST
