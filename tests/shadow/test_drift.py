@@ -103,7 +103,7 @@ def test_old_and_surplus_verdicts_are_forgotten(live: LiveScheduler) -> None:
     for number in range(105):
         judged(live, f"p-{number}", at=now - timedelta(seconds=number))
     judged(live, "old", at=now - timedelta(days=3))
-    assert services.verdicts_forget(now=now) == 6
+    assert services.verdicts_clean(now=now) == 6
     left = set(ShadowVerdict.objects.values_list("name", flat=True))
     assert left == {f"p-{number}" for number in range(100)}
 
