@@ -227,7 +227,8 @@ def in_pieces(
     Read in short queries, each on from where the last ended: between them nothing is open at the database.
     """
     keys = keys_of(queryset)
-    named = queryset.select_related(None).prefetch_related(None).values_list(*fields, *(key.field for key in keys))
+    names = [*fields, *(key.field for key in keys if key.field not in fields)]
+    named = queryset.select_related(None).prefetch_related(None).values_list(*names)
     place: list[Any] = []
     while most > 0:
         rows, reached = _rows(named, keys, min(PIECE, most), False, place, within)
@@ -236,7 +237,7 @@ def in_pieces(
             yield row[: len(fields)]
         most -= len(rows)
         if more:
-            place = list(rows[-1][len(fields) :])
+            place = [rows[-1][names.index(key.field)] for key in keys]
         elif reached is not None:
             place = [getattr(reached, key.field) for key in keys]
         else:

