@@ -150,7 +150,7 @@ class Item:
     @property
     def stands(self) -> bool:
         """Whether a denial answers all further requests about the same."""
-        return self.row.state == State.DENIED and self.row.reopened_at is None
+        return bool(self.row.state == State.DENIED and self.row.subject and self.row.reopened_at is None)
 
     @property
     def may_reopen(self) -> bool:

@@ -63,7 +63,7 @@ def ask_again(request_id: Any, *, decision_id: str, now: datetime, epoch: int) -
 
 def reopen(request_id: Any, *, now: datetime, by: str) -> bool:
     """The denial stands no more."""
-    denied = Q(pk=request_id, state=State.DENIED, reopened_at=None)
+    denied = Q(pk=request_id, state=State.DENIED, reopened_at=None) & ~Q(subject="")
     return _move(denied, reopened_at=now, reopened_by=by)
 
 
