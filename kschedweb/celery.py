@@ -15,6 +15,7 @@ with env.one_line_errors():
     app.config_from_object(settings, namespace="CELERY")
     app.autodiscover_tasks()
     app.autodiscover_tasks(["kschedweb.watermarks.annotations", "kschedweb.approvals.webhooks"])
+    app.autodiscover_tasks(["kschedweb"], related_name="retention")
 
 # A task's log lines carry the id of the request that asked for it. (Imported late: it reads the settings.)
 from django_structlog.celery.steps import DjangoStructLogInitStep  # noqa: E402

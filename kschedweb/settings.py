@@ -184,22 +184,27 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 5,
         "options": {"expires": 4},
     },
-    "forget old deliveries": {
-        "task": "kschedweb.approvals.webhooks.tasks.forget",
-        "schedule": 3600,
-        "options": {"expires": 600},
-    },
-    "forget old shadow verdicts": {
-        "task": "kschedweb.shadow.tasks.forget",
-        "schedule": 900,
-        "options": {"expires": 600},
-    },
-    "forget old watermarks": {
-        "task": "kschedweb.watermarks.tasks.forget",
-        "schedule": 900,
-        "options": {"expires": 600},
+    "delete what is kept no longer": {
+        "task": "kschedweb.retention.clean",
+        "schedule": 60,
+        "options": {"expires": 50},
     },
 }
+
+# How many days rows are kept after they came to an end, 0: for ever. See retention.py.
+KEEP_DAYS = {
+    name: env.integer(f"KSCHEDWEB_KEEP_{name.upper()}_DAYS", days, 0, 36_500)
+    for name, days in {
+        "audit": 400,
+        "approvals": 400,
+        "deliveries": 30,
+        "jobs": 90,
+        "answers": 90,
+        "logins": 90,
+        "work": 0,
+    }.items()
+}
+KEEP_SNAPSHOTS = env.integer("KSCHEDWEB_KEEP_SNAPSHOTS", 5, 1, 1000)  # of each cluster, the newest
 
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
@@ -232,7 +237,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["kschedweb.accounts.permissions.RolePermission"],
     "DEFAULT_PAGINATION_CLASS": "kschedweb.dashboard.pagination.CursorPagination",
-    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_FILTER_BACKENDS": ["kschedweb.dashboard.filtering.FilterBackend"],
     "DEFAULT_SCHEMA_CLASS": "kschedweb.dashboard.schema.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["kschedweb.dashboard.parsers.StrictJSONParser"],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.db.models import F
+from django.db.models.functions import Upper
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -69,3 +71,9 @@ class AuditEntry(models.Model):
 
     class Meta:
         ordering = ("-at", "-id")
+        indexes = [
+            models.Index(Upper("actor_name"), F("at").desc(), F("id").desc(), name="audit_by_actor"),
+            models.Index(Upper("object_name"), F("at").desc(), F("id").desc(), name="audit_by_name"),
+            models.Index(fields=["object_type", "-at", "-id"], name="audit_by_kind"),
+            models.Index(fields=["verb", "-at", "-id"], name="audit_by_verb"),
+        ]

@@ -24,6 +24,7 @@ from kschedweb.accounts.forms import PersonForm, RoleForm, TokenForm
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.dashboard.exports import csv_response
+from kschedweb.dashboard.pagination import in_pieces, page_shown
 from kschedweb.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 PAGE_SIZE = 50
 CSV_ROWS = 100_000
+CSV_FIELDS = ("at", "actor_name", "verb", "object_type", "object_id", "object_name", "details")
 
 # Django's own view: it rotates the session key at login, and refuses addresses of other sites in `next`.
 login = LoginView.as_view(template_name="accounts/login.html", redirect_authenticated_user=True)
@@ -178,21 +180,11 @@ def audit(request: PageRequest) -> HttpResponse | StreamingHttpResponse:
     """The trail, newest first; ``format=csv`` is the same rows as a file."""
     filters = AuditFilter(request.GET, queryset=selectors.audit_list())
     if request.GET.get("format") == "csv":
+        rows = in_pieces(filters.qs, CSV_FIELDS, CSV_ROWS, within=filters.within)
         return csv_response(
             "audit.csv",
             ["time", "who", "what", "kind", "id", "name", "details"],
-            (
-                (
-                    entry.at.isoformat(),
-                    entry.actor_name,
-                    entry.verb,
-                    entry.object_type,
-                    entry.object_id,
-                    entry.object_name,
-                    entry.details,
-                )
-                for entry in filters.qs[:CSV_ROWS].iterator()
-            ),
+            ((at.isoformat(), *rest) for at, *rest in rows),
         )
-    page = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
+    page = page_shown(request, filters.qs, within=filters.within)
     return render(request, "accounts/audit.html", {"filters": filters, "page": page})

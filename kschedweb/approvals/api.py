@@ -73,6 +73,10 @@ class ApprovalSerializer(serializers.ModelSerializer[ApprovalRequest]):
             "decided_at",
             "decided_by",
             "ended_at",
+            "asked_again",
+            "asked_again_at",
+            "reopened_at",
+            "reopened_by",
             "votes",
         )
         read_only_fields = fields
@@ -168,6 +172,16 @@ class Deny(IdempotencyMixin, APIView):
         return _decide(request, id, Verdict.DENY, DenySerializer(data=request.data))
 
 
+class Reopen(IdempotencyMixin, APIView):
+    action_required = Action.APPROVE
+
+    @extend_schema(request=None, responses=ApprovalSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Let a denial stand no more: the scheduler asks anew when it tries the pod next. 409 where none stands."""
+        services.request_reopen(user=request.user, request_id=id)
+        return Response(ApprovalSerializer(selectors.request_get(id)).data)
+
+
 class DecideMany(IdempotencyMixin, APIView):
     action_required = Action.APPROVE
 
@@ -195,4 +209,5 @@ urlpatterns = [
     path("approvals/<uuid:id>/", ApprovalDetail.as_view(), name="approval"),
     path("approvals/<uuid:id>/approve/", Approve.as_view(), name="approval-approve"),
     path("approvals/<uuid:id>/deny/", Deny.as_view(), name="approval-deny"),
+    path("approvals/<uuid:id>/reopen/", Reopen.as_view(), name="approval-reopen"),
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Q
 from django.utils import timezone
 
-from kschedweb.approvals import services
+from kschedweb.approvals import rules, services
 from kschedweb.approvals.models import ApprovalRequest, State
 from kschedweb.approvals.transitions import REJECTED
 from kschedweb.scheduling.gates import Decided, Ended, HeldRequest
@@ -33,8 +33,9 @@ class ApprovalGate:
         plugin: str,
         seconds: float,
         epoch: int,
+        revision: int,
     ) -> None:
-        """Store the request; it is durable when this returns."""
+        """Store the request; it is durable when this returns. A denial that stands answers it."""
         services.request_open(
             scheduler=scheduler,
             namespace=pod.namespace,
@@ -47,6 +48,7 @@ class ApprovalGate:
             ask=ask,
             seconds=seconds,
             epoch=epoch,
+            subject=rules.subject(ask, plugin=plugin, node=node, revision=revision),
         )
 
     def open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:

@@ -53,6 +53,12 @@ class ApprovalRequest(models.Model):
     decided_by = models.CharField(max_length=150, blank=True)  # "": nobody did in time
     ended_at = models.DateTimeField(null=True)
     epoch = models.PositiveBigIntegerField(default=0)  # of the leader that asked, then of the one that binds
+    # A denial stands for further requests about the same: the pod as it was, its node, the policy's revision.
+    subject = models.CharField(max_length=64, default="", db_default="")  # digest of these, "": not known
+    asked_again = models.PositiveIntegerField(default=0, db_default=0)  # how often after it was denied
+    asked_again_at = models.DateTimeField(null=True)
+    reopened_at = models.DateTimeField(null=True)  # the denial stands no more: somebody wants to be asked anew
+    reopened_by = models.CharField(max_length=150, default="", db_default="")
 
     class Meta:
         ordering = ("expires_at", "id")
@@ -65,6 +71,11 @@ class ApprovalRequest(models.Model):
             models.Index(fields=["open", "state", "expires_at"], name="request_open"),
             models.Index(fields=["-asked_at", "-id"], name="request_newest"),
             models.Index(fields=["namespace", "name"], name="request_by_pod"),
+            models.Index(fields=["scheduler", "uid"], name="request_by_uid"),
+            models.Index(fields=["state", "-asked_at", "-id"], name="request_by_state"),
+            models.Index(fields=["namespace", "-asked_at", "-id"], name="request_by_namespace"),
+            models.Index(fields=["decided_at"], name="request_decided"),
+            models.Index(fields=["ended_at"], name="request_ended"),
         ]
 
     @property
@@ -165,4 +176,8 @@ class Delivery(models.Model):
                 name="one_delivery_an_event_and_endpoint",
             )
         ]
-        indexes = [models.Index(fields=["state", "next_at"], name="delivery_due")]
+        indexes = [
+            models.Index(fields=["state", "next_at"], name="delivery_due"),
+            models.Index(fields=["endpoint", "-created_at", "-id"], name="delivery_newest"),
+            models.Index(fields=["created_at"], name="delivery_made"),
+        ]

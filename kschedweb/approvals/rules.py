@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from typing import Any
 
 from kschedweb.accounts.roles import Role
@@ -51,6 +52,14 @@ def is_own(ask: Ask, username: str, email: str = "") -> bool:
     creator = str(ask.get("createdBy") or "").casefold()
     names = {name.casefold() for name in (username, email) if name}
     return ask.get("ownPods") == "Forbid" and creator in names
+
+
+def subject(ask: Ask, *, plugin: str, node: str, revision: int) -> str:
+    """What a denial is about, as a digest: the pod as it is, its node, and the revision of the policy; "" if the ask
+    does not say how the pod is.
+    """
+    pod = ask.get("podDigest")
+    return sha256(f"{pod}/{plugin}/{node}/{revision}".encode()).hexdigest() if pod else ""
 
 
 def people(left: Mapping[str, int]) -> str:

@@ -52,8 +52,8 @@ def request_get(request_id: UUID | str) -> ApprovalRequest:
     return found
 
 
-def refused(user: User, row: ApprovalRequest) -> ApplicationError | None:
-    """Why this person may not decide about this request; ``None`` where they may."""
+def not_asked(user: User, row: ApprovalRequest) -> ApplicationError | None:
+    """Why this person has no say in this request; ``None`` where they have."""
     if not may(user.role, Action.APPROVE) or not rules.may_decide(row.ask, user.role):
         return ApplicationError(
             f"Your role does not allow you to decide about {row.pod}: it waits for "
@@ -62,6 +62,13 @@ def refused(user: User, row: ApprovalRequest) -> ApplicationError | None:
         )
     if rules.is_own(row.ask, user.get_username(), user.email):
         return ApplicationError(f"{row.pod} is a pod of your own: somebody else has to decide about it.", status=403)
+    return None
+
+
+def refused(user: User, row: ApprovalRequest) -> ApplicationError | None:
+    """Why this person may not decide about this request; ``None`` where they may."""
+    if refusal := not_asked(user, row):
+        return refusal
     if row.state != State.WAITING:
         return Conflict(f"{row.pod} is {row.get_state_display().lower()} already.")
     return None
@@ -139,6 +146,15 @@ class Item:
         """Why this person may not decide about it, "" where they may."""
         error = refused(self.user, self.row)
         return error.detail if error else ""
+
+    @property
+    def stands(self) -> bool:
+        """Whether a denial answers all further requests about the same."""
+        return bool(self.row.state == State.DENIED and self.row.subject and self.row.reopened_at is None)
+
+    @property
+    def may_reopen(self) -> bool:
+        return self.stands and not_asked(self.user, self.row) is None
 
     @property
     def sentence(self) -> str:

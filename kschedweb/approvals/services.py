@@ -14,7 +14,7 @@ from django.utils import timezone
 from kschedweb.accounts import audit
 from kschedweb.approvals import rules, transitions
 from kschedweb.approvals.models import ApprovalRequest, Event, State, Verdict, Vote
-from kschedweb.approvals.selectors import refused
+from kschedweb.approvals.selectors import not_asked, refused
 from kschedweb.approvals.webhooks.services import tell
 from kschedweb.engine.binding import duration
 from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound
@@ -42,10 +42,12 @@ def request_open(
     ask: dict[str, Any],
     seconds: float,
     epoch: int,
+    subject: str = "",
 ) -> ApprovalRequest | None:
     """Store that a pod waits; the same decision again changes nothing, another one supersedes the open request.
 
-    ``None`` where a later leader has asked about this pod already.
+    ``None`` where a later leader has asked about this pod already. Where people have denied the same ``subject``, that
+    request counts how often it was asked again: the denial stands, and nobody is told anew.
     """
     now = timezone.now()
     fields = {
@@ -60,6 +62,7 @@ def request_open(
         "asked_at": now,
         "expires_at": now + timedelta(seconds=seconds),
         "epoch": epoch,
+        "subject": subject,
     }
     row: ApprovalRequest | None = None
     for _ in range(MOST_RIVALS):
@@ -72,12 +75,34 @@ def request_open(
             _supersede(known, "the pod was decided on anew", now, epoch)
         # Another leader's request may come in between: the newest leader's must stay in the end.
         with suppress(IntegrityError), transaction.atomic():
+            if denied := _denied(scheduler, uid, subject):
+                if transitions.ask_again(denied.pk, decision_id=decision_id, now=now, epoch=epoch):
+                    return denied
+                continue
             row = ApprovalRequest.objects.create(scheduler=scheduler, uid=uid, **fields)
             break
     if row is None:
         raise Conflict(f"Others keep asking about {namespace}/{name}.")
     audit.record(None, "approval.asked", row, row.pod, node=node, rules=ask.get("rules", []))
     tell(Event.OPENED, row)
+    return row
+
+
+@transaction.atomic
+def request_reopen(*, user: User, request_id: Any) -> ApprovalRequest:
+    """Let a denial stand no more: the scheduler asks anew when it tries the pod next. Votes stay as they are.
+
+    Raises ``ApplicationError`` (403 who may not, 404, 409 where no denial stands).
+    """
+    row = ApprovalRequest.objects.select_for_update().filter(pk=request_id).first()
+    if row is None:
+        raise NotFound("There is no such request.")
+    if refusal := not_asked(user, row):
+        raise refusal
+    if not transitions.reopen(row.pk, now=timezone.now(), by=user.get_username()):
+        raise Conflict(f"No denial of {row.pod} stands: the request is {row.get_state_display().lower()}.")
+    audit.record(user, "approval.reopened", row, row.pod, node=row.node, uid=row.uid)
+    row.refresh_from_db()
     return row
 
 
@@ -236,6 +261,12 @@ def _supersede(row: ApprovalRequest, reason: str, now: datetime, epoch: int) -> 
         return False
     audit.record(None, "approval.superseded", row, row.pod, node=row.node, uid=row.uid, reason=reason)
     return True
+
+
+def _denied(scheduler: LiveScheduler, uid: str, subject: str) -> ApprovalRequest | None:
+    """The request by which people denied the same; ``None`` where nobody did, or somebody reopened it."""
+    rows = ApprovalRequest.objects.filter(scheduler=scheduler, uid=uid, state=State.DENIED, open=False)
+    return rows.filter(subject=subject, reopened_at=None).order_by("-asked_at").first() if subject else None
 
 
 def _open(scheduler: LiveScheduler, uid: str) -> ApprovalRequest | None:

@@ -2,6 +2,7 @@
 
 waiting -> approved | denied | expired; approved -> binding -> bound | failed; all that is open -> superseded.
 A denied or expired request stays open until the pod was told. A leader of an earlier epoch changes nothing.
+A denied one is open once more each time that the scheduler asks about the same, until somebody reopens the question.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from kschedweb.approvals.models import ApprovalRequest, State
 
@@ -51,6 +52,19 @@ def end(request_id: Any, state: str, *, before: tuple[str, ...], now: datetime, 
 def tell(request_id: Any, *, now: datetime) -> bool:
     """The pod was told that it is denied, or is gone: the request ends as what it is."""
     return _move(Q(pk=request_id, open=True, state__in=REJECTED), open=False, ended_at=now)
+
+
+def ask_again(request_id: Any, *, decision_id: str, now: datetime, epoch: int) -> bool:
+    """A denied request is open again, for the decision of now, until the pod is told once more."""
+    denied = Q(pk=request_id, open=False, state=State.DENIED, reopened_at=None)
+    values = {"asked_again": F("asked_again") + 1, "asked_again_at": now, "decision_id": decision_id}
+    return _move(denied, open=True, ended_at=None, epoch=epoch, **values)
+
+
+def reopen(request_id: Any, *, now: datetime, by: str) -> bool:
+    """The denial stands no more."""
+    denied = Q(pk=request_id, state=State.DENIED, reopened_at=None) & ~Q(subject="")
+    return _move(denied, reopened_at=now, reopened_by=by)
 
 
 def _move(where: Q, **values: Any) -> bool:

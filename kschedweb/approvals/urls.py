@@ -9,4 +9,5 @@ urlpatterns = [
     path("approvals/badge/", views.badge, name="approvals-badge"),
     path("approvals/history/", views.history, name="approvals-history"),
     path("approvals/<uuid:request_id>/", views.approval, name="approval"),
+    path("approvals/<uuid:request_id>/reopen/", views.reopen, name="approval-reopen"),
 ]

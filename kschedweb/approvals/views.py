@@ -12,7 +12,6 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
-from rest_framework.exceptions import NotFound
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
@@ -20,7 +19,8 @@ from kschedweb.approvals import selectors, services
 from kschedweb.approvals.filters import RequestFilter
 from kschedweb.approvals.models import State, Verdict
 from kschedweb.dashboard.exports import FORMATS, export
-from kschedweb.dashboard.pagination import cursor_page
+from kschedweb.dashboard.pages import done
+from kschedweb.dashboard.pagination import in_pieces, page_shown
 from kschedweb.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from kschedweb.approvals.models import ApprovalRequest
 
 SHOWN = 100
-PAGE_SIZE = 50
 MOST_EXPORTED = 100_000
 HEAD = (
     "asked_at", "scheduler__cluster__name", "namespace", "name", "uid", "node", "state", "decided_by", "decided_at",
@@ -128,12 +127,12 @@ def decide(request: PageRequest) -> HttpResponse:
     if verdict not in Verdict.values:
         return _inbox(request, None, error="Choose to approve or to deny.", reason=reason, ticked=ticked)
     try:
-        done = services.requests_decide(user=request.user, request_ids=ticked, verdict=verdict, reason=reason)
+        outcomes = services.requests_decide(user=request.user, request_ids=ticked, verdict=verdict, reason=reason)
     except ApplicationError as error:
         chosen = _uuid(ticked[0]) if ticked else None
         return _inbox(request, chosen, error=error.detail, reason=reason, ticked=ticked)
-    _say(request, [one.pod for one in done if not one.problem], verdict)
-    for one in done:
+    _say(request, [one.pod for one in outcomes if not one.problem], verdict)
+    for one in outcomes:
         if one.problem:
             messages.error(request, one.problem)
     return redirect("approvals")
@@ -146,19 +145,28 @@ def _say(request: PageRequest, pods: list[str], verdict: str) -> None:
         messages.success(request, f"{did}: {names}.")
 
 
+@require_POST
+@requires(Action.APPROVE)
+def reopen(request: PageRequest, request_id: UUID) -> HttpResponse:
+    """Have people asked anew about what was denied."""
+    done(
+        request,
+        lambda: services.request_reopen(user=request.user, request_id=request_id),
+        "People are asked anew when the scheduler tries the pod next, within five minutes.",
+    )
+    return redirect("approval", request_id)
+
+
 @require_safe
 @requires(Action.VIEW)
 def history(request: PageRequest) -> HttpResponseBase:
     """Every request there was, newest first."""
     filtered = RequestFilter(request.GET, queryset=selectors.request_list())
     if (form := request.GET.get("format")) in FORMATS:
-        rows = filtered.qs.prefetch_related(None).values_list(*HEAD)[:MOST_EXPORTED]
+        rows = in_pieces(filtered.qs, HEAD, MOST_EXPORTED, within=filtered.within)
         head = [name.replace("scheduler__cluster__name", "cluster") for name in HEAD]
         return export(form, "approvals", head, rows)
-    try:
-        page = cursor_page(filtered.qs, request.GET.get("cursor", ""), PAGE_SIZE)
-    except NotFound as error:
-        raise Http404(str(error.detail)) from None
+    page = page_shown(request, filtered.qs, within=filtered.within)
     shown = [(row, *TONES[State(row.state)]) for row in page.rows]
     query = [name for name in request.GET if name not in ("cursor",)]
     context = {"filter": filtered, "page": page, "rows": shown, "filtered": bool(query)}

@@ -10,7 +10,7 @@ from django.http import Http404
 
 from kschedweb.clusters import storage
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
-from kschedweb.jobs.models import ENDED, Job
+from kschedweb.jobs.models import UNFINISHED, Job
 
 
 def cluster_list() -> QuerySet[Cluster]:
@@ -80,4 +80,4 @@ def permissions_by_resource(cluster: Cluster) -> list[dict[str, Any]]:
 def refresh_job(cluster: Cluster) -> Job | None:
     """The job that is reading ``cluster`` now, or waits to."""
     reading = Job.objects.filter(kind="clusters.refresh", params__cluster=str(cluster.pk))
-    return reading.exclude(state__in=ENDED).first()
+    return reading.filter(state__in=UNFINISHED).first()

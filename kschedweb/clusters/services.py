@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 from django.utils import timezone
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-KEEP_SNAPSHOTS = 5
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 RESERVED = frozenset({"connect", "import", "load-demo"})  # addresses of pages
 CONNECTED = frozenset({Source.KUBECONFIG, Source.TOKEN, Source.IN_CLUSTER})
@@ -247,7 +247,7 @@ class Prepared:
         self.snapshot.complete = True
         self.snapshot.save(update_fields=["complete"])
         newest = self.snapshot.cluster.snapshots.order_by("-taken_at", "-id").values_list("pk", flat=True)
-        for old in list(newest[KEEP_SNAPSHOTS:]):
+        for old in list(newest[settings.KEEP_SNAPSHOTS :]):
             # A scenario that starts from it keeps it.
             with suppress(ProtectedError):
                 Snapshot.objects.filter(pk=old).only("pk").delete()

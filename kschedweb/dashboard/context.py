@@ -10,7 +10,7 @@ from kschedweb.accounts.roles import Action, may
 from kschedweb.approvals.selectors import waiting_count
 from kschedweb.dashboard import navigation
 from kschedweb.dashboard.scope import scope_of
-from kschedweb.jobs.models import ENDED, Job
+from kschedweb.jobs.models import UNFINISHED, Job
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -32,7 +32,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "account_pages": SimpleLazyObject(lambda: navigation.entries(navigation.ACCOUNT, role, current, "")),
         "playground_pages": SimpleLazyObject(lambda: navigation.entries(navigation.PLAYGROUND, role, current, "")),
         "waiting_approvals": waiting_count,
-        "running_jobs": Job.objects.exclude(state__in=ENDED).count,
+        "running_jobs": Job.objects.filter(state__in=UNFINISHED).count,
         "may_edit": may(role, Action.EDIT),
         "may_administer": may(role, Action.ADMINISTER),
         "path_scoped": current in navigation.SCOPED,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import FieldDoesNotExist, ValidationError
 from django.db.models import F, Q
+from django.http import Http404
 from rest_framework.exceptions import NotFound
 from rest_framework.exceptions import ValidationError as DRFValidationError
 from rest_framework.pagination import BasePagination
@@ -21,12 +22,16 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from django.db.models import Model, OrderBy, QuerySet
+    from django.http import HttpRequest
     from rest_framework.request import Request
     from rest_framework.views import APIView
 
+PAGE_SIZE = 50  # of lists on pages
+MOST_LOOKED_AT = 50_000  # rows that are looked at for a page where no index finds those that match
+PIECE = 5_000  # rows of an export that are read at once
 INVALID = "This cursor does not belong to this list. Begin again without one."
 
 
@@ -50,6 +55,12 @@ class Key:
 
     def equal(self, value: Any) -> Q:
         return Q(**{f"{self.field}__isnull": True}) if value is None else Q(**{self.field: value})
+
+    def not_before(self, value: Any) -> Q:
+        """What an index can begin at: all rows after a place are among these, where the first key has ``value``."""
+        if self.nullable:
+            return Q()
+        return Q(**{f"{self.field}__{'lte' if self.descending else 'gte'}": value})
 
     def after(self, value: Any) -> Q | None:
         """Rows that come after ``value`` by this field; ``None``: there are none."""
@@ -98,7 +109,16 @@ def beyond(keys: list[Key], place: list[Any]) -> Q:
         if after is not None:
             found |= equal & after
         equal &= key.equal(value)
-    return found
+    return keys[0].not_before(place[0]) & found
+
+
+def as_far_as(keys: list[Key], place: list[Any]) -> Q:
+    """The rows up to ``place``, itself among them."""
+    back = [key.reversed() for key in keys]
+    same = Q()
+    for key, value in zip(keys, place, strict=True):
+        same &= key.equal(value)
+    return back[0].not_before(place[0]) & (beyond(back, place) | same)
 
 
 def encode(backwards: bool, place: list[Any]) -> str:
@@ -128,39 +148,100 @@ def _is_plain(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class CursorPage:
-    """Some rows of a list; ``following`` and ``preceding`` are the cursors of the pages beside, ``None`` at an end."""
+    """Some rows of a list; ``following`` and ``preceding`` are the cursors of the pages beside, ``None`` at an end.
+
+    ``reached`` is how far was looked (the first field of the order) where that was not to the end: ``following`` then
+    leads on from there, although there is room for more rows.
+    """
 
     rows: list[Any]
     following: str | None
     preceding: str | None
+    reached: Any = None
 
 
-def cursor_page(queryset: QuerySet[Any], cursor: str, limit: int) -> CursorPage:
-    """At most ``limit`` rows from ``cursor`` ("": the beginning) on. Raises ``NotFound`` for another list's cursor."""
+def cursor_page(queryset: QuerySet[Any], cursor: str, limit: int, *, within: QuerySet[Any] | None = None) -> CursorPage:
+    """At most ``limit`` rows from ``cursor`` ("": the beginning) on. Raises ``NotFound`` for another list's cursor.
+
+    ``within`` are rows that an index finds in this order, where it finds not those of ``queryset`` among them: so many
+    as ``MOST_LOOKED_AT`` are looked at for one page.
+    """
     keys = keys_of(queryset)
     backwards, place = decode(cursor, len(keys)) if cursor else (False, [])
-    rows = _rows(queryset, keys, limit, backwards, place)
+    rows, reached = _rows(queryset, keys, limit, backwards, place, within)
     if backwards and not rows:
         backwards, place = False, []
-        rows = _rows(queryset, keys, limit, backwards, place)
+        rows, reached = _rows(queryset, keys, limit, backwards, place, within)
     more, rows = len(rows) > limit, rows[:limit]
     if backwards:
         rows.reverse()
     following = encode(False, place_of(rows[-1], keys)) if rows and (more or backwards) else None
     preceding = encode(True, place_of(rows[0], keys)) if rows and (more if backwards else bool(place)) else None
-    return CursorPage(rows, following, preceding)
+    if reached is None or more or backwards:
+        return CursorPage(rows, following, preceding)
+    return CursorPage(rows, encode(False, place_of(reached, keys)), preceding, getattr(reached, keys[0].field))
 
 
-def _rows(queryset: QuerySet[Any], keys: list[Key], limit: int, backwards: bool, place: list[Any]) -> list[Any]:
+def page_shown(request: HttpRequest, queryset: QuerySet[Any], *, within: QuerySet[Any] | None = None) -> CursorPage:
+    """The page of a list that the address asks for. Raises ``Http404`` for another list's cursor."""
+    try:
+        return cursor_page(queryset, request.GET.get("cursor", ""), PAGE_SIZE, within=within)
+    except NotFound as error:
+        raise Http404(str(error.detail)) from None
+
+
+def _rows(
+    queryset: QuerySet[Any],
+    keys: list[Key],
+    limit: int,
+    backwards: bool,
+    place: list[Any],
+    within: QuerySet[Any] | None,
+) -> tuple[list[Any], Model | None]:
+    """At most ``limit`` + 1 rows, and the last row that was looked at; ``None``: all were."""
     order = [key.reversed() for key in keys] if backwards else keys
+    ordered = [key.order() for key in order]
+    reached = None
     try:
         if place:
             queryset = queryset.filter(beyond(order, place))
-        return list(queryset.order_by(*(key.order() for key in order))[: limit + 1])
+        if within is not None:
+            within = within.filter(beyond(order, place)) if place else within
+            fields = [key.field for key in keys]
+            looked_at = within.select_related(None).prefetch_related(None).only(*fields).order_by(*ordered)
+            reached = next(iter(looked_at[MOST_LOOKED_AT - 1 : MOST_LOOKED_AT]), None)
+        if reached is not None:
+            queryset = queryset.filter(as_far_as(order, place_of(reached, keys)))
+        return list(queryset.order_by(*ordered)[: limit + 1]), reached
     except (ValidationError, ValueError, TypeError, OverflowError):
         if not place:
             raise
         raise NotFound(INVALID) from None
+
+
+def in_pieces(
+    queryset: QuerySet[Any], fields: Sequence[str], most: int, *, within: QuerySet[Any] | None = None
+) -> Iterator[tuple[Any, ...]]:
+    """The values of ``fields`` of at most ``most`` rows, in the queryset's order; ``within`` as for ``cursor_page``.
+
+    Read in short queries, each on from where the last ended: between them nothing is open at the database.
+    """
+    keys = keys_of(queryset)
+    names = [*fields, *(key.field for key in keys if key.field not in fields)]
+    named = queryset.select_related(None).prefetch_related(None).values_list(*names)
+    place: list[Any] = []
+    while most > 0:
+        rows, reached = _rows(named, keys, min(PIECE, most), False, place, within)
+        rows, more = rows[: min(PIECE, most)], len(rows) > min(PIECE, most)
+        for row in rows:
+            yield row[: len(fields)]
+        most -= len(rows)
+        if more:
+            place = [rows[-1][names.index(key.field)] for key in keys]
+        elif reached is not None:
+            place = [getattr(reached, key.field) for key in keys]
+        else:
+            return
 
 
 class CursorPagination(BasePagination):
@@ -173,7 +254,8 @@ class CursorPagination(BasePagination):
         self, queryset: QuerySet[Any], request: Request, view: APIView | None = None
     ) -> list[Any]:
         self.address = request.build_absolute_uri()
-        page = cursor_page(queryset, request.query_params.get("cursor", ""), self._limit(request))
+        within = getattr(getattr(view, "filterset", None), "within", None)
+        page = cursor_page(queryset, request.query_params.get("cursor", ""), self._limit(request), within=within)
         self.following = page.following and self._address(page.following)
         self.preceding = page.preceding and self._address(page.preceding)
         return page.rows

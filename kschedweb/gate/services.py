@@ -22,7 +22,7 @@ from kschedweb.engine.whatif.parts import ALL
 from kschedweb.engine.whatif.shape import Problem
 from kschedweb.errors import Unprocessable
 from kschedweb.gate.models import Gate
-from kschedweb.jobs.inquiries import NotNow, Step, at_once, forget_old, refuse_more
+from kschedweb.jobs.inquiries import NotNow, Step, at_once, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.scenarios import selectors as scenarios
 from kschedweb.watermarks.selectors import current
@@ -147,7 +147,6 @@ def _task() -> Any:
 
 def _row(user: User | None, question: Question) -> Gate:
     """A new row; old ones go at this occasion."""
-    forget_old(Gate)
     return Gate(
         policy=question.policy.label[:120],
         policy_document=_text(question.policy),

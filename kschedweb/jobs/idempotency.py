@@ -43,8 +43,3 @@ def key_answered(*, row: IdempotencyKey, status: int, body: Any) -> None:
 def key_released(*, row: IdempotencyKey) -> None:
     """Forget the key: nothing was done, so the same request may be tried again."""
     IdempotencyKey.objects.filter(pk=row.pk, status=0, created_at=row.created_at).delete()
-
-
-def keys_purge() -> int:
-    """Delete the keys older than a day; how many."""
-    return IdempotencyKey.objects.filter(created_at__lt=timezone.now() - KEPT).delete()[0]

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
-
-from django.utils import timezone
 
 from kschedweb.errors import Conflict
 from kschedweb.jobs.models import ENDED
@@ -19,7 +16,6 @@ if TYPE_CHECKING:
     from kschedweb.jobs.models import Inquiry
 
 MOST_WAITING = 10  # inquiries of one kind and person that have no answer yet
-KEPT = timedelta(days=90)
 Step = Callable[[str, int, int], None]
 
 
@@ -49,8 +45,3 @@ def refuse_more(model: type[Inquiry], user: User | None, nouns: str) -> None:
     waiting = model._default_manager.filter(created_by=user, ended_at=None, job__isnull=False)
     if waiting.exclude(job__state__in=ENDED).count() >= MOST_WAITING:
         raise Conflict(f"{MOST_WAITING} of your {nouns} have no answer yet: wait for them, or cancel their jobs.")
-
-
-def forget_old(model: type[Inquiry]) -> None:
-    """Delete those that were asked long ago."""
-    model._default_manager.filter(created_at__lt=timezone.now() - KEPT).delete()

@@ -17,6 +17,7 @@ class State(models.TextChoices):
 
 
 ENDED = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED})
+UNFINISHED = frozenset(State) - ENDED  # what an index finds, where it finds not what has not ended
 
 
 class Job(models.Model):
@@ -45,7 +46,11 @@ class Job(models.Model):
 
     class Meta:
         ordering = ("-created_at", "-id")
-        indexes = [models.Index(fields=["state", "-created_at"])]
+        indexes = [
+            models.Index(fields=["state", "-created_at"]),
+            models.Index(fields=["-created_at", "-id"], name="job_newest"),
+            models.Index(fields=["ended_at"], name="job_ended"),
+        ]
 
 
 class Inquiry(models.Model):

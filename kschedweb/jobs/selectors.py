@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.http import Http404
 
-from kschedweb.jobs.models import ENDED, Job
+from kschedweb.jobs.models import UNFINISHED, Job
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -27,4 +27,4 @@ def job_get(job_id: UUID | str) -> Job:
 
 
 def unfinished_count() -> int:
-    return Job.objects.exclude(state__in=ENDED).count()
+    return Job.objects.filter(state__in=UNFINISHED).count()

@@ -13,7 +13,7 @@ from django.utils import timezone
 from kschedweb.accounts import audit
 from kschedweb.celery import app
 from kschedweb.errors import Conflict
-from kschedweb.jobs.models import ENDED, Job, State
+from kschedweb.jobs.models import Job, State
 from kschedweb.redaction import redact_text
 
 if TYPE_CHECKING:
@@ -144,8 +144,3 @@ def jobs_reconcile(*, alone_since: datetime | None = None) -> dict[str, int]:
 def _attempts(job: Job) -> int:
     """How often a restartable job may be begun."""
     return int(getattr(app.tasks.get(job.kind), "attempts", MAX_ATTEMPTS))
-
-
-def jobs_purge(*, older_than: timedelta) -> int:
-    """Delete the ended jobs older than ``older_than``; how many."""
-    return Job.objects.filter(state__in=ENDED, ended_at__lt=timezone.now() - older_than).delete()[0]

@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from django.db import DEFAULT_DB_ALIAS, close_old_connections, connection, conne
 
 from kschedweb.celery import app
 from kschedweb.errors import ApplicationError
-from kschedweb.jobs import idempotency, services
+from kschedweb.jobs import services
 from kschedweb.jobs.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ logger = structlog.get_logger(__name__)
 
 BEAT = 15.0  # seconds between heartbeats of a run that reports nothing
 SAVE_EVERY = 0.5  # seconds between saved steps
-KEEP_JOBS = timedelta(days=90)
 
 # What a job's function looks like: (progress, **params) -> the job's result.
 JobFunction = Callable[..., dict[str, Any]]
@@ -157,6 +156,4 @@ def job_task(
 def reconcile(alone_since: str | None = None) -> dict[str, int]:
     """See ``jobs_reconcile``; beat calls it each minute, a worker when it starts."""
     close_old_connections()
-    idempotency.keys_purge()
-    services.jobs_purge(older_than=KEEP_JOBS)
     return services.jobs_reconcile(alone_since=datetime.fromisoformat(alone_since) if alone_since else None)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import owned, requires
 from kschedweb.accounts.roles import Action, may_change
+from kschedweb.dashboard.pagination import page_shown
 from kschedweb.errors import Conflict
 from kschedweb.jobs import selectors, services
 from kschedweb.jobs.filters import JobFilter
@@ -24,14 +24,12 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import PageRequest
 
-PAGE_SIZE = 50
-
 
 @require_safe
 @requires(Action.VIEW)
 def jobs(request: PageRequest) -> HttpResponse:
     filters = JobFilter(request.GET, queryset=selectors.job_list())
-    page = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
+    page = page_shown(request, filters.qs, within=filters.within)
     context = {"filters": filters, "page": page, "running": selectors.unfinished_count()}
     return render(request, "jobs/job_list.html", context)
 

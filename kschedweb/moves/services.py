@@ -18,7 +18,7 @@ from kschedweb.engine.classic import ClassicSnapshot, in_zones_of_then
 from kschedweb.engine.classic.comparing import Tally, asked, moves
 from kschedweb.errors import Unprocessable
 from kschedweb.gate.words import about_snapshot
-from kschedweb.jobs.inquiries import NotNow, Step, at_once, forget_old, refuse_more
+from kschedweb.jobs.inquiries import NotNow, Step, at_once, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.moves import selectors, words
 from kschedweb.moves.models import Question
@@ -162,7 +162,6 @@ def _later(user: User | None, question: Question) -> Question:
 
 def _save(user: User | None, question: Question) -> None:
     """Save a new one; old ones go at this occasion."""
-    forget_old(Question)
     question.save()
     audit.record(user, "moves.asked", question, words.title(question))
 

@@ -69,8 +69,8 @@ Ask = Callable[[], None]
 class Asker:
     """Speaks to the gate for one live run; answers go to ``sink``. Calls are made in the order they were asked for."""
 
-    def __init__(self, scheduler: LiveScheduler, sink: Callable[[object], None]) -> None:
-        self.scheduler, self._sink = scheduler, sink
+    def __init__(self, scheduler: LiveScheduler, revision: int, sink: Callable[[object], None]) -> None:
+        self.scheduler, self.revision, self._sink = scheduler, revision, sink
         self.away = False  # whether the database did not answer the last time
         self.term = 0  # of the leadership that answers are looked for; 0: of none
         self._asks: queue.SimpleQueue[Ask] = queue.SimpleQueue()
@@ -109,6 +109,7 @@ class Asker:
                     plugin=intent.plugin,
                     seconds=intent.seconds,
                     epoch=epoch,
+                    revision=self.revision,
                 )
             except AWAY:
                 raise

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from django.core.paginator import Paginator
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
@@ -13,6 +12,7 @@ from django.views.decorators.vary import vary_on_headers
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.selectors import cluster_get
+from kschedweb.dashboard.pagination import page_shown
 from kschedweb.playground.parts import Arithmetic
 from kschedweb.playground.shown import columns
 from kschedweb.scheduling import charts, judged, selectors
@@ -85,6 +85,6 @@ def pod(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpRes
     """What the live schedulers of a cluster decided about one pod."""
     found = cluster_get(cluster)
     rows = selectors.decisions_of_pod(found, namespace.replace("\0", ""), pod.replace("\0", ""))
-    page = Paginator(rows, 50).get_page(request.GET.get("page"))
+    page = page_shown(request, rows)
     context = {"cluster": found, "namespace_name": namespace, "pod_name": pod, "page": page}
     return render(request, "scheduling/pod.html", context)

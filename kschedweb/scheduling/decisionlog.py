@@ -7,11 +7,10 @@ counted.
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -22,7 +21,6 @@ from django.db import (
     connection,
     transaction,
 )
-from django.utils import timezone
 
 from kschedweb.scheduling.models import LiveColumns, LiveDecision, LiveScheduler, Result
 
@@ -33,10 +31,8 @@ logger = structlog.get_logger(__name__)
 
 BATCH = 200
 EVERY = 0.5  # seconds
-CLEAN_EVERY = 60.0
 MOST_WAITING = 20_000
 LONGEST_WAIT = 10.0  # seconds between tries while the database is away
-ROWS_AT_A_TIME = 1000  # are deleted
 AWAY = (OperationalError, InterfaceError)  # the database does not answer, which passes
 
 
@@ -82,7 +78,6 @@ class DecisionLog:
         self._lock = threading.Lock()
         self._news = threading.Event()
         self._ended = threading.Event()
-        self._clean_at = 0.0
         self._thread = threading.Thread(target=self._run, name="live-records", daemon=True)
 
     def start(self) -> None:
@@ -118,9 +113,6 @@ class DecisionLog:
                 close_old_connections()
                 while self._write():
                     pass
-                if time.monotonic() >= self._clean_at and not self._ended.is_set():
-                    self._clean_at = time.monotonic() + CLEAN_EVERY
-                    decisions_clean(self.scheduler)
                 self.away, pause = False, EVERY
                 connection.close()  # another thread may have it meanwhile
             except AWAY as error:
@@ -200,31 +192,3 @@ def _open_end(scheduler: UUID, record: TakenOver) -> None:
     left = LiveDecision.objects.filter(scheduler_id=scheduler, ended_at=None, epoch__lt=record.epoch)
     left = left.filter(result__in=(Result.HELD, Result.WAITING)).exclude(pk__in=record.kept)
     left.update(result=Result.SUPERSEDED, ended_at=record.at, message="another process took over")
-
-
-def decisions_clean(scheduler: UUID, *, now: datetime | None = None) -> int:
-    """Delete what is beyond the scheduler's limits, columns first; how many decisions went."""
-    live = LiveScheduler.objects.filter(pk=scheduler).first()
-    if live is None:
-        return 0
-    # What has not ended is what a person is asked about: it stays, in full.
-    rows = LiveDecision.objects.filter(scheduler=live, ended_at__isnull=False)
-    newest = rows.order_by("-at", "-id").values_list("pk", flat=True)
-    full = newest.filter(has_columns=True)  # many pods that are bound displace none that are not
-    for some in (full.filter(result=Result.BOUND), full.exclude(result=Result.BOUND)):
-        while stale := list(some[live.keep_columns :][:ROWS_AT_A_TIME]):
-            with transaction.atomic():
-                LiveColumns.objects.filter(decision__in=stale).delete()
-                LiveDecision.objects.filter(pk__in=stale).update(has_columns=False)
-    oldest = (now or timezone.now()) - timedelta(days=live.keep_days)
-    gone = 0
-    while stale := list(newest.filter(at__lt=oldest)[:ROWS_AT_A_TIME]):
-        gone += _delete(stale)
-    while stale := list(newest[live.keep_decisions :][:ROWS_AT_A_TIME]):
-        gone += _delete(stale)
-    return gone
-
-
-def _delete(decisions: list[UUID]) -> int:
-    with transaction.atomic():
-        return LiveDecision.objects.filter(pk__in=decisions).delete()[1].get("scheduling.LiveDecision", 0)

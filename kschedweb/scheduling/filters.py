@@ -5,14 +5,19 @@ from __future__ import annotations
 import django_filters as filters
 from django.db.models import Q, QuerySet
 
+from kschedweb.dashboard.filtering import DayFilter, GrowingFilterSet
 from kschedweb.scheduling.models import LiveDecision, Result
 
 
-class DecisionFilter(filters.FilterSet):  # type: ignore[misc]
+class DecisionFilter(GrowingFilterSet):
     search = filters.CharFilter(method="find", label="Pod, node or message holds", max_length=253)
     namespace = filters.CharFilter(label="Namespace", max_length=63)
     result = filters.ChoiceFilter(choices=Result.choices, label="Result", empty_label="Any result")
     node = filters.CharFilter(label="Node", max_length=253)
+    since = DayFilter(field_name="at", label="From")
+    until = DayFilter(field_name="at", label="To", until=True)
+
+    indexed = ("node", "namespace", "result")
 
     class Meta:
         model = LiveDecision

@@ -59,8 +59,12 @@ class Gate(Protocol):
         plugin: str,
         seconds: float,
         epoch: int,
+        revision: int,
     ) -> None:
-        """Store the request; it is durable when this returns."""
+        """Store the request, made under this revision of the policy; it is durable when this returns.
+
+        Where people have denied the same before, it is ``decided`` at once.
+        """
 
     def open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
         """What has not ended: what waits, is approved or being bound, and what was denied and the pod not told yet."""

@@ -180,9 +180,14 @@ class LiveDecision(models.Model):
         ordering = ("-at", "-id")
         indexes = [
             models.Index(fields=["scheduler", "-at", "-id"], name="decision_newest"),
-            models.Index(fields=["scheduler", "result", "-at"], name="decision_by_result"),
+            models.Index(fields=["scheduler", "result", "-at", "-id"], name="decision_result_newest"),
             models.Index(fields=["scheduler", "namespace", "name", "-at"], name="decision_by_pod"),
+            models.Index(fields=["scheduler", "namespace", "-at", "-id"], name="decision_by_namespace"),
+            models.Index(fields=["scheduler", "node", "-at", "-id"], name="decision_by_node"),
             models.Index(fields=["uid"], name="decision_by_uid"),
+            models.Index(
+                fields=["scheduler", "-at", "-id"], condition=models.Q(has_columns=True), name="decision_with_columns"
+            ),
         ]
 
     @property

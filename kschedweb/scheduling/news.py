@@ -59,7 +59,7 @@ class Following:
 def decisions_after(live_id: UUID, place: Place, until: Place | None = None) -> tuple[str, Place]:
     """The events of the decisions after ``place`` (up to ``until``), oldest first, and the place of the last."""
     at, key = place
-    found = _decisions(live_id).filter(Q(at__gt=at) | Q(at=at, pk__gt=key))
+    found = _decisions(live_id).filter(Q(at__gt=at) | Q(at=at, pk__gt=key), at__gte=at)
     if until is not None:
         found = found.filter(Q(at__lt=until[0]) | Q(at=until[0], pk__lte=until[1]))
     rows = list(found[: MOST + 1])

@@ -83,7 +83,7 @@ class LiveRun:
         self._inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._loop = LiveLoop(configuration, extenders=extenders, clock=time.perf_counter)
         self._log = DecisionLog(scheduler.pk)
-        self._asker = Asker(scheduler, self._inbox.put)
+        self._asker = Asker(scheduler, revision, self._inbox.put)
         books = Books(scheduler.pk, scheduler.scheduler_name, revision, scheduler.keep_columns)
         self._ledger = Ledger(books, self._log, self.figures, instruments)
         self._requests = Requests(self._loop, self._asker, self._ledger)

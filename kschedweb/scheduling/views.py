@@ -13,7 +13,6 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
-from rest_framework.exceptions import NotFound
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
@@ -21,7 +20,7 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.dashboard.pages import add_errors
-from kschedweb.dashboard.pagination import cursor_page
+from kschedweb.dashboard.pagination import MOST_LOOKED_AT, in_pieces, page_shown
 from kschedweb.errors import ApplicationError
 from kschedweb.policies.revisions.views import line_diff
 from kschedweb.scheduling import access, charts, selectors, services
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import PageRequest
 
-PAGE_SIZE = 50
 MOST_NEW = 1000  # counted one by one; beyond it "more than 1,000 new"
 MOST_EXPORTED = 100_000
 HEAD = (
@@ -117,12 +115,9 @@ def scheduler(request: PageRequest, live_id: UUID) -> HttpResponseBase:
     found = selectors.live_get(live_id)
     filtered = DecisionFilter(request.GET, queryset=selectors.decision_list(found))
     if (form := request.GET.get("format")) in FORMATS:
-        rows = filtered.qs.values_list(*HEAD)[:MOST_EXPORTED]
+        rows = in_pieces(filtered.qs, HEAD, MOST_EXPORTED, within=filtered.within)
         return export(form, f"{found.cluster.name}-{found.scheduler_name}-decisions", HEAD, rows)
-    try:
-        page = cursor_page(filtered.qs, request.GET.get("cursor", ""), PAGE_SIZE)
-    except NotFound as error:
-        raise Http404(str(error.detail)) from None
+    page = page_shown(request, filtered.qs, within=filtered.within)
     context = {
         "filter": filtered,
         "page": page,
@@ -157,7 +152,7 @@ def _now(request: HttpRequest, found: LiveScheduler, since: datetime | None) -> 
     new = 0
     if since is not None:
         filtered = DecisionFilter(request.GET, queryset=selectors.decision_list(found))
-        new = filtered.qs.filter(at__gt=since)[: MOST_NEW + 1].count()
+        new = _new(filtered, since)
     status = status_of(found)
     kept = urlencode({name: value for name in DecisionFilter.base_filters if (value := request.GET.get(name))})
     return {
@@ -171,6 +166,16 @@ def _now(request: HttpRequest, found: LiveScheduler, since: datetime | None) -> 
         "kept": kept,
         "query": f"?{kept}" if kept else "",
     }
+
+
+def _new(filtered: DecisionFilter, since: datetime) -> int:
+    """How many decisions that match came after ``since``; beyond MOST_NEW, or what a page looks at, not all of them."""
+    rows = filtered.qs.filter(at__gt=since)
+    if filtered.within is not None:
+        times = filtered.within.filter(at__gt=since).values_list("at", flat=True)
+        for beyond in times[MOST_LOOKED_AT : MOST_LOOKED_AT + 1]:
+            rows = rows.filter(at__gt=beyond)
+    return rows[: MOST_NEW + 1].count()
 
 
 def _counts(found: LiveScheduler, depths: dict[str, int]) -> list[tuple[str, int]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kschedweb.dashboard.figures import Chart
 from kschedweb.shadow.models import VerdictChoice
+from kschedweb.shadow.selectors import MOST
 
 if TYPE_CHECKING:
     from kschedweb.shadow.selectors import Drift
@@ -83,6 +84,8 @@ def sentence(whole: Drift) -> str:
         return "No pod was judged in this time."
     pods = f"{whole.total:,} pod{'' if whole.total == 1 else 's'}"
     agree = f"The policy agrees on {whole.agree:.0f} % of {pods}"
+    if whole.total >= MOST:
+        agree += f", the newest, judged since {_clock(whole)} UTC"
     if whole.mean is None:
         return f"{agree}."
     return f"{agree}; where their nodes pass they are {whole.mean:.1f} points below the best on average."

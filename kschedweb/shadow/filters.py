@@ -5,14 +5,17 @@ from __future__ import annotations
 import django_filters as filters
 from django.db.models import Q, QuerySet
 
+from kschedweb.dashboard.filtering import GrowingFilterSet
 from kschedweb.shadow.models import ShadowVerdict, VerdictChoice
 
 
-class VerdictFilter(filters.FilterSet):  # type: ignore[misc]
+class VerdictFilter(GrowingFilterSet):
     search = filters.CharFilter(method="find", label="Pod, node or message holds", max_length=253)
     namespace = filters.CharFilter(label="Namespace", max_length=63)
     verdict = filters.ChoiceFilter(choices=VerdictChoice.choices, label="Verdict", empty_label="Any verdict")
     plugin = filters.CharFilter(label="Plugin", max_length=253)
+
+    indexed = ("namespace", "verdict")
 
     class Meta:
         model = ShadowVerdict

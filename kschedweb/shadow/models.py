@@ -48,7 +48,8 @@ class ShadowVerdict(models.Model):
         ordering = ("-at", "-id")
         indexes = [
             models.Index(fields=["scheduler", "-at", "-id"], name="shadow_newest"),
-            models.Index(fields=["scheduler", "verdict", "-at"], name="shadow_by_verdict"),
+            models.Index(fields=["scheduler", "verdict", "-at", "-id"], name="shadow_verdict_newest"),
+            models.Index(fields=["scheduler", "namespace", "-at", "-id"], name="shadow_by_namespace"),
         ]
 
     @property

@@ -24,6 +24,7 @@ SPANS = {
     "30d": (timedelta(days=30), "day"),
 }
 DEFAULT_SPAN = "24h"
+MOST = 100_000  # verdicts that drift is worked out of
 STEPS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
 
 
@@ -66,8 +67,15 @@ def verdict_list(live: LiveScheduler) -> QuerySet[ShadowVerdict]:
 
 
 def within(live: LiveScheduler, span: str, now: datetime | None = None) -> QuerySet[ShadowVerdict]:
-    """The verdicts of the last ``span``, a key of SPANS."""
-    return ShadowVerdict.objects.filter(scheduler=live, at__gte=(now or timezone.now()) - SPANS[span][0])
+    """The verdicts of the last ``span``, a key of SPANS; of very many the newest."""
+    return ShadowVerdict.objects.filter(scheduler=live, at__gt=begins(live, span, now or timezone.now()))
+
+
+def begins(live: LiveScheduler, span: str, now: datetime) -> datetime:
+    """After which moment the verdicts are that ``within`` has."""
+    since = now - SPANS[span][0]
+    times = ShadowVerdict.objects.filter(scheduler=live, at__gte=since).values_list("at", flat=True)
+    return next(iter(times[MOST : MOST + 1]), since)
 
 
 def drift(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None = None) -> list[Drift]:
@@ -81,7 +89,7 @@ def summary(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None 
     """The same over the whole span."""
     now = now or timezone.now()
     found = within(live, span, now).order_by().aggregate(**_measures())
-    return _gathered([{"start": now - SPANS[span][0], **found}])[0]
+    return _gathered([{"start": begins(live, span, now), **found}])[0]
 
 
 def causes(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None = None) -> list[Cause]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from django.http import Http404
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
-from rest_framework.exceptions import NotFound
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.dashboard.exports import FORMATS, export
-from kschedweb.dashboard.pagination import cursor_page
+from kschedweb.dashboard.pagination import in_pieces, page_shown
 from kschedweb.scheduling.selectors import live_get
 from kschedweb.shadow import charts, selectors
 from kschedweb.shadow.filters import VerdictFilter
@@ -21,13 +18,10 @@ from kschedweb.shadow.filters import VerdictFilter
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from django.db.models import QuerySet
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
-    from kschedweb.shadow.models import ShadowVerdict
 
-PAGE_SIZE = 50
 MOST_EXPORTED = 100_000
 HEAD = (
     "at", "namespace", "name", "uid", "verdict", "node", "best", "ties", "feasible", "rank", "difference", "plugin",
@@ -46,11 +40,9 @@ def shadow(request: PageRequest, live_id: UUID) -> HttpResponseBase:
         if request.GET.get("what") == "drift":
             rows = charts.drift_rows(selectors.drift(live, span))
             return export(form, f"drift-{live.scheduler_name}", list(charts.HEAD), rows)
-        return export(form, f"shadow-{live.scheduler_name}", list(HEAD), _rows(found.qs))
-    try:
-        page = cursor_page(found.qs, request.GET.get("cursor", ""), PAGE_SIZE)
-    except NotFound as error:
-        raise Http404(str(error.detail)) from None
+        rows = (tuple(map(_plain, row)) for row in in_pieces(found.qs, HEAD, MOST_EXPORTED, within=found.within))
+        return export(form, f"shadow-{live.scheduler_name}", list(HEAD), rows)
+    page = page_shown(request, found.qs, within=found.within)
     whole = selectors.summary(live, span)
     context = {
         "live": live,
@@ -67,7 +59,5 @@ def shadow(request: PageRequest, live_id: UUID) -> HttpResponseBase:
     return render(request, "shadow/shadow.html", context)
 
 
-def _rows(verdicts: QuerySet[ShadowVerdict]) -> Iterator[list[object]]:
-    for row in verdicts[:MOST_EXPORTED].iterator():
-        values = [getattr(row, name) for name in HEAD]
-        yield [" ".join(value) if isinstance(value, list) else value for value in values]
+def _plain(value: object) -> object:
+    return " ".join(value) if isinstance(value, list) else value

@@ -199,9 +199,9 @@ def _send(cluster: Cluster) -> None:
     collect.apply_async([str(cluster.pk)], {"due_only": False}, expires=300)
 
 
-def samples_forget(*, now: float) -> int:
+def samples_forget(*, now: float | None = None) -> int:
     """Delete what the sources' settings say to keep no longer, of all clusters that have one; how many samples."""
-    deleted = 0
+    deleted, now = 0, time.time() if now is None else now
     for source in WatermarkSource.objects.select_related("cluster"):
         keep = {
             Resolution.COLLECTED: source.keep_hours * 3600,

@@ -18,10 +18,11 @@ from uuid import UUID
 
 import numpy as np
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Exists, Max, OuterRef
 from numpy.typing import ArrayLike, NDArray
 
 from kschedweb.clusters.models import Cluster
+from kschedweb.deletion import delete_batches
 from kschedweb.watermarks.figures import MAXIMA, Figure
 from kschedweb.watermarks.models import Members, Resolution, Sample, Series
 
@@ -180,7 +181,7 @@ def samples_prune(*, cluster: Cluster, keep: Mapping[Resolution, int], now: int)
     deleted = 0
     for resolution, seconds in keep.items():
         old = Sample.objects.filter(series__in=series, resolution=resolution, at__lt=now - seconds)
-        deleted += old.delete()[0]
-    used = Sample.objects.filter(series__in=series).values("members")
-    Members.objects.filter(cluster=cluster).exclude(pk__in=used).delete()
+        deleted += delete_batches(old)
+    used = Sample.objects.filter(members=OuterRef("pk"))
+    Members.objects.filter(~Exists(used), cluster=cluster).delete()
     return deleted

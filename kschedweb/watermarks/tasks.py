@@ -44,10 +44,3 @@ def collect(cluster_id: str, due_only: bool = True) -> bool:
     if annotating_get(source.cluster).writes:
         annotate.apply_async([cluster_id, float(source.interval)], expires=source.interval)
     return True
-
-
-@app.task(name="kschedweb.watermarks.tasks.forget", ignore_result=True)  # type: ignore[untyped-decorator]
-def forget() -> int:
-    """Delete samples that are kept no longer."""
-    close_old_connections()
-    return services.samples_forget(now=time.time())

@@ -20,7 +20,7 @@ def trail(admin, editor):
 
 
 def names(page) -> list[str]:
-    return [entry.verb for entry in page.context["page"]]
+    return [entry.verb for entry in page.context["page"].rows]
 
 
 def test_the_page_filters_by_who_what_and_which(client_as, trail):

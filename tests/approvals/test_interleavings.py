@@ -95,6 +95,7 @@ class World:
             node=node,
             plugin="HumanApproval",
             decision_id=f"{epoch}-{node}",
+            subject=f"on {node}",
             decision=deciding("default/p", node),
             ask=self.ask,
             seconds=1800.0,

@@ -259,9 +259,3 @@ def test_a_test_is_sent_from_the_page_also_to_one_that_is_off(
 def test_webhooks_are_for_admins(endpoint: tuple[Endpoint, str], client_as: Callable[[str], Client], role: str) -> None:
     for page in ("", "new/", f"{endpoint[0].pk}/"):
         assert client_as(role).get(f"/approvals/webhooks/{page}").status_code == 403
-
-
-def test_deliveries_are_forgotten_after_a_month(held: Held, endpoint: tuple[Endpoint, str]) -> None:
-    held()
-    assert webhooks.deliveries_forget(now=timezone.now()) == 0
-    assert webhooks.deliveries_forget(now=timezone.now() + timedelta(days=31)) == 1

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from django.conf import settings
 
 from kschedweb.accounts import services as accounts
 from kschedweb.accounts.models import User
@@ -24,7 +25,6 @@ from kschedweb.engine.whatif.thresholds import LIMITS, THRESHOLDS, read
 from kschedweb.gate import services, tasks
 from kschedweb.gate.models import Gate
 from kschedweb.gate.words import DUMP
-from kschedweb.jobs import inquiries
 from kschedweb.jobs.models import Job
 from tests.conftest import ROOT
 from tests.engine.whatif.gates import PACKED, cluster
@@ -171,4 +171,4 @@ def test_every_option_threshold_and_kind_is_named() -> None:
     assert f"kubectl get {DUMP} --all-namespaces --output=json > cluster.json" in SHELL[1]
     assert read(yaml.safe_load(YAML[0])).measures
     assert f"at most {services.AT_ONCE:,}, and it takes at most {services.AT_ONCE_SECONDS:g} s" in TEXT
-    assert f"kept for {inquiries.KEPT.days} days" in TEXT
+    assert f"kept for {settings.KEEP_DAYS['answers']} days" in TEXT

@@ -94,11 +94,3 @@ def test_a_key_whose_request_died_is_free_after_a_while(admin, age, taken):
 def test_an_odd_key_is_refused(api_as, job, key):
     assert cancel(api_as("admin"), job, key).status_code == 400
     assert not IdempotencyKey.objects.exists()
-
-
-def test_answers_are_kept_for_a_day(admin):
-    for hours in (23, 25):
-        row, _ = idempotency.key_claim(user=admin, key=str(hours), digest="a")
-        IdempotencyKey.objects.filter(pk=row.pk).update(created_at=timezone.now() - timedelta(hours=hours))
-    assert idempotency.keys_purge() == 1
-    assert IdempotencyKey.objects.get().key == "23"

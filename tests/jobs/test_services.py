@@ -166,10 +166,3 @@ def test_however_moves_mix_a_job_ends_at_most_once_and_stays_ended(sent, admin, 
         assert (job.state in ENDED) == (job.ended_at is not None)
         assert job.state == ended_as or not ended_as
         ended_as = job.state if job.state in ENDED else ""
-
-
-def test_only_old_ended_jobs_are_deleted():
-    make(State.SUCCEEDED, ended_at=timezone.now() - timedelta(days=91))
-    kept = [make(State.SUCCEEDED, ended_at=timezone.now()), make()]
-    assert services.jobs_purge(older_than=timedelta(days=90)) == 1
-    assert set(Job.objects.all()) == set(kept)

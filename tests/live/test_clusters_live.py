@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from django.conf import settings
 from pytest_django import Settings
 
 from kschedweb.clusters import reader, selectors, services, sources, tasks
@@ -268,10 +269,10 @@ def test_a_refresh_without_changes_keeps_the_snapshot(plane: ControlPlane) -> No
 
 def test_old_snapshots_go(plane: ControlPlane) -> None:
     cluster, _ = by_token(plane)
-    for index in range(services.KEEP_SNAPSHOTS + 2):
+    for index in range(settings.KEEP_SNAPSHOTS + 2):
         plane.create_all("/api/v1/namespaces/default/pods", [pod(f"more-{index}")])
         newest = services.snapshot_read(cluster=cluster, step=silent)
-    assert Snapshot.objects.count() == services.KEEP_SNAPSHOTS
+    assert Snapshot.objects.count() == settings.KEEP_SNAPSHOTS
     assert selectors.snapshot_current(cluster) == newest
 
 

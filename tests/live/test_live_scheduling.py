@@ -13,7 +13,7 @@ import pytest
 from tests.live.test_credentials_live import Account
 from tests.support import seed
 from tests.support.kubescheduler import kube_scheduler
-from tests.support.livesite import PODS, LiveSite, live_site
+from tests.support.livesite import HELD, PODS, LiveSite, live_site
 from tests.support.processes import free_port, wait_until
 from tests.support.prometheus import Prometheus
 
@@ -246,4 +246,29 @@ def test_pods_go_on_being_bound_when_a_token_is_replaced_and_the_old_one_ends(si
     site.backstage("replace_token", cluster="real", token=last)
     site.wait_bound(15, 40)
     assert [one["identity"] for one in site.candidates()] == [before["identity"]]
+    site.check()
+
+
+def test_a_denial_answers_a_new_leader_until_the_pod_changes(site: LiveSite) -> None:
+    """Whatever has the pod tried anew; here a process that knows nothing but the rows."""
+    site.begin("denied", workers=1)
+    site.nodes(1)
+    site.pods(["asked"], labels=HELD)
+    denied = site.waiting(1)[0]
+    assert site.backstage("decide", ids=[denied["id"]], verdict="deny", reason="not today") == []
+    wait_until(lambda: not site.requests()[0]["open"], 30, "the pod was told", 0.1)
+
+    leader = site.leading_worker()
+    leader.stop()
+    site.replace_worker(leader)
+    wait_until(lambda: site.requests()[0]["again"] >= 1, 60, "the new leader asks about the pod", 0.1)
+    wait_until(lambda: not site.requests()[0]["open"], 30, "the pod was told again", 0.1)
+    assert [(row["id"], row["state"]) for row in site.requests()] == [(denied["id"], "denied")]
+    assert "not today" in condition(site.listed()["asked"])["message"]
+
+    site.plane.call("PATCH", f"{PODS}/asked", {"metadata": {"labels": {"reviewed": "yes"}}})
+    anew = site.waiting(1)
+    assert anew[0]["id"] != denied["id"]
+    site.approve(anew)
+    site.wait_bound(1)
     site.check()

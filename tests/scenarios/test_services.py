@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
@@ -155,10 +156,10 @@ def test_a_snapshot_that_a_scenario_starts_from_stays(editor: User, admin: User)
     services.scenario_create(text=on_cluster(editor), author=editor)
     cluster = Cluster.objects.get(name="small")
     kept = Snapshot.objects.get()
-    for number in range(clusters.KEEP_SNAPSHOTS + 2):
+    for number in range(settings.KEEP_SNAPSHOTS + 2):
         clusters.snapshot_store(cluster=cluster, objects=[seed.node(f"n{number}")], problems=[])
     assert Snapshot.objects.filter(pk=kept.pk).exists()
-    assert Snapshot.objects.count() == clusters.KEEP_SNAPSHOTS + 1
+    assert Snapshot.objects.count() == settings.KEEP_SNAPSHOTS + 1
     with pytest.raises(Conflict, match="Scenarios start from snapshots of small"):
         clusters.cluster_delete(user=admin, cluster=cluster)
     assert Cluster.objects.filter(name="small").exists()

@@ -15,12 +15,13 @@ from django.utils import timezone
 
 from kschedweb.engine.live import Decision, Ranked
 from kschedweb.scheduling import decisionlog, selectors
-from kschedweb.scheduling.decisionlog import Columns, DecisionLog, Outcome, decisions_clean, records_write
+from kschedweb.scheduling.decisionlog import Columns, DecisionLog, Outcome, records_write
 from kschedweb.scheduling.decisions import decision_id, decision_row
 from kschedweb.scheduling.figures import Figures
 from kschedweb.scheduling.ledger import Books, Ledger
 from kschedweb.scheduling.metrics import Instruments
 from kschedweb.scheduling.models import LiveColumns, LiveDecision, LiveScheduler, Result
+from kschedweb.scheduling.retention import decisions_clean
 from tests.scheduling.judging import judged
 
 TODAY = round(time.time()) - 100.0
@@ -105,12 +106,12 @@ def test_only_so_many_decisions_of_so_many_days_are_kept_and_columns_of_the_newe
     every = [decision_id(live.pk, decision(number, at=young)) for number in range(5)]
     records_write(live.pk, [Columns(one, lambda: b"x") for one in every])
     LiveScheduler.objects.filter(pk=live.pk).update(keep_columns=2, keep_decisions=100)
-    assert decisions_clean(live.pk, now=now) == 3
+    assert decisions_clean(now=now) == 3
     assert LiveDecision.objects.count() == 5
     assert set(LiveColumns.objects.values_list("decision_id", flat=True)) == set(every[-2:])
     assert LiveDecision.objects.filter(has_columns=True).count() == 2
     LiveScheduler.objects.filter(pk=live.pk).update(keep_decisions=3)
-    decisions_clean(live.pk, now=now)
+    decisions_clean(now=now)
     assert set(LiveDecision.objects.values_list("pk", flat=True)) == set(every[-3:])
 
 
@@ -121,11 +122,11 @@ def test_what_a_person_is_asked_about_is_kept_in_full_and_bound_pods_displace_no
     rows = [held, fits_nowhere, *bound]
     records_write(live.pk, [*rows, *(Columns(one.pk, lambda: b"x") for one in rows)])
     LiveScheduler.objects.filter(pk=live.pk).update(keep_columns=2, keep_decisions=6)
-    decisions_clean(live.pk)
+    decisions_clean()
     kept = {held.pk, fits_nowhere.pk, bound[-1].pk, bound[-2].pk}
     assert set(LiveColumns.objects.values_list("decision_id", flat=True)) == kept
     records_write(live.pk, [Outcome(held.pk, Result.DENIED, timezone.now())])
-    decisions_clean(live.pk)
+    decisions_clean()
     assert not LiveDecision.objects.filter(pk=held.pk).exists()
 
 

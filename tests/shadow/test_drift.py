@@ -96,6 +96,20 @@ def test_a_verdict_that_two_processes_reach_is_kept_once(live: LiveScheduler) ->
     assert (kept.at.timestamp(), kept.ties, kept.best, kept.node) == (1.7e9, 2, ["n", "m"], "n")
 
 
+def test_of_very_many_verdicts_the_newest_are_told_of(live: LiveScheduler, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selectors, "MOST", 5)
+    monkeypatch.setattr(charts, "MOST", 5)
+    now = timezone.now()
+    for number in range(9):
+        judged(live, f"p-{number}", at=now - timedelta(minutes=number))
+    whole = selectors.summary(live, "1h", now)
+    assert (whole.total, whole.start) == (5, now - timedelta(minutes=5))
+    assert sum(one.total for one in selectors.drift(live, "1h", now)) == 5
+    assert f"of 5 pods, the newest, judged since {now - timedelta(minutes=5):%Y-%m-%d %H:%M} UTC" in charts.sentence(
+        whole
+    )
+
+
 def test_old_and_surplus_verdicts_are_forgotten(live: LiveScheduler) -> None:
     live.keep_days, live.keep_decisions = 2, 100
     live.save()
@@ -103,7 +117,7 @@ def test_old_and_surplus_verdicts_are_forgotten(live: LiveScheduler) -> None:
     for number in range(105):
         judged(live, f"p-{number}", at=now - timedelta(seconds=number))
     judged(live, "old", at=now - timedelta(days=3))
-    assert services.verdicts_forget(now=now) == 6
+    assert services.verdicts_clean(now=now) == 6
     left = set(ShadowVerdict.objects.values_list("name", flat=True))
     assert left == {f"p-{number}" for number in range(100)}
 

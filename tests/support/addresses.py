@@ -23,7 +23,8 @@ NOT_PAGES = frozenset(
         "policy-effect", "policy-preview", "policy-restore", "policy-schema", "search", "sessions-end", "theme",
         "token-revoke", "watermark-source-change", "watermark-source-run",
         "watermark-policies-pods", "policy-curves", "policy-profile-download",
-        "approvals-badge", "approvals-decide", "approvals-news", "webhook-delete", "webhook-renew", "webhook-test",
+        "approval-reopen", "approvals-badge", "approvals-decide", "approvals-news", "webhook-delete", "webhook-renew",
+        "webhook-test",
         "live-command", "live-delete", "live-extender-secret", "live-figures", "live-now", "metrics",
     }
 )  # fmt: skip
@@ -39,7 +40,7 @@ NOT_RESOURCES = frozenset(
         "cluster-credentials", "cluster-import", "cluster-refresh", "job-cancel", "policy-convert",
         "policy-validate", "schema", "schema-page", "user-password",
         "revision-restore", "watermark-source-run", "watermark-source-test",
-        "approval-approve", "approval-deny", "approvals-decide", "webhook-secret", "webhook-test",
+        "approval-approve", "approval-deny", "approval-reopen", "approvals-decide", "webhook-secret", "webhook-test",
         "live-extender-secret", "live-mode", "live-pause", "live-reload", "live-resume", "live-rights", "live-step",
         "live-stream",
     }

@@ -199,6 +199,8 @@ def requests(live: str) -> list[Json]:
             "node": row.node,
             "state": row.state,
             "reason": row.reason,
+            "open": row.open,
+            "again": row.asked_again,
             "asked": row.asked_at.timestamp(),
             "granted": row.decided_at.timestamp()
             if row.decided_at and not row.reason.startswith("denied by")

@@ -33,7 +33,6 @@ TASK = "kschedweb.approvals.webhooks.tasks.deliver"
 # Seconds before the second, third, … try; each up to a fifth longer, so that not all come back at once.
 PAUSES = (5, 20, 80, 320, 1280, 5120, 20480)
 CLAIM = timedelta(seconds=60)  # a try that has not ended by then died with its process
-KEEP = timedelta(days=30)
 MOST_ENDPOINTS = 20
 LONGEST_ERROR = 300
 EVENTS = (Event.OPENED, Event.DECIDED, Event.EXPIRED)
@@ -178,11 +177,6 @@ def due(*, now: datetime) -> list[str]:
     """The messages that are to be sent now."""
     rows = Delivery.objects.filter(state=Delivered.PENDING, next_at__lte=now).order_by("next_at")
     return [str(pk) for pk in rows.values_list("pk", flat=True)[:500]]
-
-
-def deliveries_forget(*, now: datetime) -> int:
-    """Delete what is older than 30 days; how many."""
-    return Delivery.objects.filter(created_at__lt=now - KEEP).delete()[0]
 
 
 def _field(path: str, message: str) -> ApplicationError:

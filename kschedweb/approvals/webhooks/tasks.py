@@ -24,10 +24,3 @@ def deliver_due() -> int:
     for delivery_id in waiting:
         deliver.apply_async([delivery_id], expires=60)
     return len(waiting)
-
-
-@app.task(name="kschedweb.approvals.webhooks.tasks.forget", ignore_result=True)  # type: ignore[untyped-decorator]
-def forget() -> int:
-    """Delete old deliveries."""
-    close_old_connections()
-    return services.deliveries_forget(now=timezone.now())

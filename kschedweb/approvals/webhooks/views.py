@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -15,6 +14,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.approvals.webhooks import selectors, services
 from kschedweb.approvals.webhooks.forms import EndpointForm, form_of
 from kschedweb.dashboard.pages import add_errors
+from kschedweb.dashboard.pagination import page_shown
 from kschedweb.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.approvals.models import Endpoint
-
-PAGE_SIZE = 50
 
 
 @require_safe
@@ -76,7 +74,7 @@ def endpoint(request: PageRequest, endpoint_id: UUID) -> HttpResponse:
 def _page(
     request: PageRequest, row: Endpoint, form: EndpointForm, *, secret: str = "", status: int = 200
 ) -> HttpResponse:
-    page = Paginator(selectors.delivery_list(row), PAGE_SIZE).get_page(request.GET.get("page"))
+    page = page_shown(request, selectors.delivery_list(row))
     context = {"endpoint": row, "form": form, "page": page, "secret": secret}
     return render(request, "approvals/webhook.html", context, status=status)
 

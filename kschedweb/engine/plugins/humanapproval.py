@@ -5,6 +5,8 @@ It only says that a pod has to wait, for whom and why; who answers, and how that
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -172,6 +174,7 @@ class HumanApproval:
             "onTimeout": "Allow" if all(rule.allows for rule in rules) else "Deny",
             "ownPods": "Allow" if all(rule.own for rule in rules) else "Forbid",
             "createdBy": creator(cycle.pod),
+            "podDigest": digest(cycle.pod),
             "reason": " ".join(dict.fromkeys(rule.reason for rule in rules if rule.reason)),
             "why": list(dict.fromkeys(said for _, why in met for said in why)),
             "margin": margin_of(cycle),
@@ -238,6 +241,12 @@ def creator(pod: Pod) -> str:
     """
     value = mapping(mapping(pod.raw, "metadata"), "annotations", "metadata.").get(CREATED_BY)
     return value.strip() if isinstance(value, str) else ""
+
+
+def digest(pod: Pod) -> str:
+    """Changes with whatever of the pod people decide about: its labels, its spec, and who says to have created it."""
+    judged = [pod.labels, creator(pod), pod.raw.get("spec")]
+    return hashlib.sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()
 
 
 def _people(role: str, count: int) -> str:

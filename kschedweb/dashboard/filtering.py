@@ -1,0 +1,71 @@
+"""Filters of tables that grow: an index finds a few rows, what no index answers is looked for among them in steps."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import django_filters as filters
+from django import forms
+from django.utils import timezone
+from django_filters.rest_framework import DjangoFilterBackend
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+    from rest_framework.request import Request
+    from rest_framework.views import APIView
+
+DATE = forms.DateInput(attrs={"type": "date"})
+
+
+class DayFilter(filters.DateFilter):  # type: ignore[misc]
+    """Rows from the beginning of a day on, or (``until``) up to its end. Compared as a time, so that an index helps."""
+
+    def __init__(self, *, until: bool = False, **options: Any) -> None:
+        super().__init__(lookup_expr="lt" if until else "gte", widget=DATE, **options)
+        self.days = timedelta(days=1 if until else 0)
+
+    def filter(self, qs: QuerySet[Any], value: date | None) -> QuerySet[Any]:
+        if value is None:
+            return qs
+        begins = timezone.make_aware(datetime.combine(min(value, date.max - self.days), time.min))
+        found: QuerySet[Any] = super().filter(qs, begins + self.days)
+        return found
+
+
+class GrowingFilterSet(filters.FilterSet):  # type: ignore[misc]
+    """``indexed`` names the filters that an index answers in the order of the list. The first that is given counts,
+    with the days; ``within`` has the rows that these leave, ``None`` where nothing else is asked.
+    """
+
+    indexed: ClassVar[tuple[str, ...]] = ()
+    days: ClassVar[tuple[str, ...]] = ("since", "until")
+
+    def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        given = {name: value for name, value in self.form.cleaned_data.items() if value not in (None, "", [])}
+        first = [name for name in self.indexed if name in given and self.answered(name, given[name])][:1]
+        first += [name for name in self.days if name in given]
+        rest = [name for name in given if name not in first]
+        for name in first:
+            queryset = self.filters[name].filter(queryset, given[name])
+        self._within = queryset if rest else None
+        for name in rest:
+            queryset = self.filters[name].filter(queryset, given[name])
+        return queryset
+
+    def answered(self, name: str, value: Any) -> bool:
+        """Whether the index of an indexed filter answers for this value."""
+        return True
+
+    @property
+    def within(self) -> QuerySet[Any] | None:
+        _ = self.qs
+        return self._within
+
+
+class FilterBackend(DjangoFilterBackend):  # type: ignore[misc]
+    """Leaves the filter set at the view, where the pagination looks for ``within``."""
+
+    def get_filterset(self, request: Request, queryset: QuerySet[Any], view: APIView) -> filters.FilterSet | None:
+        view.filterset = super().get_filterset(request, queryset, view)  # type: ignore[attr-defined]
+        return view.filterset  # type: ignore[attr-defined]
