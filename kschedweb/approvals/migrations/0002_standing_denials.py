@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('approvals', '0001_initial'),
-        ('scheduling', '0005_indexes_of_decisions'),
+        ('scheduling', '0007_indexes_of_decisions'),
     ]
 
     operations = [

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('policies', '0003_kinds'),
-        ('scheduling', '0005_indexes_of_decisions'),
+        ('scheduling', '0007_indexes_of_decisions'),
         ('shadow', '0001_initial'),
     ]
 
