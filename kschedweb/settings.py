@@ -80,6 +80,8 @@ MIDDLEWARE = [
     "kschedweb.dashboard.problems.ProblemMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    # Below static files, which everybody may keep.
+    "kschedweb.dashboard.caching.CacheControlMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -119,6 +121,7 @@ try:
 except ValueError:
     raise ImproperlyConfigured("DATABASE_URL is not a well-formed address.") from None
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATABASES["default"]["ENGINE"] = "kschedweb.sqlite"
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
