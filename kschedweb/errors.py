@@ -20,6 +20,7 @@ class ApplicationError(Exception):
     """
 
     status = 400
+    retry_after: int | None = None  # seconds after which another try may go well
 
     def __init__(self, detail: str, *, errors: Iterable[FieldProblem] = (), status: int | None = None) -> None:
         super().__init__(detail)
@@ -58,6 +59,16 @@ class TooLarge(ApplicationError):
     """The input is larger than the operator allows."""
 
     status = 413
+
+
+class Busy(ApplicationError):
+    """Too much is asked at this moment; the same request may be served ``retry_after`` seconds later."""
+
+    status = 429
+
+    def __init__(self, detail: str, *, retry_after: int) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
 
 
 class Unprocessable(ApplicationError):

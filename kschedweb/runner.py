@@ -98,6 +98,7 @@ def serve(host: str, listener: socket.socket) -> None:
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,  # accounts/addresses.py decides whom to believe
             timeout_graceful_shutdown=PATIENCE,
         )
     )

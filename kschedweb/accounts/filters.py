@@ -7,6 +7,7 @@ from django import forms
 from django.db.models import Q, QuerySet
 from django_filters.widgets import BooleanWidget
 
+from kschedweb.accounts.audit import KINDS
 from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.accounts.roles import Role
 
@@ -17,10 +18,12 @@ STATE.choices = [("", "Any"), ("true", "Active"), ("false", "Deactivated")]
 
 class AuditFilter(filters.FilterSet):  # type: ignore[misc]
     search = filters.CharFilter(method="find", label="Search")
+    kind = filters.ChoiceFilter(method="of_kind", choices=list(KINDS.items()), label="Kind", empty_label="Any kind")
     actor = filters.CharFilter(field_name="actor_name", lookup_expr="iexact", label="Who")
     verb = filters.CharFilter(lookup_expr="istartswith", label="What")
     object_type = filters.CharFilter(lookup_expr="iexact", label="Kind of thing")
     object_name = filters.CharFilter(lookup_expr="iexact", label="Name of thing")
+    address = filters.CharFilter(lookup_expr="iexact", label="Address")
     since = filters.DateFilter(field_name="at", lookup_expr="date__gte", label="From", widget=DATE)
     until = filters.DateFilter(field_name="at", lookup_expr="date__lte", label="To", widget=DATE)
 
@@ -31,6 +34,9 @@ class AuditFilter(filters.FilterSet):  # type: ignore[misc]
     def find(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
         matches = Q(actor_name__icontains=value) | Q(verb__icontains=value) | Q(object_name__icontains=value)
         return queryset.filter(matches)
+
+    def of_kind(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
+        return queryset.filter(verb__startswith=f"{value}.")
 
 
 class UserFilter(filters.FilterSet):  # type: ignore[misc]

@@ -102,5 +102,8 @@ class ProblemMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, ApplicationError):
-            return answer(request, exception.status, exception.detail, exception.errors)
+            response = answer(request, exception.status, exception.detail, exception.errors)
+            if exception.retry_after is not None:
+                response["Retry-After"] = str(exception.retry_after)
+            return response
         return None

@@ -109,6 +109,8 @@ def problem_details(error: Exception, context: Mapping[str, Any]) -> Response | 
     headers: dict[str, str] = {}
     if isinstance(error, ApplicationError):
         status, detail, errors = error.status, error.detail, error.errors
+        if error.retry_after is not None:
+            headers["Retry-After"] = str(error.retry_after)
     elif isinstance(error, exceptions.ValidationError):
         status, errors = error.status_code, list(field_problems(error.detail))
         detail = "The input is not valid."
