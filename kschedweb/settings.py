@@ -87,6 +87,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "kschedweb.accounts.sessions.SessionMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -295,6 +296,12 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
+# How long a session lasts, and how long without activity (0: as long as it lasts): see accounts/sessions.py.
+SESSION_HOURS = env.integer("KSCHEDWEB_SESSION_HOURS", 14 * 24, 1, 366 * 24)
+SESSION_IDLE_MINUTES = env.integer("KSCHEDWEB_SESSION_IDLE_MINUTES", 0, 0, 366 * 24 * 60)
+ADMIN_SESSION_HOURS = env.integer("KSCHEDWEB_ADMIN_SESSION_HOURS", 12, 1, 366 * 24)
+ADMIN_SESSION_IDLE_MINUTES = env.integer("KSCHEDWEB_ADMIN_SESSION_IDLE_MINUTES", 60, 0, 366 * 24 * 60)
+SESSION_COOKIE_AGE = max(SESSION_HOURS, ADMIN_SESSION_HOURS) * 3600
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"

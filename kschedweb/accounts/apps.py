@@ -6,4 +6,4 @@ class AccountsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from kschedweb.accounts import addresses  # noqa: F401  its receiver
+        from kschedweb.accounts import addresses, sessions  # noqa: F401  their receivers
