@@ -19,7 +19,7 @@ from tests.support import addresses, seed
 
 if TYPE_CHECKING:
     from django.test import Client
-    from pytest_django.fixtures import SettingsWrapper
+    from pytest_django import Settings as DjangoSettings
 
     from kschedweb.accounts.models import User
 
@@ -44,7 +44,7 @@ def counted(client: Client, places: addresses.Places) -> dict[str, int]:
 
 @pytest.mark.parametrize("rows", [10, 100])
 def test_every_address_costs_its_committed_number_of_queries(
-    rows: int, client_as: Callable[[str], Client], admin: User, settings: SettingsWrapper
+    rows: int, client_as: Callable[[str], Client], admin: User, settings: DjangoSettings
 ) -> None:
     settings.ADMIN_SESSION_IDLE_MINUTES = 0  # activity is noted once a minute, by whatever is visited just then
     counts = counted(client_as("admin"), seed.everything(rows, admin))

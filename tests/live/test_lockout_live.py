@@ -3,65 +3,23 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
-import requests
-import yaml
 
-from tests.support.processes import free_port, running, wait_until
-from tests.support.site import PASSWORD, ROOT, Site, clean_environment
+from tests.support.site import PASSWORD, Site
+from tests.support.webs import attempt, webs
 
-WEB = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))["services"]["web"]["command"]
 LIMIT = 10
-
-
-@contextmanager
-def webs(folder: Path, count: int, **settings: str) -> Iterator[list[Site]]:
-    """``count`` web processes with docker-compose.yml's command on one new database, which has an admin."""
-    env = clean_environment(
-        KSCHEDWEB_DATA_DIR=str(folder),
-        KSCHEDWEB_SECRET_KEY="s" * 50,
-        KSCHEDWEB_ADMIN_PASSWORD=PASSWORD,
-        KSCHEDWEB_LOGIN_ADDRESS_LIMIT=str(LIMIT),
-        **settings,
-    )
-    for command in (["migrate", "--noinput"], ["ensure_admin"]):
-        subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=env, check=True, capture_output=True)
-    with ExitStack() as stack:
-        sites = []
-        for number in range(count):
-            port = free_port()
-            command = [{"0.0.0.0": "127.0.0.1", "8000": str(port)}.get(word, word) for word in WEB]
-            stack.enter_context(running(command, folder / f"web-{number}.log", env, ROOT))
-            sites.append(Site(f"http://127.0.0.1:{port}"))
-        for site in sites:
-            wait_until(partial(site.answers, "/readyz"), 60, "the web process is ready")
-        yield sites
+PROXY = {"KSCHEDWEB_BEHIND_PROXY": "true", "KSCHEDWEB_LOGIN_ADDRESS_LIMIT": str(LIMIT)}
 
 
 @pytest.fixture(scope="module")
 def behind_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Site]]:
-    with webs(tmp_path_factory.mktemp("proxied"), 2, KSCHEDWEB_BEHIND_PROXY="true") as sites:
+    with webs(tmp_path_factory.mktemp("proxied"), 2, **PROXY) as sites:
         yield sites
-
-
-def attempt(site: Site, username: str, password: str, forwarded: str) -> int:
-    """The status of one login by the form: 302 inside, 200 wrong, 429 refused."""
-    with requests.Session() as session:
-        session.headers["X-Forwarded-For"] = forwarded
-        form = session.get(f"{site.url}/login/", timeout=30)
-        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form.text)
-        assert token
-        body = {"csrfmiddlewaretoken": token[1], "username": username, "password": password}
-        return session.post(f"{site.url}/login/", data=body, allow_redirects=False, timeout=60).status_code
 
 
 def test_a_forged_entry_before_the_proxys_own_escapes_nothing(behind_proxy: list[Site]) -> None:
