@@ -68,10 +68,13 @@ class Unprocessable(ApplicationError):
 
 
 class TooManyRequests(ApplicationError):
-    """One person asks for more at once than they may."""
+    """One person or address asks for more at once than they may; it may go better ``retry_after`` seconds later."""
 
     status = 429
-    retry_after = 10
+
+    def __init__(self, detail: str, *, retry_after: int = 10) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
 
 
 class Unavailable(ApplicationError):

@@ -71,7 +71,7 @@ def configuration(*, json_lines: bool, level: str) -> dict[str, Any]:
             # Their lines repeat what django-structlog writes for each request.
             "django.server": {"handlers": [], "level": "WARNING", "propagate": True},
             "django.request": {"level": "CRITICAL"},
-            "axes": {"level": "WARNING"},
+            "axes": {"level": "ERROR"},  # what it warns of is in the audit trail and in the lines about that
             "httpx": {"level": "WARNING"},
             "kombu": {"level": "WARNING"},
         },

@@ -85,11 +85,14 @@ MIDDLEWARE = [
     "kschedweb.dashboard.problems.ProblemMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    # Below static files, which everybody may keep.
+    "kschedweb.dashboard.caching.CacheControlMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "kschedweb.accounts.sessions.SessionMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -126,6 +129,7 @@ try:
 except ValueError:
     raise ImproperlyConfigured("DATABASE_URL is not a well-formed address.") from None
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATABASES["default"]["ENGINE"] = "kschedweb.sqlite"
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
@@ -221,8 +225,19 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_LOCKOUT_CALLABLE = "kschedweb.accounts.lockout.lockout"
 AXES_VERBOSE = False
-AXES_IPWARE_PROXY_COUNT = 1 if BEHIND_PROXY else None
-AXES_IPWARE_META_PRECEDENCE_ORDER = ["HTTP_X_FORWARDED_FOR", "REMOTE_ADDR"] if BEHIND_PROXY else ["REMOTE_ADDR"]
+AXES_HANDLER = "kschedweb.accounts.lockout.Handler"
+AXES_CLIENT_IP_CALLABLE = "kschedweb.accounts.addresses.client_network"
+AXES_USERNAME_CALLABLE = "kschedweb.accounts.lockout.name_key"
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # a refused try neither writes nor prolongs anything
+AXES_DISABLE_ACCESS_LOG = True  # the audit trail has it
+# Wrong passwords of one address within the same time, whatever names they were tried for.
+LOGIN_ADDRESS_LIMIT = env.integer("KSCHEDWEB_LOGIN_ADDRESS_LIMIT", 50, 5, 1_000_000)
+PASSWORD_HASHERS = ["kschedweb.accounts.hashing.PBKDF2PasswordHasher"]
+
+# Audit entries are also written here as JSON lines: "stdout", the path of a file, or nowhere.
+AUDIT_LOG = env.text("KSCHEDWEB_AUDIT_LOG")
+if AUDIT_LOG not in ("", "stdout") and not Path(AUDIT_LOG).absolute().parent.is_dir():
+    raise ImproperlyConfigured("KSCHEDWEB_AUDIT_LOG must be stdout, or a file in a folder that exists.")
 
 # How long a live scheduler's lease lasts; it is renewed within two thirds of that. kube-scheduler's default.
 LEASE_SECONDS = env.integer("KSCHEDWEB_LEASE_SECONDS", 15, 3, 600)
@@ -247,7 +262,6 @@ REST_FRAMEWORK = {
         "caller": f"{env.integer('KSCHEDWEB_API_RATE', 1200, 1, 1_000_000)}/min",
         "stranger": "60/min",
     },
-    "NUM_PROXIES": 1 if BEHIND_PROXY else 0,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "kschedweb",
@@ -305,6 +319,12 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
+# How long a session lasts, and how long without activity (0: as long as it lasts): see accounts/sessions.py.
+SESSION_HOURS = env.integer("KSCHEDWEB_SESSION_HOURS", 14 * 24, 1, 366 * 24)
+SESSION_IDLE_MINUTES = env.integer("KSCHEDWEB_SESSION_IDLE_MINUTES", 0, 0, 366 * 24 * 60)
+ADMIN_SESSION_HOURS = env.integer("KSCHEDWEB_ADMIN_SESSION_HOURS", 12, 1, 366 * 24)
+ADMIN_SESSION_IDLE_MINUTES = env.integer("KSCHEDWEB_ADMIN_SESSION_IDLE_MINUTES", 60, 0, 366 * 24 * 60)
+SESSION_COOKIE_AGE = max(SESSION_HOURS, ADMIN_SESSION_HOURS) * 3600
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
@@ -316,6 +336,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = UPLOAD_LIMIT
 
 LOGGING = logs.configuration(json_lines=not DEBUG, level=env.text("KSCHEDWEB_LOG_LEVEL", "INFO").upper())
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
+DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False  # accounts/addresses.py binds the one that counts
 DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL = logging.INFO
 
 STATIC_URL = "/static/"

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts import selectors, services
+from kschedweb.accounts.audit import FIELDS
 from kschedweb.accounts.filters import AuditFilter, UserFilter
 from kschedweb.accounts.models import AuditEntry, Token, User
 from kschedweb.accounts.roles import Action, Role
@@ -184,11 +185,37 @@ class UserPassword(APIView):
 
     @extend_schema(request=None, responses=CreatedUserSerializer)
     def post(self, request: ApiRequest, username: str) -> Response:
-        """Give a new temporary password, in this answer only; the person's sessions end."""
+        """Give a new temporary password, in this answer only; the person's sessions and tokens end."""
         user = selectors.user_get(username)
         password = services.user_reset_password(actor=request.user, user=user)
         user.refresh_from_db()
         return Response({**UserSerializer(user).data, "temporary_password": password})
+
+
+class UserTokenList(generics.ListAPIView[Token]):
+    """Somebody's tokens, newest first."""
+
+    action_required = Action.ADMINISTER
+    serializer_class = TokenSerializer
+    queryset = Token.objects.none()
+
+    def get_queryset(self) -> QuerySet[Token]:
+        return selectors.token_list(selectors.user_get(self.kwargs["username"]))
+
+
+class UserTokenDetail(APIView):
+    action_required = Action.ADMINISTER
+
+    @extend_schema(responses=TokenSerializer)
+    def get(self, request: ApiRequest, username: str, id: int) -> Response:
+        """One of somebody's tokens."""
+        return Response(TokenSerializer(selectors.token_get(selectors.user_get(username), id)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: ApiRequest, username: str, id: int) -> Response:
+        """Revoke somebody's token: it stops working at once."""
+        services.token_revoke(actor=request.user, token=selectors.token_get(selectors.user_get(username), id))
+        return Response(status=204)
 
 
 class AuditSerializer(serializers.ModelSerializer[AuditEntry]):
@@ -196,7 +223,7 @@ class AuditSerializer(serializers.ModelSerializer[AuditEntry]):
 
     class Meta:
         model = AuditEntry
-        fields = ("id", "at", "actor_name", "verb", "object_type", "object_id", "object_name", "details")
+        fields = FIELDS
         read_only_fields = fields
 
 
@@ -215,5 +242,7 @@ urlpatterns = [
     path("users/", UserList.as_view(), name="users"),
     path("users/<str:username>/", UserDetail.as_view(), name="user"),
     path("users/<str:username>/password/", UserPassword.as_view(), name="user-password"),
+    path("users/<str:username>/tokens/", UserTokenList.as_view(), name="user-tokens"),
+    path("users/<str:username>/tokens/<int:id>/", UserTokenDetail.as_view(), name="user-token"),
     path("audit/", AuditList.as_view(), name="audit"),
 ]

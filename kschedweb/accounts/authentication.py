@@ -11,6 +11,7 @@ from rest_framework.exceptions import AuthenticationFailed, Throttled
 from rest_framework.throttling import SimpleRateThrottle
 
 from kschedweb.accounts import tokens
+from kschedweb.accounts.addresses import client_network
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -25,7 +26,7 @@ class StrangerThrottle(SimpleRateThrottle):
     scope = "stranger"
 
     def get_cache_key(self, request: Request, view: APIView | None) -> str:
-        return f"throttle_stranger_{self.get_ident(request)}"
+        return f"throttle_stranger_{client_network(request)}"
 
 
 class CallerThrottle(SimpleRateThrottle):
@@ -52,8 +53,9 @@ class TokenAuthentication(authentication.BaseAuthentication):
         if scheme.lower() != "bearer":
             return None
         token = tokens.token_of(key.strip())
-        if token is None:
+        if token is None or token.current_state != "active" or not token.user.is_active:
             _count_stranger(request)
+            tokens.denied(token, token.current_state if token else "unknown")
             raise AuthenticationFailed("The token is not valid: unknown, expired or revoked.")
         tokens.mark_used(token)
         return token.user, token

@@ -7,6 +7,7 @@ from django.db.models import Q, QuerySet, Value
 from django.db.models.functions import Upper
 from django_filters.widgets import BooleanWidget
 
+from kschedweb.accounts.audit import KINDS
 from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.accounts.roles import Role
 from kschedweb.dashboard.filtering import DayFilter, GrowingFilterSet
@@ -17,10 +18,12 @@ STATE.choices = [("", "Any"), ("true", "Active"), ("false", "Deactivated")]
 
 class AuditFilter(GrowingFilterSet):
     search = filters.CharFilter(method="find", label="Search")
+    kind = filters.ChoiceFilter(method="of_area", choices=list(KINDS.items()), label="Kind", empty_label="Any kind")
     actor = filters.CharFilter(field_name="actor_name", method="exactly", label="Who")
     verb = filters.CharFilter(method="done", label="What")
     object_type = filters.CharFilter(method="of_kind", label="Kind of thing")
     object_name = filters.CharFilter(method="exactly", label="Name of thing")
+    address = filters.CharFilter(lookup_expr="iexact", label="Address")
     since = DayFilter(field_name="at", label="From")
     until = DayFilter(field_name="at", label="To", until=True)
 
@@ -47,6 +50,9 @@ class AuditFilter(GrowingFilterSet):
     def done(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
         """``policy.saved``, or all that begins with ``policy``."""
         return queryset.filter(**{"verb" if "." in value else "verb__startswith": value.lower()})
+
+    def of_area(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
+        return queryset.filter(verb__startswith=f"{value}.")
 
 
 class UserFilter(filters.FilterSet):  # type: ignore[misc]

@@ -2,16 +2,52 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.contrib.auth import authenticate
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
+from kschedweb.accounts.lockout import turn
 from kschedweb.accounts.roles import Action, Role, may
 from kschedweb.accounts.services import MAX_TOKEN_DAYS
 
 if TYPE_CHECKING:
+    from django.http import HttpRequest, QueryDict
+
     from kschedweb.accounts.models import User
+    from kschedweb.accounts.typing import PageRequest
+
+
+class LoginForm(AuthenticationForm):
+    request: HttpRequest
+
+    def clean(self) -> dict[str, Any]:
+        with turn(self.request):
+            return super().clean()
+
+
+class PasswordForm(PasswordChangeForm):  # type: ignore[type-arg]
+    """The old password is checked as at a login: by the same limits, and wrong ones are counted and written down."""
+
+    def __init__(self, request: PageRequest, data: QueryDict | None) -> None:
+        super().__init__(request.user, data)
+        self.request = request
+
+    def clean_old_password(self) -> str:
+        password: str = self.cleaned_data["old_password"]
+        with turn(self.request):
+            if authenticate(self.request, username=self.user.get_username(), password=password) != self.user:
+                raise forms.ValidationError(self.error_messages["password_incorrect"], code="password_incorrect")
+        return password
+
+    def clean(self) -> dict[str, Any]:
+        super().clean()
+        cleaned = self.cleaned_data
+        if cleaned.get("new_password1") and cleaned["new_password1"] == cleaned.get("old_password"):
+            self.add_error("new_password1", "Choose another password than the one you have.")
+        return cleaned
 
 
 class TokenForm(forms.Form):

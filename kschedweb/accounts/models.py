@@ -63,6 +63,7 @@ class AuditEntry(models.Model):
     at = models.DateTimeField(auto_now_add=True, db_index=True)
     actor = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     actor_name = models.CharField(max_length=150)
+    address = models.GenericIPAddressField(null=True)  # of the request that led to it
     verb = models.CharField(max_length=64)  # "policy.saved", "cluster.connected", "token.created" …
     object_type = models.CharField(max_length=32)
     object_id = models.CharField(max_length=64)

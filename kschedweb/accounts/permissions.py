@@ -6,19 +6,20 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.shortcuts import redirect, resolve_url
+from django.http import HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
-from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.http import trigger_client_event
 from rest_framework.exceptions import PermissionDenied as RestPermissionDenied
 from rest_framework.permissions import BasePermission
 
+from kschedweb.accounts import tokens
 from kschedweb.accounts.roles import Action, Made, may, may_change
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
+    from django.http import HttpRequest
     from django.http.response import HttpResponseBase
     from rest_framework.request import Request
     from rest_framework.views import APIView
@@ -40,10 +41,11 @@ def requires(action: Action, *, with_temporary_password: bool = False) -> Callab
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             user = request.user
             if not user.is_authenticated:
-                return _to_login(request)
+                return _elsewhere(
+                    request, 401, redirect_to_login(_here(request)).url, "Your session has ended.", "Log in"
+                )
             if user.must_change_password and not with_temporary_password:
-                messages.info(request, "Choose a password of your own first.")
-                return _redirect(request, _to_password(request))
+                return _elsewhere(request, 403, _to_password(request), "Your password is temporary.", "Choose your own")
             if not may(user.role, action):
                 raise PermissionDenied(f"Your role does not allow you to {action.label}.")
             return view(request, *args, **kwargs)
@@ -68,10 +70,6 @@ def _here(request: HttpRequest) -> str:
     return request.get_full_path()
 
 
-def _to_login(request: HttpRequest) -> HttpResponse:
-    return _redirect(request, redirect_to_login(_here(request)).url)
-
-
 def _to_password(request: HttpRequest) -> str:
     """Where a password is chosen. What was to be written is not written afterwards, so only reading leads back."""
     if request.method not in ("GET", "HEAD"):
@@ -79,8 +77,14 @@ def _to_password(request: HttpRequest) -> str:
     return reverse("password", query={"next": _here(request)})
 
 
-def _redirect(request: HttpRequest, address: str) -> HttpResponse:
-    return HttpResponseClientRedirect(resolve_url(address)) if getattr(request, "htmx", False) else redirect(address)
+def _elsewhere(request: HttpRequest, status: int, address: str, detail: str, action: str) -> HttpResponse:
+    """Lead a page to ``address``. A part of a page gets an empty answer and stays as it is, with what is typed there:
+    frame/live.ts shows ``detail`` and a link named ``action``.
+    """
+    if not getattr(request, "htmx", False):
+        return redirect(address)
+    told = {"detail": detail, "action": action, "address": address}
+    return trigger_client_event(HttpResponse(status=status), "refused", told)
 
 
 def action_of(view: Any, method: str | None) -> Action:
@@ -106,6 +110,8 @@ class RolePermission(BasePermission):
             raise RestPermissionDenied("Your password is a temporary one: log in and choose your own first.")
         required = action_of(view, request.method)
         token: Any = request.auth
+        if token is not None and not (token.allows(required) and may(user.role, required)):
+            tokens.denied(token, f"scope {token.scope}, role {user.role}, asked to {required}")
         if token is not None and not token.allows(required):
             raise RestPermissionDenied(f"The scope of this token does not allow to {required.label}.")
         if not may(user.role, required):

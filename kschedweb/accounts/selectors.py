@@ -24,15 +24,15 @@ def user_get(username: str) -> User:
 
 
 def token_list(user: User) -> QuerySet[Token]:
-    """The person's own tokens, newest first."""
+    """The person's tokens, newest first."""
     return Token.objects.filter(user=user).select_related("user")
 
 
 def token_get(user: User, token_id: int) -> Token:
-    """One of the person's own tokens; another person's does not exist for them."""
+    """One of the person's tokens; another person's is not found."""
     token = token_list(user).filter(pk=token_id).first()
     if token is None:
-        raise Http404("You have no such token.")
+        raise Http404("There is no such token.")
     return token
 
 

@@ -36,12 +36,11 @@ def _keep_an_admin(user: User) -> None:
         raise Conflict("This is the last active admin. Make somebody else admin first.")
 
 
-@transaction.atomic
 def user_create(*, actor: User | None, username: str, role: str, email: str = "") -> tuple[User, str]:
     """A person with a temporary password, which is returned and shown once."""
     user = User(username=username, role=role, email=email, must_change_password=True)
     password = temporary_password()
-    user.set_password(password)
+    user.set_password(password)  # before the transaction: it takes long, and writes of others would wait
     user.full_clean()
     namesakes = User.objects.filter(username__iexact=username)
     taken = Conflict.at("username", "This name is taken.")
@@ -49,7 +48,7 @@ def user_create(*, actor: User | None, username: str, role: str, email: str = ""
         raise taken
     with conflict_where(namesakes, taken):
         user.save()
-    audit.record(actor, "user.created", user, user.username, role=role)
+        audit.record(actor, "user.created", user, user.username, role=role)
     return user, password
 
 
@@ -68,7 +67,7 @@ def user_change_role(*, actor: User, user: User, role: str) -> User:
 
 @transaction.atomic
 def user_set_active(*, actor: User, user: User, active: bool) -> User:
-    """A deactivated person's sessions and tokens stop working at once; nothing of theirs is deleted."""
+    """A deactivated person's sessions end and their tokens are revoked; activating them again brings back neither."""
     user = User.objects.select_for_update().get(pk=user.pk)
     if active == user.is_active:
         return user
@@ -78,6 +77,8 @@ def user_set_active(*, actor: User, user: User, active: bool) -> User:
     user.session_epoch += 1
     user.save(update_fields=["is_active", "session_epoch"])
     audit.record(actor, "user.activated" if active else "user.deactivated", user, user.username)
+    if not active:
+        _revoke_tokens(actor, user)
     return user
 
 
@@ -91,25 +92,32 @@ def user_change(*, actor: User, user: User, role: str | None = None, is_active: 
     return user
 
 
-@transaction.atomic
 def user_reset_password(*, actor: User | None, user: User) -> str:
-    """A new temporary password, shown once; the person's sessions end."""
-    user = User.objects.select_for_update().get(pk=user.pk)
+    """A new temporary password, shown once; the person's sessions end and their tokens are revoked."""
     password = temporary_password()
-    user.set_password(password)
-    user.must_change_password = True
-    user.save(update_fields=["password", "must_change_password"])
-    audit.record(actor, "user.password-reset", user, user.username)
+    _password_set(actor, user, password, "user.password-reset", temporary=True)
     return password
 
 
-@transaction.atomic
 def password_change(*, user: User, password: str) -> None:
     """The person's own new password (checked by the form); their other sessions end."""
-    user.set_password(password)
-    user.must_change_password = False
-    user.save(update_fields=["password", "must_change_password"])
-    audit.record(user, "user.password-changed", user, user.username)
+    _password_set(user, user, password, "user.password-changed", temporary=False)
+
+
+def _password_set(actor: User | None, user: User, password: str, verb: str, *, temporary: bool) -> None:
+    user.set_password(password)  # before the transaction, as in `user_create`
+    user.must_change_password = temporary
+    with transaction.atomic():
+        user.save(update_fields=["password", "must_change_password"])
+        audit.record(actor, verb, user, user.username)
+        if temporary:
+            _revoke_tokens(actor, user)
+
+
+def _revoke_tokens(actor: User | None, user: User) -> None:
+    """A person who is to be kept out, or who may not be who logs in, keeps no other way in."""
+    for token in Token.objects.filter(user=user, revoked_at=None, expires_at__gt=timezone.now()):
+        token_revoke(actor=actor, token=token)
 
 
 @transaction.atomic
@@ -120,7 +128,6 @@ def sessions_end(*, user: User) -> None:
     audit.record(user, "user.sessions-ended", user, user.username)
 
 
-@transaction.atomic
 def admin_ensure(*, username: str, password: str = "") -> tuple[User | None, str]:
     """Make the first admin unless there is an active one (then ``None``); returns the password in use."""
     if User.objects.filter(role=Role.ADMIN, is_active=True).exists():
@@ -131,8 +138,9 @@ def admin_ensure(*, username: str, password: str = "") -> tuple[User | None, str
     password = password or temporary_password()
     user.role, user.is_active = Role.ADMIN, True
     user.set_password(password)
-    user.save()
-    audit.record(None, "user.created", user, user.username, role=Role.ADMIN)
+    with transaction.atomic():
+        user.save()
+        audit.record(None, "user.created", user, user.username, role=Role.ADMIN)
     return user, password
 
 
@@ -145,6 +153,9 @@ def token_create(*, user: User, name: str, scope: Action | str, days: int) -> tu
     if not 1 <= days <= MAX_TOKEN_DAYS:
         message = f"A token lives for 1 to {MAX_TOKEN_DAYS} days."
         raise ApplicationError.at("days", message)
+    # The row is locked: a reset or a deactivation is either seen here, or sees this token.
+    if not User.objects.select_for_update().filter(pk=user.pk, password=user.password, is_active=True).exists():
+        raise Conflict("Your account was changed in the meantime. Log in again.")
     now = timezone.now()
     if Token.objects.filter(user=user, revoked_at=None, expires_at__gt=now).count() >= MAX_TOKENS:
         raise Conflict(f"You have {MAX_TOKENS} tokens. Revoke one first.")
@@ -162,7 +173,7 @@ def token_create(*, user: User, name: str, scope: Action | str, days: int) -> tu
 
 
 @transaction.atomic
-def token_revoke(*, actor: User, token: Token) -> Token:
+def token_revoke(*, actor: User | None, token: Token) -> Token:
     """The token stops working at once; revoking it again changes nothing."""
     if Token.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
         audit.record(actor, "token.revoked", token, token.name, token_prefix=token.prefix, owner=token.user.username)

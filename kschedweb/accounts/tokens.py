@@ -11,7 +11,9 @@ from hmac import compare_digest
 from django.db.models import Q
 from django.utils import timezone
 
-from kschedweb.accounts.models import Token
+from kschedweb.accounts import audit
+from kschedweb.accounts.addresses import current_address
+from kschedweb.accounts.models import AuditEntry, Token
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _PREFIX_LENGTH = 8
@@ -19,6 +21,7 @@ _SECRET_LENGTH = 32  # of 62 letters: 190 bits
 _KEY = re.compile(rf"ksw_([A-Za-z0-9]{{{_PREFIX_LENGTH}}})_[A-Za-z0-9]{{{_SECRET_LENGTH}}}")
 
 MARK_USE_EVERY = timedelta(minutes=1)
+DENIED_EVERY = timedelta(hours=1)
 
 
 def new_key() -> tuple[str, str]:
@@ -34,14 +37,24 @@ def digest(key: str) -> str:
 
 
 def token_of(key: str) -> Token | None:
-    """The token that ``key`` opens, ``None`` if there is none, or it is over, or its owner may not log in."""
+    """The token that ``key`` belongs to, whatever its state; ``None`` if there is none."""
     match = _KEY.fullmatch(key)
     if not match:
         return None
     token = Token.objects.select_related("user").filter(prefix=match[1]).first()
     if token is None or not compare_digest(token.digest, digest(key)):
         return None
-    return token if token.current_state == "active" and token.user.is_active else None
+    return token
+
+
+def denied(token: Token | None, reason: str) -> None:
+    """Write into the audit trail that a token was refused; again for the same one and the same reason an hour later."""
+    since = timezone.now() - DENIED_EVERY
+    earlier = AuditEntry.objects.filter(verb="token.denied", at__gt=since, address=current_address())
+    known = {"token_prefix": token.prefix, "token_name": token.name} if token else {}
+    details = {**known, "reason": reason}
+    if not earlier.filter(**{f"details__{name}": value for name, value in details.items()}).exists():
+        audit.record_refusal("token.denied", token.user if token else None, **details)
 
 
 def mark_used(token: Token) -> None:

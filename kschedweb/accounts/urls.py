@@ -13,6 +13,8 @@ urlpatterns = [
     path("people/", views.people, name="people"),
     path("people/<str:username>/role/", views.person_role, name="person-role"),
     path("people/<str:username>/active/", views.person_active, name="person-active"),
+    path("people/<str:username>/tokens/", views.person_tokens, name="person-tokens"),
+    path("people/<str:username>/tokens/<int:token_id>/revoke/", views.person_token_revoke, name="person-token-revoke"),
     path("people/<str:username>/password/", views.person_password, name="person-password"),
     path("audit/", views.audit, name="audit"),
 ]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
-from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.views import LoginView, LogoutView
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
@@ -20,7 +20,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts import selectors, services
 from kschedweb.accounts.filters import AuditFilter, UserFilter
-from kschedweb.accounts.forms import PersonForm, RoleForm, TokenForm
+from kschedweb.accounts.forms import LoginForm, PasswordForm, PersonForm, RoleForm, TokenForm
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.dashboard.exports import csv_response
@@ -35,10 +35,12 @@ if TYPE_CHECKING:
 
 PAGE_SIZE = 50
 CSV_ROWS = 100_000
-CSV_FIELDS = ("at", "actor_name", "verb", "object_type", "object_id", "object_name", "details")
+CSV_FIELDS = ("at", "actor_name", "verb", "object_type", "object_id", "object_name", "details", "address")
 
 # Django's own view: it rotates the session key at login, and refuses addresses of other sites in `next`.
-login = LoginView.as_view(template_name="accounts/login.html", redirect_authenticated_user=True)
+login = LoginView.as_view(
+    template_name="accounts/login.html", authentication_form=LoginForm, redirect_authenticated_user=True
+)
 # By POST only, so that no image on another site logs anybody out.
 logout = LogoutView.as_view()
 
@@ -60,7 +62,9 @@ def password(request: PageRequest) -> HttpResponse:
     onwards = request.POST.get("next", request.GET.get("next", ""))
     if not url_has_allowed_host_and_scheme(onwards, {request.get_host()}, require_https=request.is_secure()):
         onwards = ""
-    form = PasswordChangeForm(request.user, request.POST or None)
+    if urlsplit(onwards).path == request.path:
+        onwards = ""
+    form = PasswordForm(request, request.POST or None)
     if request.method == "POST" and form.is_valid():
         services.password_change(user=request.user, password=form.cleaned_data["new_password1"])
         update_session_auth_hash(request, request.user)
@@ -107,6 +111,24 @@ def token_revoke(request: PageRequest, token_id: int) -> HttpResponse:
     token = services.token_revoke(actor=request.user, token=selectors.token_get(request.user, token_id))
     messages.success(request, f"The token {token.name} no longer works.")
     return redirect("tokens")
+
+
+@require_safe
+@requires(Action.ADMINISTER)
+def person_tokens(request: PageRequest, username: str) -> HttpResponse:
+    """Somebody's tokens, for who may end them."""
+    person = selectors.user_get(username)
+    context = {"person": person, "tokens": selectors.token_list(person)}
+    return render(request, "accounts/person_tokens.html", context)
+
+
+@require_POST
+@requires(Action.ADMINISTER)
+def person_token_revoke(request: PageRequest, username: str, token_id: int) -> HttpResponse:
+    person = selectors.user_get(username)
+    token = services.token_revoke(actor=request.user, token=selectors.token_get(person, token_id))
+    messages.success(request, f"The token {token.name} no longer works.")
+    return redirect("person-tokens", username)
 
 
 def _people(request: PageRequest, form: PersonForm, **context: Any) -> HttpResponse:
@@ -183,7 +205,7 @@ def audit(request: PageRequest) -> HttpResponse | StreamingHttpResponse:
         rows = in_pieces(filters.qs, CSV_FIELDS, CSV_ROWS, within=filters.within)
         return csv_response(
             "audit.csv",
-            ["time", "who", "what", "kind", "id", "name", "details"],
+            ["time", "who", "what", "kind", "id", "name", "details", "address"],
             ((at.isoformat(), *rest) for at, *rest in rows),
         )
     page = page_shown(request, filters.qs, within=filters.within)

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import json
+import re
+from uuid import uuid4
+
 import pytest
 from django.conf import settings
 from django.test import Client
-from django.urls import reverse
+from django.urls import get_resolver, reverse
 
 from kschedweb.accounts.models import AuditEntry, User
 
@@ -143,8 +147,44 @@ def test_ending_other_sessions_keeps_this_one(client_as):
     assert elsewhere.get(reverse("settings")).status_code == 302
 
 
-def test_htmx_is_sent_to_the_login_as_a_whole_page_and_comes_back_to_it(db):
-    answer = Client().get(
-        reverse("jobs"), headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/jobs/?state=running"}
-    )
-    assert answer["HX-Redirect"] == f"{reverse('login')}?next=/jobs/%3Fstate%3Drunning"
+HERE = {"HX-Request": "true", "HX-Current-URL": "http://testserver/jobs/?state=running"}
+
+
+def stays(answer, status: int) -> dict[str, str]:
+    """``answer`` changes nothing on the page that asked for it; what it tells the page's script."""
+    assert answer.status_code == status
+    assert answer.content == b""
+    assert not {"HX-Redirect", "HX-Location", "HX-Refresh", "Location"} & set(answer.headers)
+    return json.loads(answer["HX-Trigger"])["refused"]
+
+
+def test_a_part_of_a_page_tells_where_to_log_in_and_leaves_the_page_as_it_is(db):
+    told = stays(Client().get(reverse("jobs"), headers=HERE), 401)
+    assert told["address"] == f"{reverse('login')}?next=/jobs/%3Fstate%3Drunning"
+    assert told["detail"] == "Your session has ended."
+
+
+def polled() -> set[str]:
+    """Names of the routes that templates ask again and again."""
+    folder = settings.BASE_DIR / "frontend" / "templates"
+    texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.html")]
+    tags = [tag for text in texts for tag in re.findall(r'<[^<>]*hx-trigger="[^"]*every[^>]*>', text)]
+    found = [re.search(r"""hx-get="\{% url '([\w-]+)'""", tag) for tag in tags]
+    # The list of jobs asks for the page that it stands on.
+    assert [tag for tag, name in zip(tags, found, strict=True) if name is None and "get_full_path" not in tag] == []
+    return {name[1] for name in found if name} | {"jobs"}
+
+
+def address_of(name: str) -> str:
+    """An address of the route, about something that need not exist."""
+    ((_, parameters),) = get_resolver().reverse_dict.getlist(name)[0][0]
+    values = {one: uuid4() for one in parameters}
+    return reverse(name, kwargs=values)
+
+
+@pytest.mark.parametrize("name", sorted(polled()))
+def test_no_part_that_asks_again_and_again_moves_its_page(name, client_as, viewer):
+    address = address_of(name)
+    assert stays(Client().get(address, headers=HERE), 401)["address"].startswith("/login/")
+    User.objects.filter(pk=viewer.pk).update(must_change_password=True)
+    assert stays(client_as("viewer").get(address, headers=HERE), 403)["address"].startswith("/password/")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
 
@@ -58,9 +59,30 @@ def test_who_chooses_a_password_lands_on_the_page_they_came_for(told):
 
 def test_a_part_of_a_page_leads_back_to_its_page_and_a_write_to_the_settings(told):
     part = told.get("/jobs/", headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/jobs/?state=running"})
-    assert part["HX-Redirect"] == f"{reverse('password')}?next=%2Fjobs%2F%3Fstate%3Drunning"
+    assert json.loads(part["HX-Trigger"])["refused"]["address"] == "/password/?next=%2Fjobs%2F%3Fstate%3Drunning"
     assert told.post(reverse("sessions-end"))["Location"] == reverse("password")
     assert told.post(reverse("password"), CHOSEN)["Location"] == reverse("settings")
+
+
+def test_a_temporary_password_cannot_be_kept(told, viewer):
+    same = {**CHOSEN, "new_password1": CHOSEN["old_password"], "new_password2": CHOSEN["old_password"]}
+    page = told.post(reverse("password"), same)
+    assert page.status_code == 200
+    assert "another password" in str(page.context["form"].errors["new_password1"])
+    viewer.refresh_from_db()
+    assert viewer.must_change_password
+    assert told.post(reverse("password"), CHOSEN).status_code == 302
+
+
+def test_after_the_change_nothing_looks_as_if_it_had_failed(told):
+    for _ in range(3):
+        told.get("/jobs/")
+        told.get("/approvals/badge/", headers={"HX-Request": "true"})
+    done = told.post(reverse("password"), {**CHOSEN, "next": reverse("password")}, follow=True)
+    assert done.redirect_chain == [(reverse("settings"), 302)]
+    assert [str(message) for message in done.context["messages"]] == [
+        "Your password is changed. Other sessions have ended."
+    ]
 
 
 def test_an_address_that_no_page_has_is_no_error_while_a_password_is_chosen(told):

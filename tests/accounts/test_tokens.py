@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from kschedweb.accounts import services, tokens
-from kschedweb.accounts.models import AuditEntry, Token
+from kschedweb.accounts.models import AuditEntry, Token, User
 from kschedweb.accounts.roles import ALLOWED, Action, Role, may, scope_allows
-from kschedweb.errors import ApplicationError
+from kschedweb.errors import ApplicationError, Conflict
 
 pytestmark = pytest.mark.django_db
 
@@ -68,7 +68,6 @@ def test_no_other_key_opens_it(viewer, spoil):
 @pytest.mark.parametrize("how", ["expired", "revoked", "deactivated", "temporary password"])
 def test_a_token_that_is_over_opens_nothing(viewer, admin, how):
     token, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
-    status = 401
     if how == "expired":
         Token.objects.update(expires_at=timezone.now())
     elif how == "revoked":
@@ -77,8 +76,66 @@ def test_a_token_that_is_over_opens_nothing(viewer, admin, how):
         services.user_set_active(actor=admin, user=viewer, active=False)
     else:
         services.user_reset_password(actor=admin, user=viewer)
-        status = 403
-    assert bearer(key).get("/api/v1/jobs/").status_code == status
+    assert bearer(key).get("/api/v1/jobs/").status_code == 401
+
+
+@pytest.mark.parametrize("how", ["reset", "deactivation"])
+def test_a_reset_and_a_deactivation_revoke_tokens_for_good(viewer, admin, how):
+    _, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
+    if how == "reset":
+        services.user_reset_password(actor=admin, user=viewer)
+        viewer.refresh_from_db()
+        services.password_change(user=viewer, password="Lovelace-1815")
+    else:
+        gone = services.user_set_active(actor=admin, user=viewer, active=False)
+        services.user_set_active(actor=admin, user=gone, active=True)
+    assert bearer(key).get("/api/v1/jobs/").status_code == 401
+    entry = AuditEntry.objects.get(verb="token.revoked")
+    assert (entry.actor_name, entry.object_name, entry.details["owner"]) == ("admin", "CI", "viewer")
+
+
+def test_who_changes_their_own_password_keeps_their_tokens(viewer):
+    _, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
+    services.password_change(user=viewer, password="Lovelace-1815")
+    assert bearer(key).get("/api/v1/jobs/").status_code == 200
+
+
+def test_a_session_that_a_reset_overtakes_makes_no_token(viewer, admin):
+    services.user_reset_password(actor=admin, user=User.objects.get(pk=viewer.pk))
+    with pytest.raises(Conflict):
+        services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
+
+
+def test_an_administrator_sees_and_revokes_anybodys_tokens_on_a_page(client_as, viewer):
+    token, key = services.token_create(user=viewer, name="CI of team blue", scope=Action.VIEW, days=30)
+    address = reverse("person-tokens", args=["viewer"])
+    client = client_as("admin")
+    assert f'href="{address}"' in client.get(reverse("people")).content.decode()
+    assert "CI of team blue" in client.get(address).content.decode()
+    revoke = reverse("person-token-revoke", args=["viewer", token.pk])
+    for role in ("viewer", "editor", "approver"):
+        assert client_as(role).get(address).status_code == 403
+        assert client_as(role).post(revoke).status_code == 403
+    assert client.get(revoke).status_code == 405
+    assert client.post(revoke)["Location"] == address
+    assert bearer(key).get("/api/v1/jobs/").status_code == 401
+    assert AuditEntry.objects.get(verb="token.revoked").actor_name == "admin"
+    assert client.post(reverse("person-token-revoke", args=["admin", token.pk])).status_code == 404
+
+
+def test_an_administrator_sees_and_revokes_anybodys_tokens_over_rest(api_as, viewer, admin):
+    token, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
+    address = "/api/v1/users/viewer/tokens/"
+    (found,) = api_as("admin").get(address).json()["results"]
+    assert (found["name"], found["state"]) == ("CI", "active")
+    assert api_as("viewer").get(address).status_code == 403
+    assert api_as("viewer").delete(f"{address}{token.pk}/").status_code == 403
+    _, narrow = services.token_create(user=admin, name="edit", scope=Action.EDIT, days=1)
+    assert bearer(narrow).delete(f"{address}{token.pk}/").status_code == 403
+    assert api_as("admin").delete(f"{address}{token.pk}/").status_code == 204
+    assert bearer(key).get("/api/v1/jobs/").status_code == 401
+    assert api_as("admin").get(f"{address}{token.pk}/").json()["state"] == "revoked"
+    assert api_as("admin").get("/api/v1/users/nobody/tokens/").status_code == 404
 
 
 def test_a_scope_narrows_the_role_and_never_widens_it(admin, editor):

@@ -17,7 +17,8 @@ NOT_PAGES = frozenset(
         "recording-delete", "recording-download", "recording-file", "recording-scenario",
         "cluster-credentials", "cluster-delete", "cluster-demo", "cluster-refresh", "decision-cell", "decision-nodes",
         "job-cancel", "logout",
-        "person-active", "person-password", "person-role", "pod-message", "policy-delete", "policy-download",
+        "person-active", "person-password", "person-role", "person-token-revoke",
+        "pod-message", "policy-delete", "policy-download",
         "scenario-copy", "scenario-delete", "scenario-effect", "scenario-export", "scenario-file", "scenario-preview",
         "scenario-restore", "scenario-schema", "scenario-share",
         "policy-effect", "policy-preview", "policy-restore", "policy-schema", "search", "sessions-end", "theme",
@@ -140,6 +141,7 @@ def pages(at: Places) -> dict[str, str]:
         "jobs": "/jobs/",
         "tokens": "/tokens/",
         "people": "/people/",
+        "person-tokens": f"/people/{at.user}/tokens/",
         "audit": "/audit/",
         "settings": "/settings/",
         "password": "/password/",
@@ -238,6 +240,7 @@ def resources(at: Places) -> dict[str, str]:
         "tokens": "/api/v1/tokens/",
         "users": "/api/v1/users/",
         "user": f"/api/v1/users/{at.user}/",
+        "user-tokens": f"/api/v1/users/{at.user}/tokens/",
         "audit": "/api/v1/audit/",
     }
     for there, addresses in _of_rows(at):
@@ -301,7 +304,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.live, of_live),
         (at.job, {"job": f"{api}/jobs/{at.job}/"}),
         (at.snapshot, {"snapshot": f"{cluster}/snapshots/{at.snapshot}/"}),
-        (at.token, {"token": f"{api}/tokens/{at.token}/"}),
+        (at.token, {"token": f"{api}/tokens/{at.token}/", "user-token": f"{api}/users/{at.user}/tokens/{at.token}/"}),
     ]
 
 

@@ -1,6 +1,14 @@
 /** Gives focus back after htmx swaps, says aloud what changed, and shows that a request failed. */
+
+interface Refusal {
+  detail: string;
+  action: string;
+  address: string;
+}
+
 export function startLive(): void {
   const announce = document.getElementById("announcer");
+  startRefusals();
   document.body.addEventListener("htmx:beforeRequest", (event) => {
     target(event)?.setAttribute("aria-busy", "true");
   });
@@ -15,7 +23,6 @@ export function startLive(): void {
       target(event)?.removeAttribute("aria-busy");
       const status = (event as CustomEvent).detail?.xhr?.status;
       if (announce) announce.textContent = status ? `The server answered ${status}. Reload the page.` : "The server does not answer.";
-      if (status === 401 || status === 403) location.reload();
     });
   }
   document.addEventListener("click", (event) => {
@@ -35,6 +42,46 @@ export function startLive(): void {
       menu.querySelector("summary")?.focus();
     }
   });
+}
+
+/** Where the session has ended, a part that is asked for stays as it is, and a notice says how to go on. The page itself
+ * never leaves by its own: somebody may be typing. */
+function startRefusals(): void {
+  let refused = false;
+  document.body.addEventListener("htmx:configRequest", (event) => {
+    const { elt, headers, triggeringEvent } = (event as CustomEvent).detail;
+    const byItself = /\bevery\b/.test(elt.getAttribute("hx-trigger") ?? "") && !triggeringEvent?.isTrusted;
+    if (byItself && refused) event.preventDefault();
+    else if (byItself) headers["X-Poll"] = "true"; // what is not asked by a person keeps no session alive
+  });
+  document.body.addEventListener("refused", (event) => {
+    refused = true;
+    show((event as CustomEvent<Refusal>).detail);
+  });
+  document.body.addEventListener("htmx:beforeSwap", (event) => {
+    const { detail } = event as CustomEvent;
+    if (!/^\{"refused":/.test(detail.xhr.getResponseHeader("HX-Trigger") ?? "")) return;
+    detail.isError = false; // the notice says more than a status
+    target(event)?.removeAttribute("aria-busy");
+  });
+  // Who comes back may have logged in elsewhere.
+  document.addEventListener("visibilitychange", () => { refused = false; });
+}
+
+function show({ detail, action, address }: Refusal): void {
+  const main = document.getElementById("main");
+  if (!main || document.getElementById("refused") || new URL(address, location.href).pathname === location.pathname) return;
+  const notice = document.createElement("div");
+  const text = document.createElement("div");
+  const link = document.createElement("a");
+  notice.id = "refused";
+  notice.className = "notice warn stays";
+  notice.setAttribute("role", "alert");
+  link.href = address;
+  link.textContent = action;
+  text.append(`${detail} What you typed on this page is not saved. `, link);
+  notice.append(text);
+  main.prepend(notice);
 }
 
 function target(event: Event): HTMLElement | null {

@@ -1,0 +1,69 @@
+"""How long a session lasts: so long after the login, and so long after its person last did something.
+
+What a page asks by itself is nothing that a person did: neither parts that ask again and again nor streams.
+"""
+
+from __future__ import annotations
+
+from time import time
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.signals import user_logged_in
+from django.dispatch import receiver
+
+from kschedweb.accounts import audit
+from kschedweb.accounts.roles import Action, may
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.http import HttpRequest, HttpResponse
+
+    from kschedweb.accounts.models import User
+
+POLL_HEADER = "X-Poll"  # frame/live.ts sets it
+BEGAN, SEEN = "began", "seen"  # seconds of the epoch, in the session
+NOTED_EVERY = 60  # seconds, so that reading does not become writing
+
+
+def limits(user: User) -> tuple[int, int]:
+    """Seconds after the login, and seconds without activity (0: any), after which a session of ``user`` is over."""
+    if may(user.role, Action.ADMINISTER):
+        return settings.ADMIN_SESSION_HOURS * 3600, settings.ADMIN_SESSION_IDLE_MINUTES * 60
+    return settings.SESSION_HOURS * 3600, settings.SESSION_IDLE_MINUTES * 60
+
+
+@receiver(user_logged_in, dispatch_uid="session began")
+def begin(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
+    request.session[BEGAN] = request.session[SEEN] = int(time())
+
+
+class SessionMiddleware:
+    """Ends a session whose time is over, by what its person's role allows now, and notes activity."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if settings.SESSION_COOKIE_NAME in request.COOKIES and request.user.is_authenticated:
+            _check(request, request.user)
+        return self.get_response(request)
+
+
+def _check(request: HttpRequest, user: User) -> None:
+    now, session = int(time()), request.session
+    if BEGAN not in session:  # of a release that did not note it
+        begin(None, request, user)
+    lifetime, idle = limits(user)
+    if now - session[BEGAN] >= lifetime or (idle and now - session[SEEN] >= idle):
+        session.flush()
+        request.user = AnonymousUser()
+        audit.record(user, "login.expired", user, user.get_username())
+    elif idle and _by_person(request) and now - session[SEEN] >= min(NOTED_EVERY, idle // 4):
+        session[SEEN] = now
+
+
+def _by_person(request: HttpRequest) -> bool:
+    return POLL_HEADER not in request.headers and request.headers.get("Accept") != "text/event-stream"

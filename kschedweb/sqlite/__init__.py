@@ -1,0 +1,1 @@
+"""Django's backend for SQLite, whose file nobody but its owner reads."""

@@ -1,0 +1,47 @@
+"""The file of SQLite holds every secret of the site: only its owner reads it, from its first moment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db.utils import ConnectionHandler
+
+pytestmark = pytest.mark.skipif(bool(os.environ.get("DATABASE_URL")), reason="not of SQLite")
+
+
+@pytest.fixture
+def modes(tmp_path: Path, django_db_blocker):
+    """Open the database as the site does, write, and look at the modes of its files while it is open."""
+
+    def look() -> dict[str, int]:
+        path = tmp_path / "kschedweb.sqlite3"
+        given = {"ENGINE": settings.DATABASES["default"]["ENGINE"], "OPTIONS": settings.DATABASES["default"]["OPTIONS"]}
+        connection = ConnectionHandler({"default": {**given, "NAME": str(path)}})["default"]
+        with django_db_blocker.unblock():
+            with connection.cursor() as cursor:
+                cursor.execute("CREATE TABLE IF NOT EXISTS it (id INTEGER)")
+                cursor.execute("INSERT INTO it VALUES (1)")
+            found = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+            connection.close()
+        return found
+
+    before = os.umask(0o022)  # as a shell has it
+    yield look
+    os.umask(before)
+
+
+def test_a_new_file_and_those_beside_it_are_its_owners_alone(modes):
+    found = modes()
+    assert set(found) == {"kschedweb.sqlite3", "kschedweb.sqlite3-wal", "kschedweb.sqlite3-shm"}
+    assert set(found.values()) == {0o600}
+
+
+def test_files_of_an_earlier_release_are_mended(modes, tmp_path):
+    for suffix in ("", "-wal"):
+        path = tmp_path / f"kschedweb.sqlite3{suffix}"
+        path.touch()
+        path.chmod(0o644)
+    assert set(modes().values()) == {0o600}
