@@ -64,20 +64,25 @@ def resolve(host: str, port: int) -> list[str]:
 
 
 def endpoint_check(
-    server: str, *, trusted: bool = False, open: bool = False, resolver: Resolver | None = None
+    server: str,
+    *,
+    trusted: bool = False,
+    open: bool = False,
+    carries: str = "the token",
+    resolver: Resolver | None = None,
 ) -> Endpoint:
     """The endpoint of ``server``, an ``https://host[:port][/path]`` URL. Raises ``AddressError`` where it is refused.
 
     ``trusted``: the operator's environment gave the address, so it need not be in the allowlist as well. ``open``: no
-    secret goes there, so http:// will do.
+    secret goes there, so http:// will do. ``carries`` says what else would be read on the way.
     """
     scheme, host, port, path = server_split(server)
     if scheme == "http" and not open and not settings.CLUSTER_ALLOW_INSECURE:
-        raise AddressError("The server must be an https:// address: over http the token could be read on the way.")
+        raise AddressError(f"The server must be an https:// address: over http {carries} could be read on the way.")
     allowlist = Allowlist([host] if trusted else settings.CLUSTER_ALLOWLIST)
     if allowlist.empty:
         raise AddressError(
-            f"This installation allows no cluster addresses yet: whoever runs it must name them in {VARIABLE}."
+            f"This installation allows no addresses of other servers yet: whoever runs it must name them in {VARIABLE}."
         )
     try:
         found = list(dict.fromkeys((resolver or resolve)(host, port)))
@@ -171,7 +176,7 @@ class Allowlist:
         inner = embedded(address)
         if never(address) or never(inner):
             raise AddressError(
-                f"{host} leads to an address that is never a cluster (link-local, metadata or reserved)."
+                f"{host} leads to an address that no request may go to (link-local, metadata or reserved)."
             )
         if not (self._lists(inner) or (self.names_host(host) and inner.is_global)):
             raise AddressError(
