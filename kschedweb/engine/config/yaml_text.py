@@ -111,7 +111,7 @@ class _Builder:
 
     def node(self, event: Event, path: str | None) -> Any:
         if isinstance(event, yaml.AliasEvent):
-            return self.alias(event.anchor)
+            return self.alias(str(event.anchor))
         count, size = self.count, self.size
         self.spend(1, len(event.value) if isinstance(event, yaml.ScalarEvent) else 0)
         anchor = event.anchor

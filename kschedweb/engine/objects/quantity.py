@@ -46,9 +46,8 @@ def _amount(digits: str, doublings: int, power: int) -> int:
         return 0
     kept, rest = digits[:_DIGITS], digits[_DIGITS:]
     scaled, power = (int(kept) + bool(rest.strip("0"))) << doublings, power + len(rest)
-    if power >= 0:
-        return min(scaled * 10 ** min(power, _DIGITS), _MAX)
-    return min(-(-scaled // 10 ** min(-power, 2 * _DIGITS)), _MAX)
+    tens: int = 10 ** min(abs(power), 2 * _DIGITS)
+    return min(scaled * tens if power >= 0 else -(-scaled // tens), _MAX)
 
 
 def read(value: Any, path: str = "") -> int:

@@ -121,12 +121,13 @@ def refused(event: Event, reason: Reason, message: str) -> RefusedError:
 
 
 def _node(event: Event) -> yaml.Node:
+    begin, end = event.start_mark, event.end_mark
     if isinstance(event, yaml.ScalarEvent):
         plain = not event.tag and event.implicit[0]
         tag = PLAIN if plain else STRING if event.tag in (None, "", "!") else event.tag
-        return yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark, style=event.style)
+        return yaml.ScalarNode(tag, event.value, begin, end, style=event.style)
     kind = yaml.SequenceNode if isinstance(event, yaml.SequenceStartEvent) else yaml.MappingNode
-    return kind(event.tag, [], event.start_mark, event.end_mark, flow_style=event.flow_style)
+    return kind(event.tag, [], begin, end, flow_style=event.flow_style)
 
 
 def _pairs(flat: list[yaml.Node]) -> list[tuple[yaml.Node, yaml.Node]]:
