@@ -58,7 +58,7 @@ class Rule:
         return bool(getattr(settings, f"{self.name}_ALLOW_INSECURE"))
 
 
-CLUSTERS, EXTENDERS = Rule("CLUSTER", "a cluster"), Rule("EXTENDER", "an extender")
+CLUSTERS, EXTENDERS = Rule("CLUSTER", "another server"), Rule("EXTENDER", "an extender")
 
 
 @dataclass(frozen=True)
@@ -93,17 +93,18 @@ def endpoint_check(
     *,
     trusted: bool = False,
     open: bool = False,
+    carries: str = "the token",
     resolver: Resolver | None = None,
     rule: Rule = CLUSTERS,
 ) -> Endpoint:
     """The endpoint of ``server``, an ``https://host[:port][/path]`` URL. Raises ``AddressError`` where it is refused.
 
     ``trusted``: the operator's environment gave the address, so it need not be in the allowlist as well. ``open``: no
-    secret goes there, so http:// will do.
+    secret goes there, so http:// will do. ``carries`` says what else would be read on the way.
     """
     scheme, host, port, path = server_split(server)
     if scheme == "http" and not open and not rule.insecure:
-        raise AddressError("The server must be an https:// address: over http the token could be read on the way.")
+        raise AddressError(f"The server must be an https:// address: over http {carries} could be read on the way.")
     allowlist = Allowlist([host] if trusted else rule.entries, rule)
     allowlist.expect(host)
     try:
@@ -214,7 +215,7 @@ class Allowlist:
         inner = embedded(address)
         if never(address) or never(inner):
             raise AddressError(
-                f"{host} leads to an address that is never {self.rule.what} (link-local, metadata or reserved)."
+                f"{host} leads to an address that no request may go to (link-local, metadata or reserved)."
             )
         if not (self._lists(inner) or (self.names_host(host) and inner.is_global)):
             raise self._unlisted(host)

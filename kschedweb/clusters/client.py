@@ -5,6 +5,7 @@ The ``kubernetes`` package speaks to the server; its configuration files, models
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import ssl
@@ -93,8 +94,8 @@ class Client:
         if secret.token:
             headers["Authorization"] = f"Bearer {secret.token}"
         elif secret.username:
-            basic = urllib3.make_headers(basic_auth=f"{secret.username}:{secret.password}")
-            headers["Authorization"] = basic["authorization"]
+            pair = base64.b64encode(f"{secret.username}:{secret.password}".encode()).decode()
+            headers["Authorization"] = f"Basic {pair}"
         context = tls_context(secret) if endpoint.scheme == "https" else None
         wire = Wire(endpoint, context, secret.tls_server_name or endpoint.host, headers)
         self._api.rest_client.pool_manager = _pool(endpoint, secret)

@@ -21,12 +21,14 @@ from django.apps import apps
 from django.conf import settings
 from django.db import transaction
 
+from kschedweb.clusters.addresses import AddressError, host_normalise
 from kschedweb.clusters.models import Cluster, Credential, Sealed, SealedRow
 from kschedweb.errors import ApplicationError
 
 VARIABLE = "KSCHEDWEB_ENCRYPTION_KEYS"
 SHORTEST = 32
 NONCE_BYTES = 12
+LONGEST_TOKEN = 16_384
 
 
 class CredentialError(ApplicationError):
@@ -45,6 +47,21 @@ class Secret:
     username: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     tls_server_name: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be sent as it stands: a line break in a header would begin another header."""
+        token, pair = self.token, self.username + self.password
+        if len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+            said = "This is not a token: it must be one word of printable ASCII characters."
+            raise ApplicationError.at("token", said)
+        if len(pair) > LONGEST_TOKEN or not pair.isprintable() or ":" in self.username:
+            name = "username" if ":" in self.username or not self.username.isprintable() else "password"
+            raise ApplicationError.at(name, "This holds characters that cannot be sent.")
+        if self.tls_server_name:
+            try:
+                host_normalise(self.tls_server_name)
+            except AddressError as error:
+                raise ApplicationError.at("tls_server_name", error.detail) from None
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-import yaml
-
+from kschedweb.engine.yamltext.reading import Bounds, Reason, RefusedError
+from kschedweb.engine.yamltext.values import documents
 from kschedweb.errors import ApplicationError
 
 MAGIC = {
@@ -28,20 +28,8 @@ MAGIC = {
     b"%PDF": "PDF",
     b"\x7fELF": "ELF",
 }
-Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # An escape that could make text no database takes: half a surrogate pair, or NUL.
 SUSPICIOUS = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
-CORE_TAG = re.compile(r"tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)")
-WORDS: dict[str, bool | None] = dict.fromkeys(("", "~", "null", "Null", "NULL")) | {
-    text: value
-    for word, value in {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}.items()
-    for text in (word, word.capitalize(), word.upper())
-}
-INTEGER = re.compile(r"[-+]?[0-9]+")
-OCTAL = re.compile(r"[-+]?0[0-7]+")
-OTHER_BASE = re.compile(r"([-+]?)(0x[0-9a-fA-F]+|0o[0-7]+|0b[01]+)")
-FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF|nan|NaN|NAN)")
 
 
 class DocumentError(ApplicationError):
@@ -75,10 +63,10 @@ def documents_read(data: str | bytes, limits: Limits) -> list[Any]:
         raise DocumentError(
             f"This is more than {_size(limits.yaml_size)} of YAML: send it as JSON (kubectl get … -o json).", status=413
         )
-    documents = _json(text, limits) if start in "{[" else _Yaml(text, limits).documents()
-    if not documents:
+    found = _json(text, limits) if start in "{[" else _yaml(text, limits)
+    if not found:
         raise DocumentError("The text holds no document.")
-    return documents
+    return found
 
 
 def text_decode(data: bytes) -> str:
@@ -117,20 +105,20 @@ def _json(text: str, limits: Limits) -> list[Any]:
     decoder = json.JSONDecoder(
         object_pairs_hook=_mapping, parse_constant=_no_constant, parse_int=_whole, parse_float=_fraction
     )
-    documents, position = [], 0
+    found, position = [], 0
     try:
         while position < len(text):
             position += len(text[position : position + 64]) - len(text[position : position + 64].lstrip())
             if position < len(text) and not text[position].isspace():
                 document, position = decoder.raw_decode(text, position)
-                documents.append(document)
+                found.append(document)
     except json.JSONDecodeError as error:
         whole = "it ends in the middle" if error.pos >= len(text.rstrip()) else error.msg
         raise DocumentError(f"This is not JSON: {whole} (line {error.lineno}, column {error.colno}).") from None
     except RecursionError:
         raise DocumentError(f"The text is nested deeper than {limits.depth} levels.") from None
-    _measure(documents, limits, strings=bool(SUSPICIOUS.search(text)))
-    return documents
+    _measure(found, limits, strings=bool(SUSPICIOUS.search(text)))
+    return found
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -146,9 +134,9 @@ def _no_constant(name: str) -> NoReturn:
     raise DocumentError(f"{name} is not a JSON value.")
 
 
-def _measure(documents: list[Any], limits: Limits, *, strings: bool) -> None:
+def _measure(found: list[Any], limits: Limits, *, strings: bool) -> None:
     """Refuse what is nested too deep, holds too many values, or (where asked) text that cannot be stored."""
-    level: list[Any] = documents
+    level: list[Any] = found
     count = 0
     for _ in range(limits.depth + 1):
         count += len(level)
@@ -178,109 +166,13 @@ def _text_check(value: Any) -> None:
 # YAML ---------------------------------------------------------------------------------------------------------------
 
 
-class _Yaml:
-    """Builds documents from the parser's events, so that limits hold while reading and errors know their line."""
-
-    def __init__(self, text: str, limits: Limits) -> None:
-        self.text = text
-        self.limits = limits
-        self.count = 0
-
-    def documents(self) -> list[Any]:
-        found: list[Any] = []
-        # Containers being filled; a mapping keeps its pending key beside it.
-        stack: list[list[Any]] = []
-        try:
-            for event in yaml.parse(self.text, Loader=Loader):
-                if isinstance(event, yaml.ScalarEvent):
-                    self._add(stack, found, self._scalar(event), event)
-                elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
-                    container: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
-                    self._tag_check(event)
-                    self._add(stack, found, container, event)
-                    stack.append([container, None])
-                    if len(stack) > self.limits.depth:
-                        raise self._error(f"nested deeper than {self.limits.depth} levels", event)
-                elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
-                    stack.pop()
-                elif isinstance(event, yaml.AliasEvent):
-                    raise self._error("aliases (*name) are not taken; write the value out", event)
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-            raise DocumentError(f"This is not YAML: {error.problem or error.context}{where}.") from None
-        except (yaml.YAMLError, UnicodeError) as error:
-            raise DocumentError(f"This is not YAML: {str(error).splitlines()[0]}.") from None
-        return [document for document in found if document is not None]
-
-    def _add(self, stack: list[list[Any]], found: list[Any], value: Any, event: yaml.Event) -> None:
-        self.count += 1
-        if self.count > self.limits.nodes:
-            raise DocumentError(f"The text holds more than {self.limits.nodes:,} values.", status=413)
-        if not stack:
-            found.append(value)
-            return
-        top = stack[-1]
-        container, key = top
-        if isinstance(container, list):
-            container.append(value)
-        elif key is None:
-            top[1] = self._key(container, value, event)
-        else:
-            container[key] = value
-            top[1] = None
-
-    def _key(self, container: dict[str, Any], value: Any, event: yaml.Event) -> str:
-        if isinstance(value, (dict, list)):
-            raise self._error("a key must be text", event)
-        key = value if isinstance(value, str) else json.dumps(value)
-        if key in container:
-            raise self._error(f"the key {key[:80]!r} stands twice in one mapping", event)
-        return key
-
-    def _scalar(self, event: yaml.ScalarEvent) -> Any:
-        value: str = event.value
-        tag = self._tag_check(event)
-        if "\x00" in value:
-            raise self._error("text with a NUL character cannot be stored", event)
-        if tag == "str" or (not tag and not event.implicit[0]):
-            return value
-        resolved = self._resolve(value, event)
-        if tag and tag != _tag_of(resolved) and not (tag == "float" and isinstance(resolved, int)):
-            raise self._error(f"{value[:40]!r} is not of type {tag}", event)
-        return resolved
-
-    def _resolve(self, value: str, event: yaml.Event) -> Any:
-        if value in WORDS:
-            return WORDS[value]
-        if value[0] not in "+-.0123456789":
-            return value
-        try:
-            if INTEGER.fullmatch(value):
-                return _whole(str(int(value, 8))) if OCTAL.fullmatch(value) else _whole(value)
-            if other := OTHER_BASE.fullmatch(value):
-                return _whole(f"{other[1]}{int(other[2], 0)}")
-            if FLOAT.fullmatch(value):
-                return _fraction(value)
-        except (DocumentError, ValueError) as error:
-            raise self._error(str(getattr(error, "detail", error)).rstrip("."), event) from None
-        if NOT_FINITE.fullmatch(value):
-            raise self._error(f"{value} is not a number that JSON knows", event)
-        return value
-
-    def _tag_check(self, event: Any) -> str:
-        """The core type that the event's tag names, "" without one."""
-        if not event.tag or event.tag == "!":
-            return "str" if event.tag else ""
-        core = CORE_TAG.fullmatch(event.tag)
-        if core is None:
-            raise self._error(f"the type {event.tag[:80]} is not taken", event)
-        return core[1]
-
-    def _error(self, message: str, event: yaml.Event) -> DocumentError:
-        mark: Any = event.start_mark
-        return DocumentError(f"Line {mark.line + 1}, column {mark.column + 1}: {message}.")
-
-
-def _tag_of(value: Any) -> str:
-    return {bool: "bool", int: "int", float: "float", str: "str"}.get(type(value), "null")
+def _yaml(text: str, limits: Limits) -> list[Any]:
+    try:
+        return documents(text, Bounds(limits.depth, limits.nodes))
+    except RefusedError as refused:
+        if refused.reason is Reason.VALUES:
+            raise DocumentError(f"The text holds more than {limits.nodes:,} values.", status=413) from None
+        place = f"line {refused.line}, column {refused.column}"
+        if refused.reason is Reason.SYNTAX:
+            raise DocumentError(f"This is not YAML: {refused.message} ({place}).") from None
+        raise DocumentError(f"{place.capitalize()}: {refused.message}.") from None

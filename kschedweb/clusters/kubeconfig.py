@@ -69,16 +69,7 @@ def kubeconfig_read(text: str | bytes, context: str = "") -> Secret:
     user, user_path = _referred(document, entry, "users", "user", chosen)
     _check(cluster, CLUSTER_KEYS, cluster_path)
     _check(user, USER_KEYS, user_path)
-    secret = Secret(
-        server=_string(cluster, "server", cluster_path),
-        tls_server_name=_string(cluster, "tls-server-name", cluster_path),
-        ca=_data(cluster, "certificate-authority-data", cluster_path),
-        token=_string(user, "token", user_path),
-        client_certificate=_data(user, "client-certificate-data", user_path),
-        client_key=_data(user, "client-key-data", user_path),
-        username=_string(user, "username", user_path),
-        password=_string(user, "password", user_path),
-    )
+    secret = _secret(cluster, cluster_path, user, user_path)
     if not secret.server:
         raise KubeconfigError("The cluster names no server.", f"{cluster_path}.server")
     if bool(secret.client_certificate) != bool(secret.client_key):
@@ -86,6 +77,26 @@ def kubeconfig_read(text: str | bytes, context: str = "") -> Secret:
     if not (secret.token or secret.client_certificate or secret.username):
         raise KubeconfigError("The user has no token and no client certificate.", user_path)
     return secret
+
+
+def _secret(cluster: dict[str, Any], cluster_path: str, user: dict[str, Any], user_path: str) -> Secret:
+    try:
+        return Secret(
+            server=_string(cluster, "server", cluster_path),
+            tls_server_name=_string(cluster, "tls-server-name", cluster_path),
+            ca=_data(cluster, "certificate-authority-data", cluster_path),
+            token=_string(user, "token", user_path),
+            client_certificate=_data(user, "client-certificate-data", user_path),
+            client_key=_data(user, "client-key-data", user_path),
+            username=_string(user, "username", user_path),
+            password=_string(user, "password", user_path),
+        )
+    except KubeconfigError:
+        raise
+    except ApplicationError as error:
+        field = error.errors[0]["path"].replace("_", "-")
+        path = f"{cluster_path if field == 'tls-server-name' else user_path}.{field}"
+        raise KubeconfigError(f"{path}: {error.detail}", path) from None
 
 
 def _document(text: str | bytes) -> dict[str, Any]:

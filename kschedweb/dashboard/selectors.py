@@ -14,12 +14,14 @@ from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.clusters.selectors import node_rows, pod_rows
 from kschedweb.dashboard import navigation
 from kschedweb.jobs.models import Job
+from kschedweb.jobs.selectors import job_list, shown
 from kschedweb.playground import services as playground
 from kschedweb.policies.models import Revision
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kschedweb.accounts.models import User
     from kschedweb.dashboard.scope import Scope
     from kschedweb.usage.selectors import Present
 
@@ -180,8 +182,8 @@ def with_outcomes(scope: Scope, rows: Iterable[PodRow], seconds: float) -> list[
     return [ListedPod(row, found.get(f"{row.namespace}/{row.name}")) for row in listed]
 
 
-def recent_jobs() -> list[Job]:
-    return list(Job.objects.select_related("created_by")[:6])
+def recent_jobs(user: User) -> list[Job]:
+    return [shown(user, job) for job in job_list()[:6]]
 
 
 def recent_changes() -> list[Revision]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
     from django.http.response import HttpResponseBase
 
+    from kschedweb.accounts.typing import PageRequest
     from kschedweb.clusters.models import PodRow
     from kschedweb.dashboard.scope import Scope
     from kschedweb.usage.selectors import Present
@@ -53,7 +54,7 @@ NODE_FILTERS = ("search", "zone", "instance_type", "ready", "unschedulable", "ta
 
 @require_safe
 @requires(Action.VIEW)
-def overview(request: HttpRequest) -> HttpResponse:
+def overview(request: PageRequest) -> HttpResponse:
     """The state of the chosen cluster in one page."""
     scope = scope_of(request)
     if scope.snapshot is None:
@@ -66,7 +67,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "use": use,
         "reasons": reasons,
         "asked": asked,
-        "jobs": selectors.recent_jobs(),
+        "jobs": selectors.recent_jobs(request.user),
         "changes": selectors.recent_changes(),
     }
     return render(request, "dashboard/overview.html", context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ from kschedweb.engine.placement import Placement, Unplaced
 from kschedweb.engine.plan import Once, Plan, Plans, Scored
 from kschedweb.engine.plugins import registry as in_tree
 from kschedweb.engine.ranking import UNRANKED, Standing, standing
-from kschedweb.engine.search import Filtered, heap_root, lead, positions, search
+from kschedweb.engine.search import Filtered, heap_root, highest, lead, positions, search
 from kschedweb.engine.snapshot import Snapshot
 
 NONE = np.zeros(0, dtype=np.intp)
@@ -57,6 +57,7 @@ class Scheduler:
         self.extenders = Extenders(configuration.extenders) if extenders is None else extenders
         self.elsewhere = False  # what PostFilter plugins want done is done in the cluster, by whoever asks
         self.ranks = 0  # how many of the best nodes are told of
+        self.draw: Callable[[int], int] | None = None  # which of so many equally good nodes is taken; None: the heap's
         self.also = ""  # a node that is told of beside these where it was scored
         self.watch = Stopwatch()
         self.start = 0  # the position where the next search for feasible nodes begins; shared by all profiles
@@ -251,11 +252,17 @@ class Scheduler:
         if len(found.feasible) > 1:
             with self.watch.failing("Score"):
                 scored = plan.totals(cycle, found.feasible)
-            best = heap_root(scored.totals)
+            best, drawn = self._pick(scored.totals)
             self.watch.lap("Score")
-            told = self._standing(plan, scored, found.feasible, best)
+            told = self._standing(plan, scored, found.feasible, best)._replace(drawn=drawn)
         chosen = snapshot.names[int(found.feasible[best])]
         return Placement(pod.key, chosen, found.evaluated, len(found.feasible), **told._asdict())
+
+    def _pick(self, totals: Ints) -> tuple[int, int]:
+        """The position of the node that is taken, and among how many equally good ones it was drawn (0: it was not)."""
+        if self.draw is None or len(best := highest(totals)) == 1:
+            return heap_root(totals), 0
+        return int(best[self.draw(len(best))]), len(best)
 
     def _standing(
         self, plan: Plan | Once, scored: Scored, rows: NDArray[np.intp], best: int, added: Ints | None = None
@@ -310,10 +317,11 @@ class Scheduler:
         added, spoken = self.extenders.prioritize(cycle, passed)
         ranks = np.unique(found.totals[places] + added, return_inverse=True)[1]
         # Among equals those come first that an extender spoke about; of these kube-scheduler takes any.
-        best = heap_root(2 * ranks.astype(np.int64) + spoken)
+        best, drawn = self._pick(2 * ranks.astype(np.int64) + spoken)
         by_row = np.zeros(len(rows), dtype=np.int64)
         by_row[places] = added
-        return int(passed.rows[best]), self._standing(plan, found, rows, int(places[best]), by_row)
+        told = self._standing(plan, found, rows, int(places[best]), by_row)
+        return int(passed.rows[best]), told._replace(drawn=drawn)
 
     def _handle(self, framework: Framework, outcome: PreFilterOutcome, **how: bool) -> CycleHandle:
         return CycleHandle(framework, outcome.skipped, self.nominator, self.extenders, elsewhere=self.elsewhere, **how)

@@ -25,6 +25,7 @@ class Placement:
     ``rejected_by`` names the plugins that made the pod unschedulable, none where the cycle ended in an error.
     ``evaluated`` is the number of nodes that the cycle looked at: none where PreFilter rejected the pod outright.
     ``margin`` is the node's total less the next best, ``None`` where there was no other, or where no plugin asks.
+    ``drawn`` is among how many equally good nodes ``node`` was drawn, 0 where it was not.
     ``top`` are the best nodes, the chosen one first, where the scheduler is to tell of them.
     """
 
@@ -38,6 +39,7 @@ class Placement:
     nominated: str | None = None
     rejected_by: frozenset[str] = frozenset()
     margin: int | None = None
+    drawn: int = 0
     frees: tuple[FreeClaim, ...] = ()
     top: tuple[Ranked, ...] = ()
 
@@ -57,6 +59,7 @@ class Placement:
             feasible=self.feasible,
             top=self.top,
             margin=self.margin,
+            drawn=self.drawn,
             message=self.condition,
             rejected_by=tuple(sorted(self.rejected_by)),
             durations=watch.laps,

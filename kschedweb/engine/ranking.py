@@ -14,10 +14,14 @@ from kschedweb.engine.plan import Once, Plan, Scored
 
 
 class Standing(NamedTuple):
-    """The best nodes, the chosen one first, and by how much its total is above the next best (``None``: no other)."""
+    """The best nodes, the chosen one first, and by how much its total is above the next best (``None``: no other).
+
+    ``drawn`` is among how many equally good nodes it was drawn, 0 where it was not.
+    """
 
     top: tuple[Ranked, ...] = ()
     margin: int | None = None
+    drawn: int = 0
 
 
 UNRANKED = Standing()

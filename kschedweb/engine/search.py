@@ -162,8 +162,13 @@ def heap_root(totals: Ints) -> int:
     left child to a strictly better right one. So the winner is the best node that comes first when the tree is walked
     from the root down, left before right.
     """
-    best = np.flatnonzero(totals == totals.max())
+    best = highest(totals)
     return int(best[np.argmin(_walk_of_tree(len(totals).bit_length())[best])]) if len(best) > 1 else int(best[0])
+
+
+def highest(totals: Ints) -> NDArray[np.intp]:
+    """The positions of all that are best."""
+    return np.flatnonzero(totals == totals.max())
 
 
 def lead(totals: Ints) -> int:

@@ -6,9 +6,8 @@ import base64
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-import yaml
-
 from kschedweb.engine.config import EMPTY
+from kschedweb.engine.yamltext.writing import written
 from kschedweb.extender.secrets import USER
 from kschedweb.extender.selectors import endpoint_of, plugins_in_force, profile_of, weight_in_force
 
@@ -42,7 +41,7 @@ def extender_configuration(live: LiveScheduler, base_url: str, secret: str = PLA
 
 def extender_yaml(live: LiveScheduler, base_url: str, secret: str = PLACEHOLDER) -> str:
     """The same as text to paste."""
-    return yaml.safe_dump(extender_configuration(live, base_url, secret), sort_keys=False, width=10_000)
+    return written(extender_configuration(live, base_url, secret))
 
 
 def warnings(live: LiveScheduler, base_url: str) -> list[str]:

@@ -133,7 +133,8 @@ def _later(user: User | None, question: Question) -> Gate:
         made.objects_given = gzip.compress(json.dumps(question.objects).encode(), 6, mtime=0)
     made.save()
     title = f"Gate: {made.policy} on {made.about}"
-    made.job = job_start(_task(), title=title, params={"gate": str(made.pk)}, user=user)
+    private = question.revision.scenario.private if question.revision else question.snapshot is None
+    made.job = job_start(_task(), title=title, params={"gate": str(made.pk)}, user=user, private=private)
     made.save(update_fields=["job"])
     audit.record(user, "gate.asked", made, f"{made.policy} on {made.about}")
     return made

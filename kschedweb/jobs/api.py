@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.urls import path
 from drf_spectacular.utils import extend_schema
@@ -51,6 +51,13 @@ class JobSerializer(serializers.ModelSerializer[Job]):
         )
         read_only_fields = fields
 
+    def to_representation(self, instance: Job) -> dict[str, Any]:
+        request = self.context.get("request")
+        found: dict[str, Any] = super().to_representation(
+            selectors.shown(request.user, instance) if request else instance
+        )
+        return found
+
 
 class JobList(generics.ListAPIView[Job]):
     """The jobs, newest first."""
@@ -67,7 +74,7 @@ class JobDetail(APIView):
     @extend_schema(responses=JobSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:
         """One job; ask again until `state` is `succeeded`, `failed` or `cancelled`."""
-        return Response(JobSerializer(selectors.job_get(id)).data)
+        return Response(JobSerializer(selectors.job_get(id), context={"request": request}).data)
 
 
 class JobCancel(IdempotencyMixin, APIView):

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import django_filters as filters
 
 from kschedweb.dashboard.filtering import GrowingFilterSet
 from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.selectors import titled
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
 
 
 class JobFilter(GrowingFilterSet):
     state = filters.ChoiceFilter(choices=State.choices, label="State", empty_label="Any state")
-    search = filters.CharFilter(field_name="title", lookup_expr="icontains", label="Search")
+    search = filters.CharFilter(method="search_titles", label="Search")
 
     indexed = ("state",)
 
     class Meta:
         model = Job
         fields: list[str] = []
+
+    def search_titles(self, rows: QuerySet[Job], name: str, value: str) -> QuerySet[Job]:
+        """Only titles that the person may read are searched."""
+        return rows.filter(titled(self.request.user), title__icontains=value)

@@ -26,6 +26,8 @@ class Job(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     kind = models.CharField(max_length=64)  # the Celery task's name
     title = models.CharField(max_length=200)
+    # What it is about is not open to all: only who started it and admins read more than how far it is.
+    private = models.BooleanField(default=False, db_default=False)
     params = models.JSONField(default=dict)  # plain ids only, never a secret
     state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
     done = models.PositiveIntegerField(default=0)

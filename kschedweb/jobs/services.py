@@ -28,13 +28,19 @@ WORKER_STOPPED = "The worker stopped before the job ended. Start it again."
 
 
 @transaction.atomic
-def job_start(task: Any, *, title: str, params: dict[str, Any], user: User | None) -> Job:
+def job_start(task: Any, *, title: str, params: dict[str, Any], user: User | None, private: bool = False) -> Job:
     """Write the row of a task made with ``job_task``; its message goes out when the transaction commits.
 
-    ``params`` are plain ids for the task's keyword arguments, never a secret.
+    ``params`` are plain ids for the task's keyword arguments, never a secret. A ``private`` one is about something that
+    is not open to all.
     """
     job = Job.objects.create(
-        kind=task.name, title=title[:200], params=params, created_by=user, restartable=task.restartable
+        kind=task.name,
+        title=title[:200],
+        params=params,
+        created_by=user,
+        restartable=task.restartable,
+        private=private,
     )
     audit.record(user, "job.started", job, job.title, kind=job.kind)
 

@@ -14,10 +14,8 @@ from functools import cache
 from math import isfinite
 from typing import Any
 
-import yaml
-
 from kschedweb.engine import config
-from kschedweb.policies.document import DocumentError, Path, Problem, parse
+from kschedweb.policies.document import DocumentError, Path, Problem, as_yaml, parse
 from kschedweb.policies.load_aware import Slider, given_as_a_whole, slider
 from kschedweb.policies.switches import as_dict, as_list
 
@@ -259,7 +257,7 @@ def _text(kind: str, value: Any) -> str:
     if isinstance(value, str):
         return value
     if kind == "yaml":
-        return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=10_000))
+        return as_yaml(value)
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
-from kschedweb.policies.document import DocumentError, parse, value_of
+from kschedweb.engine.yamltext.reading import value_of
+from kschedweb.engine.yamltext.writing import Dumper, written
+from kschedweb.policies.document import DocumentError, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -267,7 +269,7 @@ def _sequence_offset(root: yaml.Node | None) -> int:
     return 2
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(Dumper):
     indented = True
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
@@ -279,11 +281,7 @@ class _FlatDumper(_Dumper):
 
 
 def _dump(value: Any, offset: int) -> str:
-    dumper = _Dumper if offset else _FlatDumper
-    text: str = yaml.dump(
-        value, Dumper=dumper, sort_keys=False, default_flow_style=False, allow_unicode=True, width=10_000
-    )
-    return text
+    return written(value, dumper=_Dumper if offset else _FlatDumper)
 
 
 def _indent(text: str, column: int) -> str:
@@ -298,5 +296,4 @@ def _inline(value: Any, *, quoted: bool) -> str:
     """``value`` on one line: JSON, which every YAML reader takes, or a plain scalar where it need not be quoted."""
     if quoted or not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
-    text = yaml.dump([value], Dumper=yaml.SafeDumper, default_flow_style=True, allow_unicode=True, width=10_000)
-    return str(text).strip()[1:-1]
+    return written([value], flow=True).strip()[1:-1]

@@ -85,7 +85,7 @@ def scenario_make(*, user: User, recording: Recording, name: str = "") -> Scenar
     assert recording.began_at is not None
     began = localtime(recording.began_at)
     lasted, cluster = math.ceil(recording.lasted), recording.cluster.name
-    given = name.strip() or scenarios.name_free(f"{cluster} as recorded {began:%Y-%m-%d %H:%M}")
+    given = name.strip() or scenarios.name_free(f"{cluster} as recorded {began:%Y-%m-%d %H:%M}", user)
     document = {
         "apiVersion": "kschedweb/v1",
         "kind": "Scenario",

@@ -136,7 +136,8 @@ def _run(
         created_by=user,
     )
     title = f"Run: {revision.scenario.name} under {entry.label}, seed {seed}"
-    run.job = job_start(_tasks().run, title=title, params={"run": str(run.pk)}, user=user)
+    private = revision.scenario.private
+    run.job = job_start(_tasks().run, title=title, params={"run": str(run.pk)}, user=user, private=private)
     run.save(update_fields=["job"])
     return run
 

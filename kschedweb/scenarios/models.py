@@ -28,7 +28,7 @@ class Scenario(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=NAME_LIMIT)
-    slug = models.SlugField(max_length=NAME_LIMIT, unique=True, allow_unicode=True)
+    slug = models.SlugField(max_length=NAME_LIMIT, allow_unicode=True)  # of the name, once an owner
     description = models.CharField(max_length=500, blank=True)
     shared = models.BooleanField(default=False)
     built_in = models.BooleanField(default=False)
@@ -39,9 +39,15 @@ class Scenario(models.Model):
 
     class Meta:
         ordering = ("name", "id")
+        constraints = [models.UniqueConstraint(fields=["created_by", "slug"], name="scenario_name_once_an_owner")]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def private(self) -> bool:
+        """Whether only who made it and admins may know of it."""
+        return not (self.shared or self.built_in)
 
 
 class ScenarioRevision(models.Model):

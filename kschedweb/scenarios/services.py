@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import ProtectedError
+from django.db.models import ProtectedError, Q, QuerySet
 from django.utils.text import slugify
 
 from kschedweb.accounts import audit
@@ -113,7 +113,7 @@ def scenario_copy(
 ) -> Scenario:
     """A scenario of ``author``'s own that begins with what ``revision`` says; "": named and described as it is."""
     source = revision.scenario
-    about = {"name": name.strip() or name_free(source.name)}
+    about = {"name": name.strip() or name_free(source.name, author)}
     if description.strip():
         about["description"] = description.strip()
     text = rewrite(revision.text, {**revision.document, **about})
@@ -127,15 +127,17 @@ def scenario_import(*, imported: transfer.Imported, author: User | None) -> Scen
     """A scenario of ``author``'s own from a file (:func:`transfer.read`); a taken name gets a number."""
     checked = check(imported.text)
     text = imported.text
-    if checked.valid and (name := name_free(checked.name)) != checked.name.strip():
+    if checked.valid and (name := name_free(checked.name, author)) != checked.name.strip():
         text = rewrite(text, {**checked.data, "name": name})
     return scenario_create(text=text, author=author, comment="Imported", files=imported.files)
 
 
 @transaction.atomic
 def scenario_share(*, scenario: Scenario, shared: bool, author: User | None) -> Scenario:
-    """Let everyone who is signed in read ``scenario``, or nobody else."""
+    """Let everyone who is signed in read ``scenario``, or nobody else; ``Conflict`` where its name is taken there."""
     _owned(scenario, author)
+    if shared and scenario.private and _known_to(None).filter(slug=scenario.slug).exists():
+        raise Conflict(f"There is a shared scenario named {scenario.name} already: rename this one, then share it.")
     if scenario.shared != shared:
         scenario.shared = shared
         scenario.save(update_fields=["shared"])
@@ -193,11 +195,11 @@ def file_delete(*, scenario: Scenario, name: str, author: User | None) -> None:
     audit.record(author, "scenario.file-deleted", scenario, scenario.name, file=name)
 
 
-def name_free(name: str) -> str:
-    """``name``, or where it is taken that name with a number behind it."""
+def name_free(name: str, owner: User | None) -> str:
+    """``name``, or where ``owner`` may know that it is taken, that name with a number behind it."""
     stem = name.strip()[: NAME_LIMIT - 6] or "scenario"
     tried = [stem, *(f"{stem} {number}" for number in range(2, 1000))]
-    taken = set(Scenario.objects.values_list("slug", flat=True))
+    taken = set(_known_to(owner).values_list("slug", flat=True))
     return next((found for found in tried if slug_of(found) not in taken), stem)
 
 
@@ -284,10 +286,18 @@ def _name(scenario: Scenario, checked: Checked) -> None:
     scenario.name = checked.name.strip()
     scenario.description = str(checked.data.get("description") or "").strip()
     scenario.slug = slug_of(scenario.name)
-    namesakes = Scenario.objects.filter(slug=scenario.slug).exclude(pk=scenario.pk)
-    taken = f"There is a scenario named {scenario.name} already: choose another name."
-    with conflict_where(namesakes, Conflict.at("name", taken)):
+    namesakes = _known_to(scenario.created_by).filter(slug=scenario.slug).exclude(pk=scenario.pk)
+    taken = Conflict.at("name", f"There is a scenario named {scenario.name} already: choose another name.")
+    if namesakes.exists():
+        raise taken
+    with conflict_where(namesakes, taken):
         scenario.save()
+
+
+def _known_to(owner: User | None) -> QuerySet[Scenario]:
+    """The scenarios whose names ``owner`` (``None``: the system) may know: a conflict must tell of no other."""
+    open_to_all = Q(shared=True) | Q(built_in=True)
+    return Scenario.objects.filter(open_to_all if owner is None else open_to_all | Q(created_by=owner))
 
 
 def _owned(scenario: Scenario, author: User | None) -> None:

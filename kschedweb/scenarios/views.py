@@ -16,7 +16,7 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may, may_change
 from kschedweb.dashboard.pages import add_errors
 from kschedweb.engine.whatif.schema import json_schema
-from kschedweb.errors import ApplicationError, Unprocessable
+from kschedweb.errors import ApplicationError, Conflict, Unprocessable
 from kschedweb.policies.revisions.views import (
     UNTRIED,
     Attempt,
@@ -266,7 +266,11 @@ def scenario_copy(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 def scenario_share(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     found = selectors.scenario_get(request.user, scenario_id)
     shared = request.POST.get("shared") == "1"
-    services.scenario_share(scenario=found, shared=shared, author=request.user)
+    try:
+        services.scenario_share(scenario=found, shared=shared, author=request.user)
+    except Conflict as error:
+        messages.error(request, error.detail)
+        return redirect("scenario", found.pk)
     said = "Everyone who is signed in can read it under this address." if shared else "Only you and admins can read it."
     messages.success(request, said)
     return redirect("scenario", found.pk)

@@ -36,6 +36,11 @@ class RankedSerializer(serializers.Serializer[Any]):
 class LiveDecisionSerializer(serializers.ModelSerializer[LiveDecision]):
     """One try to place a pod, and what came of it; durations and latency in seconds."""
 
+    drawn = serializers.IntegerField(
+        read_only=True,
+        allow_null=True,
+        help_text="Among how many nodes with the same total `node` was drawn; null where no other was as good.",
+    )
     top = RankedSerializer(many=True, read_only=True, help_text="Up to five nodes, the chosen one first.")
     durations = serializers.DictField(child=serializers.FloatField(), read_only=True)
     rejected_by = serializers.ListField(child=serializers.CharField(), read_only=True)
@@ -45,7 +50,7 @@ class LiveDecisionSerializer(serializers.ModelSerializer[LiveDecision]):
         model = LiveDecision
         fields: tuple[str, ...] = (
             "id", "at", "namespace", "name", "uid", "attempt", "result", "ended_at", "node", "nominated", "evaluated",
-            "feasible", "margin", "top", "durations", "latency", "rejected_by", "message", "epoch", "revision",
+            "feasible", "margin", "drawn", "top", "durations", "latency", "rejected_by", "message", "epoch", "revision",
             "has_columns",
         )  # fmt: skip
         read_only_fields = fields

@@ -48,7 +48,7 @@ def decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> HttpResp
         plugins, best = judged.ranked(row)
         context |= {"title": judged.title(row), "plugins": plugins, "best": best, "alike": selectors.alike(row)}
     else:
-        found = Judged(row, *kept)
+        found = Judged(*kept)
         if getattr(request, "htmx", False) and request.htmx.target == "cell":  # type: ignore[attr-defined]
             return render(request, "playground/arithmetic.html", _cell(request, found))
         context |= {"title": judged.title(row, found.ceiling), **_columns(request, found)}

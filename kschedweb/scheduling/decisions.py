@@ -41,6 +41,7 @@ def decision_row(scheduler: uuid.UUID, decision: Decision, result: str, *, epoch
         evaluated=decision.evaluated,
         feasible=decision.feasible,
         margin=decision.margin,
+        drawn=decision.drawn or None,
         top=[ranked.to_dict() for ranked in decision.top],
         durations=dict(decision.durations),
         rejected_by=list(decision.rejected_by),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.playground.matrix import Matrix
@@ -38,11 +38,9 @@ ENDS = {
 
 
 class Judged(Matrix):
-    """The matrix of a live decision, with the node that was chosen then: of equal ones it need not be the first."""
+    """The matrix of a live decision."""
 
-    def __init__(self, decision: LiveDecision, explanation: Explanation, insight: Insight) -> None:
-        if decision.node in explanation.nodes:
-            explanation = replace(explanation, chosen=explanation.nodes.index(decision.node))
+    def __init__(self, explanation: Explanation, insight: Insight) -> None:
         super().__init__(explanation)
         self.insight = insight
 
@@ -84,6 +82,8 @@ def _how(decision: LiveDecision, ceiling: int) -> str:
     total = f"{top[0]['total']} of {ceiling}" if ceiling else f"total {top[0]['total']}"
     if len(top) < 2 or decision.margin is None:
         return f": {total}"
+    if decision.drawn:
+        return f": {total}, drawn among {decision.drawn:,} nodes with the same total"
     if decision.margin == 0:
         return f": {total}, shared with {top[1]['node']}"
     plugin = _decided_by(top)

@@ -167,6 +167,7 @@ class LiveDecision(models.Model):
     evaluated = models.PositiveIntegerField(default=0)  # nodes
     feasible = models.PositiveIntegerField(default=0)  # nodes
     margin = models.BigIntegerField(null=True)  # the best total less the next; null without another node
+    drawn = models.PositiveIntegerField(null=True)  # among how many equally good nodes; null where it was not
     top = models.JSONField(default=list)  # [{"node", "total", "scores": {plugin: weighted}}], the chosen one first
     durations = models.JSONField(default=dict)  # {extension point: seconds}
     latency = models.FloatField(null=True)  # seconds from the pod's creation to its binding

@@ -17,6 +17,7 @@ import yaml
 from kschedweb.clusters.access import REVIEWS, WITHOUT_WATCH, is_served
 from kschedweb.clusters.client import Client
 from kschedweb.clusters.kinds import KINDS
+from kschedweb.engine.yamltext.writing import Dumper
 from kschedweb.errors import Unprocessable
 from kschedweb.scheduling.locks import LEASES, PARTS
 
@@ -243,7 +244,7 @@ def _dumped(objects: list[Json]) -> str:
     return "---\n".join(yaml.dump(item, Dumper=_Flow, sort_keys=False, width=120) for item in objects)
 
 
-class _Flow(yaml.SafeDumper):
+class _Flow(Dumper):
     """Lists of words in one line, and lists below their key indented, as people write manifests."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:

@@ -9,6 +9,7 @@ earlier term is not carried out any further, and its answers do not count.
 from __future__ import annotations
 
 import queue
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from kschedweb.clusters.kinds import BY_NAME
-from kschedweb.engine.live import Bind, Evict, Free, Hold, LiveLoop, Nominate, Report, Superseded, Wait
+from kschedweb.engine.live import Bind, Draw, Evict, Free, Hold, LiveLoop, Nominate, Report, Superseded, Wait
 from kschedweb.scheduling.asking import Answered, Asker, Opened, Permission, Stored
 from kschedweb.scheduling.carrying import BindEnded, Carrier, EvictFailed, WriteFailed
 from kschedweb.scheduling.clock import SteadyClock
@@ -63,7 +64,7 @@ class Measured:
 
 
 class LiveRun:
-    """Hosts one live scheduler from ``start`` to ``stop``. ``connection`` is its way to the cluster."""
+    """Hosts one live scheduler from ``start`` to ``stop``, over ``connection``; ``draw`` is as LiveLoop takes it."""
 
     def __init__(
         self,
@@ -74,6 +75,7 @@ class LiveRun:
         connection: Connection,
         instruments: Instruments,
         extenders: Extenders | None = None,
+        draw: Draw | None = None,
     ) -> None:
         self.scheduler, self.connection, self.instruments = scheduler, connection, instruments
         self.clock: Callable[[], float] = SteadyClock()
@@ -81,7 +83,8 @@ class LiveRun:
         self.problem = ""  # why the run ended by itself
         self.figures = Figures()
         self._inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
-        self._loop = LiveLoop(configuration, extenders=extenders, clock=time.perf_counter)
+        draw = draw or random.Random().randrange  # noqa: S311
+        self._loop = LiveLoop(configuration, extenders=extenders, clock=time.perf_counter, draw=draw)
         self._log = DecisionLog(scheduler.pk)
         self._asker = Asker(scheduler, revision, self._inbox.put)
         books = Books(scheduler.pk, scheduler.scheduler_name, revision, scheduler.keep_columns)

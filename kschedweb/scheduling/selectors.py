@@ -85,7 +85,13 @@ def explanation(decision: LiveDecision) -> tuple[Explanation, Insight] | None:
     were not kept.
     """
     kept = LiveColumns.objects.filter(decision=decision).first()
-    return columns.unpack(bytes(kept.content)) if kept else None
+    if kept is None:
+        return None
+    found, insight = columns.unpack(bytes(kept.content))
+    if decision.node in found.nodes:
+        # Of several with the same total it need not be the one that an explanation names.
+        found = replace(found, chosen=found.nodes.index(decision.node))
+    return found, insight
 
 
 def alike(decision: LiveDecision) -> LiveDecision | None:

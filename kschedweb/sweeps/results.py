@@ -139,7 +139,8 @@ class Results:
     def shares(self) -> list[list[Share]]:
         """By dimension and objective, over all trials within the space."""
         inside = [row for row in self.rows if self.space.holds(row.trial.point)]
-        values = np.array([row.values for row in inside], dtype=np.float64).reshape(len(inside), -1)
+        shape = len(inside), len(self.sweep.objectives)
+        values = np.array([row.values for row in inside], dtype=np.float64).reshape(shape)
         return [
             [
                 Share(share([row.trial.point[place] for row in inside], values[:, column], numeric=one.numeric))

@@ -157,7 +157,8 @@ def _beginning(space: Space, method: str, trials: int) -> list[tuple[str, tuple[
 def _send_out(sweep: Sweep, user: User | None) -> None:
     from kschedweb.sweeps.tasks import run  # Tasks call services: this is the one way back.
 
-    sweep.job = job_start(run, title=f"Sweep: {sweep.title}", params={"sweep": str(sweep.pk)}, user=user)
+    params, private = {"sweep": str(sweep.pk)}, sweep.revision.scenario.private
+    sweep.job = job_start(run, title=f"Sweep: {sweep.title}", params=params, user=user, private=private)
     sweep.save(update_fields=["job"])
 
 

@@ -10,14 +10,13 @@ from django.db.models import PositiveIntegerField
 
 from kschedweb.clusters import sources
 from kschedweb.clusters.addresses import AddressError, Endpoint, endpoint_check, server_split
-from kschedweb.clusters.credentials import Secret, credential_open
+from kschedweb.clusters.credentials import LONGEST_TOKEN, Secret, credential_open
 from kschedweb.clusters.models import Cluster
 from kschedweb.errors import ApplicationError, FieldProblem
 from kschedweb.watermarks.figures import BY_NAME
 from kschedweb.watermarks.models import Authentication, SourceKind, Unit, WatermarkCredential, WatermarkSource
 
 LONGEST_QUERY = 4000
-LONGEST_TOKEN = 16_384
 NUMBERS = ("interval", "keep_hours", "keep_days", "keep_long_days")
 # What each kind of credentials is made of, the secret last.
 NEEDED: dict[str, tuple[str, ...]] = {
@@ -145,7 +144,8 @@ def stored_secret(cluster: Cluster) -> Secret | None:
 def endpoint_of(address: str, secret: Secret) -> Endpoint:
     """The checked endpoint of a Prometheus; http:// will do where nothing secret goes there."""
     try:
-        return endpoint_check(address, open=not (secret.token or secret.username))
+        carries = "the token" if secret.token else "the password"
+        return endpoint_check(address, open=not (secret.token or secret.username), carries=carries)
     except AddressError as error:
         raise address_error(error) from None
 

@@ -187,7 +187,7 @@ def test_nobody_is_sent_elsewhere(receiver: Receiver) -> None:
     ("url", "words"),
     [
         ("http://127.0.0.1:1/x", "must be an https"),
-        ("https://169.254.169.254/latest", "never a cluster"),
+        ("https://169.254.169.254/latest", "no request may go to"),
         ("https://10.9.9.9/x", "not among the addresses"),
         ("https://user:secret@192.0.2.1/x", "user name or a password"),
         ("not an address", "characters that an address cannot have"),

@@ -53,6 +53,13 @@ def test_the_secret_is_shown_when_it_is_made_and_never_again(api_as: Api) -> Non
     assert sorted(verbs) == ["webhook.created", "webhook.secret-renewed"]
 
 
+def test_an_address_over_http_is_refused_for_what_it_is(api_as: Api) -> None:
+    answer = api_as("admin").post(URL, {"name": "chat", "url": CHAT.replace("https", "http")}, format="json")
+    assert answer.status_code == 400
+    said = "The server must be an https:// address: over http what the messages say could be read on the way."
+    assert answer.json()["errors"] == [{"path": "url", "message": said}]
+
+
 def test_what_is_not_given_stays(api_as: Api, endpoint: Endpoint) -> None:
     api = api_as("admin")
     changed = api.patch(f"{URL}{endpoint.pk}/", {"events": ["request.opened"]}, format="json")

@@ -267,6 +267,15 @@ def test_a_second_refresh_is_the_job_that_already_runs(
     assert again["Location"].endswith(f"/api/v1/jobs/{job['id']}/")
 
 
+BROKEN = json.dumps(
+    {
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1"}}],
+        "users": [{"name": "u", "user": {"token": "abc\r\nX-Remote-User: admin"}}],
+        "contexts": [{"name": "one", "context": {"cluster": "c", "user": "u"}}],
+    }
+)
+
+
 @pytest.mark.parametrize(
     ("given", "path"),
     [
@@ -280,6 +289,7 @@ def test_a_second_refresh_is_the_job_that_already_runs(
         ({"name": "far", "source": "token", "server": "https://127.0.0.1", "token": "x", "ca": "junk"}, "ca"),
         ({"name": "far", "source": "token", "server": "https://127.0.0.1", "token": "x", "ca": "ключ"}, "ca"),
         ({"name": "far", "source": "kubeconfig", "kubeconfig": "junk"}, "kubeconfig"),
+        ({"name": "far", "source": "kubeconfig", "kubeconfig": BROKEN}, "users[u].user.token"),
         ({"name": "far", "source": "kubeconfig", "kubeconfig": "\ud800"}, ""),
     ],
 )

@@ -120,3 +120,12 @@ def test_ten_thousand_labels_are_taken_and_shown(
     many["metadata"]["labels"] = {f"label-{number}": "x" for number in range(10_000)}
     assert imported(api_as("editor"), [many]).json()["snapshot"]["problems"] == []
     assert client_as("viewer").get("/decision/bent/default/many/").status_code == 200
+
+
+@pytest.mark.parametrize("cpu", ["0." + "0" * 5_000, "9" * 5_000, "1" + "0" * 5_000 + "e-5000"])
+def test_a_quantity_of_many_digits_is_imported(api_as: Callable[[str], APIClient], cpu: str) -> None:
+    pod = bare_pod("many-digits")
+    pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": cpu}}
+    answer = imported(api_as("editor"), [pod])
+    assert answer.status_code in (200, 201), answer.content[:500]
+    assert PodRow.objects.filter(snapshot=Snapshot.objects.latest("taken_at"), name="many-digits").exists()

@@ -139,6 +139,29 @@ def test_what_is_no_kubeconfig_says_so(text: str) -> None:
         kubeconfig_read(text)
 
 
+BROKEN = "abc\r\nX-Remote-User: admin"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "user", "path"),
+    [
+        ({}, {"token": BROKEN}, "users[u].user.token"),
+        ({}, {"token": "a b"}, "users[u].user.token"),
+        ({}, {"token": "\u00e4"}, "users[u].user.token"),
+        ({}, {"username": BROKEN, "password": "x"}, "users[u].user.username"),
+        ({}, {"username": "a:b", "password": "x"}, "users[u].user.username"),
+        ({}, {"username": "a", "password": BROKEN}, "users[u].user.password"),
+        ({"tls-server-name": BROKEN}, {"token": "abc"}, "clusters[c].cluster.tls-server-name"),
+        ({"tls-server-name": ".."}, {"token": "abc"}, "clusters[c].cluster.tls-server-name"),
+    ],
+)
+def test_what_would_break_out_of_its_header_is_refused(cluster: Any, user: Any, path: str) -> None:
+    with pytest.raises(KubeconfigError) as caught:
+        read(kubeconfig(cluster, user))
+    assert [error["path"] for error in caught.value.errors] == [path]
+    assert "abc" not in caught.value.detail
+
+
 def test_errors_hold_no_secret() -> None:
     with pytest.raises(KubeconfigError) as caught:
         read(kubeconfig(user={"token": "very-secret", "exec": {"command": "hidden"}}))

@@ -27,6 +27,18 @@ COLON = "found unexpected ':'"
 COMPARED = 1900
 
 
+KIND = "KubeSchedulerConfiguration"
+# Of base 60 (text to go-yaml), of other bases, too large, and with what YAML 1.1 allows besides.
+NUMBERS = [
+    *("1:00", "1:00:00", "-190:20:30.15", "1" + ":00" * 300, "!!int 1:00", "!!float 1:30.5"),
+    *("0x1f", "0X1F", "-0b101", "0o17", "017", "08", "1_0", "0x_1f", "_1", "0x", "0b2"),
+    *("9" * 30, "9" * 5_000, "-" + "9" * 5_000, "0x" + "f" * 5_000, "!!int " + "9" * 5_000),
+    *("18446744073709551615", "18446744073709551616", "-9223372036854775809"),
+    *("1e3", "1e+5", "1e400", "1.", "+.5", ".5e", "0." + "0" * 5_000, "0." + "0" * 5_000 + "1", "1e21", "1e1_0"),
+    *("y", "N", "=", "<<", "2001-01-01", "2001-01-01 10:00:00", "\u0661\u0662", ".inf", "~"),
+]
+
+
 def comparable(answer: dict[str, Any]) -> dict[str, Any]:
     """Leave out warnings, which kube-scheduler has none of, and the order of errors, which is not always fixed."""
     kept = {name: value for name, value in answer.items() if name != "warnings"}
@@ -53,6 +65,16 @@ def test_random_configurations_are_answered_as_kube_scheduler_does(oracle: Oracl
     assert differing == [], f"HUNT_SEED={seed}: {len(differing)} of {COUNT} differ"
     # The generator is worth something only while it makes good ones and bad ones.
     assert COUNT // 10 < sum(answer["valid"] for answer in answers) < COUNT * 9 // 10
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("field", ["percentageOfNodesToScore", "kind"])
+def test_a_number_is_read_as_kube_scheduler_reads_it(oracle: Oracle, field: str) -> None:
+    texts = [f"apiVersion: kubescheduler.config.k8s.io/v1\nkind: K\n{field}: {number}\n" for number in NUMBERS]
+    texts = [text.replace("kind: K\nkind:", "kind:").replace("kind: K\n", f"kind: {KIND}\n") for text in texts]
+    assert [comparable(cli_validate(text)) for text in texts] == [
+        comparable(oracle("validate", text)) for text in texts
+    ]
 
 
 @pytest.mark.live

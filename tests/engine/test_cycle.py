@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -35,6 +37,27 @@ def test_equal_pods_on_equal_nodes_take_the_recorded_places() -> None:
     engine = scheduler(*(node(name) for name in "abcde"))
     pods = [Pod.read(pod(f"p{number}", requests={"cpu": "1"})) for number in range(4)]
     assert [placement.node for placement in engine.schedule(pods)] == ["a", "b", "d", "e"]
+
+
+def test_one_of_the_equally_good_nodes_is_drawn_where_a_draw_is_given() -> None:
+    engine = scheduler(*(node(name) for name in "abc"), pod("other", on="d", requests={"cpu": "2"}), node("d"))
+    waiting = Pod.read(pod("p", requests={"cpu": "1"}))
+    found = engine.find(waiting)
+    assert (found.node, found.drawn) == ("a", 0), "without a draw it is the heap's order"
+    engine.draw = random.Random(7).randrange
+    drawn = [engine.find(waiting) for _ in range(60)]
+    assert {placement.drawn for placement in drawn} == {3}
+    assert {placement.node for placement in drawn} == {"a", "b", "c"}
+
+
+def test_nothing_is_drawn_where_one_node_is_best() -> None:
+    def never(number: int) -> int:
+        raise AssertionError(number)
+
+    engine = scheduler(node("a"), node("b"), pod("other", on="a", requests={"cpu": "2"}))
+    engine.draw = never
+    placement = engine.find(Pod.read(pod("p", requests={"cpu": "1"})))
+    assert (placement.node, placement.drawn) == ("b", 0)
 
 
 def test_the_message_counts_each_reason_and_sorts_them_as_text() -> None:

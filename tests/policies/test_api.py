@@ -67,6 +67,21 @@ def test_what_cannot_be_made_is_told_where(api: APIClient, body: dict[str, str],
     assert len(api.get(POLICIES).json()["results"]) == 1
 
 
+@pytest.mark.parametrize("number", ["1" + ":00" * 200_000, "1" + ":00" * 200_000 + ".5", "9" * 5_000])
+def test_a_hostile_number_is_answered_like_any_other_text(
+    api_as: Callable[[str], APIClient], client_as: Callable[[str], Client], number: str
+) -> None:
+    """A number of base 60 is text to kube-scheduler; reading it as one takes time by the square of its length."""
+    text = f"{HEADER}percentageOfNodesToScore: {number}\n"
+    verdict = api_as("viewer").post(f"{POLICIES}validate/", {"document": text}).json()
+    (error,) = verdict["errors"]
+    assert (error["path"], error["line"]) == ("percentageOfNodesToScore", 3)
+    assert "cannot unmarshal string" in error["message"]
+    page = client_as("editor").post("/policies/new/", {"name": "hostile", "document": text})
+    assert page.status_code == 422
+    assert "cannot unmarshal string" in page.content.decode()
+
+
 def test_a_revision_needs_to_know_what_it_replaces(api: APIClient) -> None:
     assert saved(api, HEADER, match="").status_code == 428
     answer = saved(api, HEADER, match='"1"', comment="shorter")

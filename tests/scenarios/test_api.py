@@ -14,6 +14,7 @@ from tests.support.scenarios import EMPTY, MIB, NODES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from django.test import Client
     from rest_framework.test import APIClient
 
     from kschedweb.accounts.models import User
@@ -66,6 +67,21 @@ def test_validation_saves_nothing(client: APIClient) -> None:
     assert not bad["valid"]
     assert (bad["errors"][0]["path"], bad["errors"][0]["line"]) == ("speed", 2)
     assert not Scenario.objects.exists()
+
+
+@pytest.mark.parametrize("number", ["1" + ":00" * 200_000, "1" + ":00" * 200_000 + ".5", "9" * 5_000])
+def test_a_hostile_number_is_answered_like_any_other_text(
+    api_as: Callable[[str], APIClient], client_as: Callable[[str], Client], empty: Scenario, number: str
+) -> None:
+    """A number of base 60 is text, as in a policy; reading it as one takes time by the square of its length."""
+    text = f"{EMPTY}changes:\n  - addNodes: {{like: a, count: {number}}}\n"
+    verdict = api_as("viewer").post(f"{BASE}validate/", {"document": text}).json()
+    (error,) = verdict["errors"]
+    assert (error["path"], error["line"]) == ("changes[0].addNodes.count", EMPTY.count("\n") + 2)
+    assert error["message"] == "must be a whole number, is a string"
+    page = client_as("editor").post(f"/scenarios/{empty.pk}/edit/preview/", {"document": text})
+    assert page.status_code == 200
+    assert "must be a whole number, is a string" in page.content.decode()
 
 
 def test_a_revision_is_saved_where_nobody_was_faster(client: APIClient, empty: Scenario) -> None:

@@ -16,6 +16,7 @@ from tests.support import seed_live
 
 if TYPE_CHECKING:
     from django.test import Client
+    from rest_framework.test import APIClient
 
     from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Cluster
@@ -264,6 +265,21 @@ def test_a_pod_that_fits_nowhere_is_told_what_it_lacked_then(
     assert "stuck is pending: " in page
     assert "Nearest miss:" in page
     assert "lacks only" in page
+
+
+def test_a_decision_that_was_drawn_says_among_how_many(
+    client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], admin: User
+) -> None:
+    live = seed_live.scheduler(admin)
+    row = seed_live.explained(live)
+    top = [row.top[1] | {"total": row.top[0]["total"]}, row.top[0]]
+    row.node, row.top, row.margin, row.drawn = row.top[1]["node"], top, 0, 3
+    row.save()
+    page = client_as("viewer").get(f"/live/{live.pk}/decisions/{row.pk}/").content.decode()
+    assert "drawn among 3 nodes with the same total" in page
+    assert "among 3 nodes with the same total, at random as kube-scheduler does" in page
+    told = api_as("viewer").get(f"/api/v1/live/{live.pk}/decisions/{row.pk}/").json()
+    assert (told["drawn"], told["node"], told["explanation"]["chosen"]) == (3, row.node, row.node)
 
 
 def test_of_another_decision_the_best_nodes_are_shown_and_what_is_not_kept_is_said(

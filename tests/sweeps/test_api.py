@@ -44,6 +44,16 @@ def test_a_program_starts_a_sweep_follows_it_and_keeps_the_best_trial(api_as: Cl
     assert Policy.objects.get(name="by-a-program").revisions.get().comment.endswith(f"/sweeps/{found['id']}/")
 
 
+def test_a_sweep_is_shown_before_any_of_its_trials_is_done(api_as: Clients, client_as: Clients, editor: User) -> None:
+    sweep = seed_sweeps.started(editor)
+    found = api_as("viewer").get(f"/api/v1/sweeps/{sweep.pk}/")
+    assert found.status_code == 200
+    assert (found.json()["done"], found.json()["best"], found.json()["front"]) == (0, None, [])
+    assert {len(one["shares"]) for one in found.json()["sensitivity"]} == {len(seed_sweeps.OBJECTIVES)}
+    assert {share for one in found.json()["sensitivity"] for share in one["shares"]} == {None}
+    assert client_as("viewer").get(f"/sweeps/{sweep.pk}/").status_code == 200
+
+
 def test_a_sweep_is_cancelled_and_resumed(api_as: Clients, editor: User) -> None:
     sweep = seed_sweeps.started(editor)
     client, address = api_as("editor"), f"/api/v1/sweeps/{sweep.pk}/"

@@ -15,6 +15,7 @@ from kschedweb.errors import ApplicationError
 
 SECONDS = 10.0  # for the whole try
 LARGEST_ANSWER = 64 * 1024
+CARRIES = "what the messages say"
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Answer:
 def send(*, url: str, secret: str, message_id: str, body: str, resolver: Resolver | None = None) -> Answer:
     """Send ``body``, signed now, to ``url``."""
     try:
-        checked = endpoint_check(url, resolver=resolver)
+        checked = endpoint_check(url, carries=CARRIES, resolver=resolver)
     except ApplicationError as error:
         return Answer(error=error.detail)
     timestamp = int(time.time())

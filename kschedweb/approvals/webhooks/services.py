@@ -15,7 +15,7 @@ from django.utils import timezone
 from kschedweb.accounts import audit
 from kschedweb.approvals.models import ApprovalRequest, Delivered, Delivery, Endpoint, EndpointSecret, Event
 from kschedweb.approvals.webhooks import messages
-from kschedweb.approvals.webhooks.sending import Answer, send
+from kschedweb.approvals.webhooks.sending import CARRIES, Answer, send
 from kschedweb.celery import app
 from kschedweb.clusters.addresses import AddressError, endpoint_check
 from kschedweb.clusters.credentials import text_open, text_seal
@@ -64,7 +64,7 @@ def _checked(url: str, events: list[str], endpoint: Endpoint | None) -> None:
     if endpoint is None and Endpoint.objects.count() >= MOST_ENDPOINTS:
         raise Conflict(f"There are {MOST_ENDPOINTS} endpoints already. Delete one first.")
     try:
-        endpoint_check(url)
+        endpoint_check(url, carries=CARRIES)
     except AddressError as error:
         raise _field("url", error.detail) from None
 

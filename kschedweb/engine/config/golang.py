@@ -155,8 +155,10 @@ def _duration_step(rest: str, text: str) -> tuple[int, str]:
         raise ValueError(f"time: missing unit in duration {_time_quote(text)}")
     if unit[0] not in NANOSECONDS:
         raise ValueError(f"time: unknown unit {_time_quote(unit[0])} in duration {_time_quote(text)}")
+    if len(match["whole"].lstrip("0")) > len(str(INT64_MAX)):
+        raise ValueError(f"time: invalid duration {_time_quote(text)}")
     scale = NANOSECONDS[unit[0]]
-    amount = int(match["whole"] or "0") * scale
+    amount = int(match["whole"].lstrip("0") or "0") * scale
     if match["part"]:
         amount += int(float(int(match["part"][:18])) * (float(scale) / 10.0 ** len(match["part"][:18])))
     if amount > INT64_MAX + 1:

@@ -1,7 +1,6 @@
 """YAML text into the JSON value that kube-scheduler's reader makes of it (YAML 1.1, go-yaml's scalars).
 
-The only module of the engine that uses PyYAML, and only its parser: every value is resolved here, so that no tag
-can construct anything. Aliases are followed within a budget of values, which stops alias bombs.
+Aliases are followed within a budget of values and of text, which stops alias bombs.
 """
 
 from __future__ import annotations
@@ -9,56 +8,39 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from kschedweb.engine.config.golang import INT64_MAX, Literal, quote
-from kschedweb.engine.config.source import MAX_DEPTH, JsonObject, Source, UnreadableError
+import yaml
+
+from kschedweb.engine.config.golang import Literal, quote
+from kschedweb.engine.config.source import MAX_BYTES, MAX_DEPTH, JsonObject, Source, UnreadableError
+from kschedweb.engine.yamltext.reading import Bounds, Event, Reason, RefusedError, events
+from kschedweb.engine.yamltext.scalars import resolve
 
 MAX_VALUES = 20_000
 """How many values a document may have after its aliases are followed."""
 
+_MOST_PATHS = 4 * MAX_BYTES  # characters; a long key is part of the path of whatever lies below it
 _CORE = "tag:yaml.org,2002:"
-_WORDS: dict[str, Any] = {
-    **dict.fromkeys(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"], True),
-    **dict.fromkeys(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"], False),
-    **dict.fromkeys(["", "~", "null", "Null", "NULL"]),
-    **dict.fromkeys([".nan", ".NaN", ".NAN"], math.nan),
-    **dict.fromkeys([".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"], math.inf),
-    **dict.fromkeys(["-.inf", "-.Inf", "-.INF"], -math.inf),
-}
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_INTEGER = re.compile(
-    r"[+-]?(0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<bin>[01]+)|0[oO]?(?P<oct>[0-7]+)|(?P<dec>0|[1-9][0-9]*))"
-)
-_DATE = re.compile(
-    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(\.[0-9]+)?(Z|[+-]\d\d:\d\d)?)?"
-)
 
 
 def read(text: str) -> Source:
     """Read the first document of ``text``. Raises ``UnreadableError`` in go-yaml's words."""
-    import yaml
-
     try:
-        builder = _Builder(_events(text, yaml), yaml)
+        builder = _Builder(iter(_first_document(text)))
         value = builder.document()
-    except yaml.YAMLError as error:
-        raise _unreadable(error, yaml) from error
+    except RefusedError as refused:
+        raise _unreadable(refused) from refused
     return Source(value, text, tuple(builder.duplicates), builder.lines)
 
 
-def _events(text: str, yaml: Any) -> Iterator[Any]:
-    """Return the events of the first document, all of it parsed: syntax errors come before any other.
-
-    Depth is watched while parsing, whose effort grows with its square.
-    """
-    events: list[Any] = []
+def _first_document(text: str) -> list[Event]:
+    """The events of the first document, all of it parsed: syntax errors come before any other."""
+    found: list[Event] = []
     anchors: set[str] = set()
-    depth = 0
-    for event in yaml.parse(text, Loader=getattr(yaml, "CLoader", yaml.Loader)):
+    for event in events(text, Bounds(MAX_DEPTH, MAX_VALUES, aliases=True)):
         line = event.start_mark.line + 1
         if isinstance(event, yaml.DocumentEndEvent):
             break
@@ -68,19 +50,18 @@ def _events(text: str, yaml: Any) -> Iterator[Any]:
             raise UnreadableError(f"yaml: unknown anchor '{event.anchor}' referenced", line)
         if getattr(event, "anchor", None):
             anchors.add(event.anchor)
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            raise UnreadableError(f"the document nests deeper than {MAX_DEPTH} levels", line)
-        events.append(event)
-        if len(events) > MAX_VALUES:
-            raise UnreadableError(f"the document has more than {MAX_VALUES} values", line)
-    return iter(events)
+        found.append(event)
+    return found
 
 
-def _unreadable(error: Any, yaml: Any) -> UnreadableError:
-    """Word a parser's complaint as go-yaml does, which is derived from the same parser."""
-    problem = getattr(error, "problem", None)
-    if problem is None:
+def _unreadable(refused: RefusedError) -> UnreadableError:
+    """Word a refusal; a parser's complaint as go-yaml does, which is derived from the same parser."""
+    if refused.reason is Reason.DEPTH:
+        return UnreadableError(f"the document nests deeper than {MAX_DEPTH} levels", refused.line)
+    if refused.reason is not Reason.SYNTAX:
+        return UnreadableError(f"the document: {refused.message}", refused.line)
+    error = refused.error
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
         return UnreadableError("yaml: control characters are not allowed")
     mark = error.problem_mark or error.context_mark
     line = mark.line if mark else 0
@@ -89,42 +70,50 @@ def _unreadable(error: Any, yaml: Any) -> UnreadableError:
     elif not line and error.context_mark:
         line = error.context_mark.line
     where = f"line {line}: " if line else ""
-    return UnreadableError(f"yaml: {where}{problem}", mark.line + 1 if mark else None)
+    return UnreadableError(f"yaml: {where}{error.problem}", mark.line + 1 if mark else None)
 
 
 class _Builder:
-    """Turns parser events into values, counting depth and values."""
+    """Turns parser events into values, counting values and text."""
 
-    def __init__(self, events: Iterator[Any], yaml: Any) -> None:
+    def __init__(self, events: Iterator[Event]) -> None:
         self.events = events
-        self.yaml = yaml
-        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.anchors: dict[str, tuple[Any, int, int]] = {}
         self.open_anchors: set[str] = set()
-        self.count = 0
+        self.count = self.size = 0
         self.duplicates: list[str] = []
         self.lines: dict[str, int] = {}
+        self.paths = 0
         self.value_lines: dict[int, dict[str, int]] = {}
 
     def document(self) -> Any:
         for event in self.events:
-            if isinstance(event, self.yaml.StreamEndEvent):
+            if isinstance(event, yaml.StreamEndEvent):
                 return None
-            if isinstance(event, self.yaml.DocumentStartEvent):
+            if isinstance(event, yaml.DocumentStartEvent):
                 return self.node(next(self.events), "")
         return None
 
-    def spend(self, values: int) -> None:
+    def spend(self, values: int, size: int) -> None:
         self.count += values
-        if self.count > MAX_VALUES:
+        self.size += size
+        if self.count > MAX_VALUES or self.size > MAX_BYTES:
             raise UnreadableError("yaml: document contains excessive aliasing")
 
-    def node(self, event: Any, path: str) -> Any:
-        if path:
-            self.lines.setdefault(path, event.start_mark.line + 1)
-        if isinstance(event, self.yaml.AliasEvent):
-            return self.alias(event.anchor)
-        before = self.count
-        self.spend(1)
+    def below(self, path: str | None, step: str, event: Event) -> str | None:
+        """The path of a part of what is at ``path``, whose line is noted; ``None`` where paths become too long."""
+        if path is None or self.paths + len(path) + len(step) > _MOST_PATHS:
+            return None
+        inside = (path + step).removeprefix(".")
+        self.paths += len(inside)
+        self.lines.setdefault(inside, event.start_mark.line + 1)
+        return inside
+
+    def node(self, event: Event, path: str | None) -> Any:
+        if isinstance(event, yaml.AliasEvent):
+            return self.alias(str(event.anchor))
+        count, size = self.count, self.size
+        self.spend(1, len(event.value) if isinstance(event, yaml.ScalarEvent) else 0)
         anchor = event.anchor
         if anchor:
             self.open_anchors.add(anchor)
@@ -132,37 +121,36 @@ class _Builder:
         value = self.content(event, path)
         if anchor:
             self.open_anchors.discard(anchor)
-            self.anchors[anchor] = (value, self.count - before)
+            self.anchors[anchor] = (value, self.count - count, self.size - size)
         return value
 
-    def content(self, event: Any, path: str) -> Any:
-        if isinstance(event, self.yaml.ScalarEvent):
+    def content(self, event: Event, path: str | None) -> Any:
+        if isinstance(event, yaml.ScalarEvent):
             return _scalar(event)
-        if isinstance(event, self.yaml.SequenceStartEvent):
+        if isinstance(event, yaml.SequenceStartEvent):
             return self.sequence(path)
         return self.mapping(path)
 
     def alias(self, anchor: str) -> Any:
         if anchor in self.open_anchors:
             raise UnreadableError(f"yaml: anchor '{anchor}' value contains itself")
-        value, values = self.anchors[anchor]
-        self.spend(values)
+        value, values, size = self.anchors[anchor]
+        self.spend(values, size)
         return value
 
-    def sequence(self, path: str) -> list[Any]:
+    def sequence(self, path: str | None) -> list[Any]:
         items: list[Any] = []
-        while not isinstance(event := next(self.events), self.yaml.SequenceEndEvent):
-            items.append(self.node(event, f"{path}[{len(items)}]"))
+        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+            items.append(self.node(event, self.below(path, f"[{len(items)}]", event)))
         return items
 
-    def mapping(self, path: str) -> JsonObject:
+    def mapping(self, path: str | None) -> JsonObject:
         fields: dict[str, Any] = {}
         lines: dict[str, int] = {}
-        while not isinstance(event := next(self.events), self.yaml.MappingEndEvent):
-            is_merge = isinstance(event, self.yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]
-            key = self.node(event, "")
-            inside = f"{path}.{key}" if path else str(key)
-            self.lines.setdefault(inside, event.start_mark.line + 1)
+        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+            is_merge = isinstance(event, yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]
+            key = self.node(event, None)
+            inside = self.below(path, f".{key}", event)
             event = next(self.events)
             value = self.node(event, inside)
             brought = self.merged(value) if is_merge else [(key, value, event.start_mark.line + 1)]
@@ -216,7 +204,7 @@ def _scalar(event: Any) -> Any:
     if tag in (None, "") and not event.implicit[0]:
         return text
     if tag in (None, "", "!"):
-        return text if tag == "!" else _number(_resolve(text))
+        return text if tag == "!" else _number(resolve(text))
     if tag == _CORE + "binary":
         return _binary(text)
     if not tag.startswith(_CORE) or tag == _CORE + "str":
@@ -226,7 +214,7 @@ def _scalar(event: Any) -> Any:
 
 def _tagged(tag: str, text: str) -> Any:
     """Resolve a scalar with an explicit core tag; the tag must fit what the text says."""
-    value = _resolve(text)
+    value = resolve(text)
     found = {bool: "bool", int: "int", float: "float", str: "str", type(None): "null"}[type(value)]
     if tag == "float" and found == "int":
         return float(value)
@@ -240,26 +228,6 @@ def _binary(text: str) -> str:
         return base64.b64decode(text, validate=True).decode("utf-8", "replace")
     except (ValueError, binascii.Error) as error:
         raise UnreadableError("yaml: !!binary value contains invalid base64 data") from error
-
-
-def _resolve(text: str) -> Any:
-    """Return what a plain scalar means; a date stays text."""
-    if text in _WORDS:
-        return _WORDS[text]
-    if text[0] not in "+-.0123456789" or _DATE.fullmatch(text):
-        return text
-    plain = text if text[0] == "." else text.replace("_", "")
-    if (match := _INTEGER.fullmatch(plain)) and text[0] != ".":
-        base, digits = next((base, match[name]) for name, base in _BASES.items() if match[name])
-        number = int(digits, base) * (-1 if plain[0] == "-" else 1)
-        if -INT64_MAX - 1 <= number <= INT64_MAX or (0 <= number < 1 << 64 and plain[0] != "+"):
-            return number
-    if _FLOAT.fullmatch(plain) and math.isfinite(real := float(plain)):
-        return real
-    return text
-
-
-_BASES = {"hex": 16, "bin": 2, "oct": 8, "dec": 10}
 
 
 def _number(value: Any) -> Any:

@@ -29,7 +29,8 @@ class Decision:
 
     ``evaluated`` and ``feasible`` are numbers of nodes. ``top`` holds up to five feasible nodes, the chosen one first,
     then by total; it is empty where no scores were needed. ``margin`` is by how much the chosen node's total is above
-    the next best, ``None`` where there was no other to compare with. ``message`` is what the condition PodScheduled
+    the next best, ``None`` where there was no other to compare with; ``drawn`` is among how many equally good nodes it
+    was drawn, 0 where it was not. ``message`` is what the condition PodScheduled
     says, PostFilter's part of it in ``post_filter``; ``rejected_by`` names the plugins that said no, none after an
     error. ``durations`` are seconds by extension point, empty where no clock was given; ``codes`` are kube-scheduler's
     status codes of those points that did not end with Success. ``nominated`` is as in Placement: "" ends an earlier
@@ -46,6 +47,7 @@ class Decision:
     feasible: int = 0
     top: tuple[Ranked, ...] = ()
     margin: int | None = None
+    drawn: int = 0
     message: str = ""
     rejected_by: tuple[str, ...] = ()
     durations: Mapping[str, float] = field(default_factory=dict)

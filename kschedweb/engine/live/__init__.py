@@ -16,7 +16,7 @@ from kschedweb.engine.live.intents import (
     Superseded,
     Wait,
 )
-from kschedweb.engine.live.loop import Depths, Judged, LiveLoop
+from kschedweb.engine.live.loop import Depths, Draw, Judged, LiveLoop
 
 __all__ = [
     "SCHEDULER_ERROR",
@@ -25,6 +25,7 @@ __all__ = [
     "Comparison",
     "Decision",
     "Depths",
+    "Draw",
     "Evict",
     "Free",
     "Fresh",

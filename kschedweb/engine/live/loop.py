@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from kschedweb.engine.config import Configuration
@@ -24,6 +24,7 @@ from kschedweb.engine.watermarks.table import Watermarks
 from kschedweb.engine.world import World
 
 HOLDS = frozenset({"HumanApproval"})
+Draw = Callable[[int], int]
 RANKS = 5  # nodes that a decision tells of
 GONE, NOT_WAITING = "the pod is gone", "the pod does not wait"
 
@@ -57,7 +58,8 @@ class LiveLoop:
     """kube-scheduler for the profiles of ``configuration``: single-threaded, without input or output of its own.
 
     Times are seconds of the epoch that never go back. ``holds`` names the Permit plugins whose waits are kept and
-    ended outside. ``clock`` (seconds) measures the durations of decisions.
+    ended outside. ``clock`` (seconds) measures the durations of decisions. ``draw`` says which of so many equally good
+    nodes a pod goes to, as ``random.randrange`` does; without it the first one on kube-scheduler's heap is taken.
     """
 
     def __init__(
@@ -68,12 +70,13 @@ class LiveLoop:
         extenders: Extenders | None = None,
         holds: frozenset[str] = HOLDS,
         clock: Clock | None = None,
+        draw: Draw | None = None,
     ) -> None:
         self.configuration = configuration
         self._world = World(Snapshot())
         self._scheduler = Scheduler(self._world.snapshot, configuration, registry, extenders=extenders)
         self._scheduler.ranks, self._scheduler.watch = RANKS, Stopwatch(clock)
-        self._scheduler.elsewhere = True
+        self._scheduler.elsewhere, self._scheduler.draw = True, draw
         self._queue = SchedulingQueue(
             self._scheduler.frameworks,
             self._world.cluster,

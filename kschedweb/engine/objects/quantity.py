@@ -15,7 +15,9 @@ NANO = 10**9
 MILLI = NANO // 1000
 _LARGEST = 2**63 - 1
 _MAX = _LARGEST * NANO
-_FORM = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?")
+_FORM = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?", re.ASCII)
+_DIGITS = 60  # significant ones; the largest amount has 28 in nano-units, so that the rest only rounds it up
+_SHOWN = 80
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
@@ -24,20 +26,28 @@ _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 def parse(quantity: str) -> int:
     """Nano-units of ``quantity`` (``"100m"``, ``"1.5Gi"``, ``"2e3"``); raises ObjectError on another form."""
     found = _FORM.fullmatch(quantity)
+    shown = repr(quantity if len(quantity) <= _SHOWN else f"{quantity[:_SHOWN]}…")
     if not found or not (found[2] or found[3]):
-        raise ObjectError(f"{quantity!r} is not a quantity, such as 500m, 2 or 1.5Gi")
+        raise ObjectError(f"{shown} is not a quantity, such as 500m, 2 or 1.5Gi")
     sign, whole, fraction, exponent, suffix = found.groups(default="")
     if len(exponent) > 6:
-        raise ObjectError(f"{quantity!r} has an exponent out of range")
-    digits = int(whole + fraction or "0")
-    if suffix in _BINARY:
-        scaled, power = digits << _BINARY[suffix], -len(fraction)
-    else:
-        scaled, power = digits, (int(exponent[1:]) if exponent else _DECIMAL[suffix]) - len(fraction)
-    power += 9
-    amount: int = scaled * 10**power if power >= 0 else -(-scaled // 10**-power)
-    amount = min(amount, _MAX)
+        raise ObjectError(f"{shown} has an exponent out of range")
+    power = 9 - len(fraction) + (int(exponent[1:]) if exponent else _DECIMAL.get(suffix, 0))
+    amount = _amount((whole + fraction).lstrip("0"), _BINARY.get(suffix, 0), power)
     return -amount if sign == "-" else amount
+
+
+def _amount(digits: str, doublings: int, power: int) -> int:
+    """``digits`` times 2 to the power of ``doublings`` and 10 to that of ``power``, rounded up, within bounds.
+
+    However many digits there are, the effort is that of reading them once.
+    """
+    if not digits:
+        return 0
+    kept, rest = digits[:_DIGITS], digits[_DIGITS:]
+    scaled, power = (int(kept) + bool(rest.strip("0"))) << doublings, power + len(rest)
+    tens: int = 10 ** min(abs(power), 2 * _DIGITS)
+    return min(scaled * tens if power >= 0 else -(-scaled // tens), _MAX)
 
 
 def read(value: Any, path: str = "") -> int:

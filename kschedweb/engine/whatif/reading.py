@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.whatif.document import KIND, VERSION, Document, DocumentError
 from kschedweb.engine.whatif.document import read as scenario
-from kschedweb.engine.whatif.limits import MOST_BYTES
+from kschedweb.engine.whatif.limits import MOST_BYTES, MOST_VALUES
 from kschedweb.engine.whatif.shape import Problem
 
 EXPORT = "ScenarioExport"
 GZIP = b"\x1f\x8b"
-TIMESTAMP = "tag:yaml.org,2002:timestamp"
 DEEPEST = 100
 EMPTY = {"apiVersion": VERSION, "kind": KIND, "name": "gate"}
 
@@ -52,7 +51,7 @@ def documents(data: bytes) -> list[Any]:
     if not text.strip():
         raise ReadError("is empty")
     try:
-        found = [_json(text)] if text.lstrip()[:1] in "{[" else [one for one in _yaml(text) if one is not None]
+        found = [_json(text)] if text.lstrip()[:1] in "{[" else _yaml(text)
     except RecursionError:
         raise ReadError(f"is nested deeper than {DEEPEST} levels") from None
     if not found:
@@ -120,38 +119,16 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no value of JSON")
 
 
-def _yaml(text: str) -> Iterator[Any]:
+def _yaml(text: str) -> list[Any]:
     """Documents of YAML without aliases, which could stand for more than memory holds. Times stay text."""
-    import yaml
-
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        yaml_implicit_resolvers = {
-            first: [(tag, pattern) for tag, pattern in listed if tag != TIMESTAMP]
-            for first, listed in yaml.SafeLoader.yaml_implicit_resolvers.items()
-        }
+    from kschedweb.engine.yamltext import reading, values
 
     try:
-        _refuse_aliases(text, yaml)
-        yield from yaml.load_all(text, Loader=Loader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise ReadError(f"is not YAML: {where}{error.problem or error.context}") from None
-    except (yaml.YAMLError, ValueError) as error:
-        if isinstance(error, ReadError):
-            raise
-        raise ReadError(f"is not YAML: {' '.join(str(error).split())}") from None
-
-
-def _refuse_aliases(text: str, yaml: Any) -> None:
-    depth = 0
-    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        line = event.start_mark.line + 1
-        if isinstance(event, yaml.AliasEvent):
-            raise ReadError(f"line {line}: aliases (*{event.anchor}) are not taken: write the value out")
-        if depth > DEEPEST:
-            raise ReadError(f"line {line}: is nested deeper than {DEEPEST} levels")
+        return values.documents(text, reading.Bounds(DEEPEST, MOST_VALUES), repeated_keys=True)
+    except reading.RefusedError as refused:
+        if refused.reason is not reading.Reason.SYNTAX:
+            raise ReadError(f"line {refused.line}: {refused.message}") from None
+        raise ReadError(f"is not YAML: line {refused.line}, column {refused.column}: {refused.message}") from None
 
 
 def problem(path: str, error: ReadError) -> DocumentError:

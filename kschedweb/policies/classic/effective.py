@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from kschedweb.engine.classic.catalogue import EDITION
+from kschedweb.engine.yamltext.writing import written
 from kschedweb.policies.classic.lists import explained_as
 from kschedweb.policies.classic.validation import ClassicChecked
 from kschedweb.policies.form import leaves
@@ -88,7 +87,7 @@ def arguments_of(policy: Policy) -> dict[str, dict[str, str]]:
 
 
 def _said(kind: str, content: dict[str, Any]) -> str:
-    text = yaml.safe_dump(content, default_flow_style=True, sort_keys=False, width=10_000).strip()
+    text = written(content, flow=True).strip()
     return f"{kind} {text}"
 
 

@@ -142,6 +142,13 @@ def test_a_syntax_error_has_a_line_where_the_reader_knows_it(text: str) -> None:
     assert loaded.line("") in (1, 2)
 
 
+def test_a_duration_of_many_digits_is_refused_in_gos_words() -> None:
+    for text in ("9" * 5_000 + "s", "9" * 20 + "h"):
+        with pytest.raises(ValueError, match=r"^time: invalid duration"):
+            parse_duration(text)
+    assert parse_duration("0" * 5_000 + "1s") == SECOND
+
+
 @given(st.text(max_size=60))
 def test_any_text_gets_an_answer(text: str) -> None:
     for document in (text, default_document() + text, "{" + text):

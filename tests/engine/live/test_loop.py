@@ -53,6 +53,19 @@ def test_a_pod_is_bound_and_counts_from_then_on() -> None:
     assert loop.snapshot.pods.slots.keys() == {"default/web"}
 
 
+def test_equally_good_nodes_are_drawn_among_and_the_decision_says_so() -> None:
+    loop = live(draw=lambda number: number - 1)
+    loop.replace("Node", [versioned(node(name)) for name in "abc"], NOW)
+    bind = only(create(loop, "web", requests={"cpu": "1"}), Bind)
+    assert (bind.node, bind.decision.drawn, bind.decision.margin) == ("c", 3, 0)
+    assert bind.decision.top[0].node == "c"
+    assert bind.decision.to_dict()["drawn"] == 3
+    second = only(create(loop, "next", requests={"cpu": "1"}), Bind)
+    assert (second.node, second.decision.drawn) == ("b", 2)
+    third = only(create(loop, "last", requests={"cpu": "1"}), Bind)
+    assert (third.node, third.decision.drawn) == ("a", 0)
+
+
 def test_a_report_says_what_the_status_says_already() -> None:
     loop = started("a")
     report = only(create(loop, "big", requests={"cpu": "9"}), Report)

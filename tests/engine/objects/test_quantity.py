@@ -60,3 +60,28 @@ def test_what_is_finer_than_a_nano_is_rounded_up(amount: Decimal) -> None:
 def test_cpu_counts_in_thousandths_rounded_up(nano: int) -> None:
     assert whole("cpu", nano) * 10**6 - nano in range(10**6)
     assert whole("memory", nano) * NANO - nano in range(NANO)
+
+
+@pytest.mark.parametrize(
+    ("text", "nano"),
+    [
+        ("0." + "0" * 5_000, 0),
+        ("0." + "0" * 5_000 + "1", 1),
+        ("0" * 5_000 + "2", 2 * NANO),
+        ("1." + "0" * 5_000, NANO),
+        ("1." + "0" * 5_000 + "1", NANO + 1),
+        ("9" * 5_000, (2**63 - 1) * NANO),
+        ("-" + "9" * 5_000, -(2**63 - 1) * NANO),
+        ("1" + "0" * 5_000 + "e-5000", NANO),
+        ("0." + "0" * 4_999 + "1e5000", NANO),
+        ("1." + "0" * 5_000 + "Ki", 1024 * NANO),
+    ],
+)
+def test_a_quantity_may_have_any_number_of_digits(text: str, nano: int) -> None:
+    assert parse(text) == nano
+
+
+def test_a_message_repeats_a_quantity_only_so_far() -> None:
+    with pytest.raises(ObjectError) as caught:
+        parse("x" * 5_000)
+    assert len(str(caught.value)) < 200

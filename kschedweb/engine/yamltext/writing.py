@@ -1,0 +1,29 @@
+"""YAML that is read as it was meant: text that a reader would take for something else is quoted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from kschedweb.engine.yamltext.reading import STRING
+from kschedweb.engine.yamltext.scalars import resolve
+
+
+class Dumper(yaml.SafeDumper):
+    """PyYAML's, but for texts such as ``y`` and ``1e3``: PyYAML takes them for text, kube-scheduler does not."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar(STRING, text, style=None if isinstance(resolve(text), str) else "'")
+
+
+Dumper.add_representer(str, _text)
+
+
+def written(data: Any, *, dumper: type[Dumper] = Dumper, flow: bool = False) -> str:
+    """Plain values as YAML text, keys in their order, long lines left whole."""
+    text: str = yaml.dump(
+        data, Dumper=dumper, sort_keys=False, default_flow_style=flow, allow_unicode=True, width=10_000
+    )
+    return text

@@ -1,0 +1,112 @@
+"""YAML from strangers: every reader answers within bounds, and all see the same values."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kschedweb.clusters.documents import DocumentError, Limits, documents_read
+from kschedweb.engine.config import load
+from kschedweb.engine.config.source import UnreadableError
+from kschedweb.engine.config.yaml_text import read
+from kschedweb.engine.whatif.reading import ReadError, documents
+from kschedweb.engine.yamltext.reading import Bounds, RefusedError, events
+from kschedweb.engine.yamltext.scalars import resolve
+from kschedweb.engine.yamltext.writing import written
+from kschedweb.policies.document import DocumentError as TextError
+from kschedweb.policies.document import parse
+
+LIMITS = Limits(size=1 << 20, depth=50, nodes=50_000)
+PARTS = [
+    *("a", "b: ", "- ", "? ", "\n", "  ", "[", "]", "{", "}", ", ", ": ", "#", "|", ">", "'", '"', "&x ", "*x", "<<: "),
+    *("1", "0x1f", "1:30", "1:00:00.5", "9" * 5_000, "0." + "0" * 5_000, "1e999", "y", "~", "2026-01-01", ".inf"),
+    *("!!int ", "!!str ", "!foo ", "!!binary ", "%TAG !a! x\n", "---\n", "...\n", "\t", "\x00", "\ud800", "\u2028"),
+]
+TEXTS = st.lists(st.sampled_from(PARTS), max_size=25).map("".join)
+
+
+@settings(max_examples=400, derandomize=True)
+@given(TEXTS)
+def test_every_reader_answers_any_text(text: str) -> None:
+    loaded = load(text) if text.isprintable() else None
+    assert loaded is None or loaded.valid is not bool(loaded.errors)
+    readers: list[tuple[Callable[[str], object], type[Exception]]] = [
+        (read, UnreadableError),
+        (parse, TextError),
+        (lambda one: documents_read(one, LIMITS), DocumentError),
+        (lambda one: documents(one.encode("utf-8", "replace")), ReadError),
+    ]
+    for reader, refusal in readers:
+        with contextlib.suppress(refusal):
+            reader(text)
+
+
+@settings(max_examples=400, derandomize=True)
+@given(TEXTS)
+def test_the_editor_sees_the_values_that_the_engine_sees(text: str) -> None:
+    try:
+        shown, taken = parse(text).data, read(text).value
+    except (TextError, UnreadableError):
+        return
+    if isinstance(shown, str | int | float | None) and "!" not in text:
+        assert shown == taken or (isinstance(shown, float) and float(taken) == shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1:00:00", "1:00:00"),
+        ("190:20:30.15", "190:20:30.15"),
+        ("2026-01-01", "2026-01-01"),
+        ("9" * 5_000, "9" * 5_000),
+        ("-" + "9" * 5_000, "-" + "9" * 5_000),
+        ("0." + "0" * 5_000, 0.0),
+        ("18446744073709551615", 2**64 - 1),
+        ("18446744073709551616", 2.0**64),
+        ("0x" + "0" * 5_000 + "1f", 31),
+        ("1_000", 1000),
+        ("1e3", 1000.0),
+        ("1e999", "1e999"),
+        ("y", True),
+        ("N", False),
+        ("~", None),
+        ("-.INF", -math.inf),
+    ],
+)
+def test_a_plain_scalar_means_what_it_means_to_go_yaml(text: str, value: Any) -> None:
+    found = resolve(text)
+    assert (type(found), found) == (type(value), value)
+
+
+@pytest.mark.parametrize("text", ["y", "No", "1e3", "0o17", "1_0", "~", "", "0x1f", "1:30", "<<", "2026-01-01", "a"])
+def test_text_that_is_written_is_read_as_text(text: str) -> None:
+    for reader in (lambda one: parse(one).data, lambda one: documents_read(one, LIMITS)[0]):
+        assert reader(written({text: text})) == {text: text}
+
+
+def test_tag_directives_are_bounded() -> None:
+    """The parser looks each of them up among all others."""
+    few, many = ("".join(f"%TAG !a{n}! x{n}:\n" for n in range(count)) + "---\na: 1\n" for count in (100, 101))
+    assert parse(few).data == {"a": 1}
+    for text, line in ((many, 101), (f"%TAG !a! {'x' * 1_000}\n---\na: 1\n", 1)):
+        with pytest.raises(RefusedError, match="at most 100 directives %TAG of 1,000 characters") as caught:
+            list(events(text, Bounds(5, 5)))
+        assert caught.value.line == line
+
+
+def test_a_long_text_is_not_repeated_by_aliases() -> None:
+    loaded = load(f"a: &a {'x' * 400_000}\nb: [{'*a, ' * 1_000}]\n")
+    assert loaded.errors == ["yaml: document contains excessive aliasing"]
+
+
+def test_paths_below_a_long_key_are_not_kept() -> None:
+    loaded = load("? " + "k" * 400_000 + "\n: [" + "1, " * 10_000 + "]\nz: 1\n")
+    assert sum(map(len, loaded.lines)) < 5 << 20
+    assert loaded.line("z") == 3
+    assert loaded.line("k" * 400_000) == 1
