@@ -85,8 +85,9 @@ def node_names(request: HttpRequest, cluster: str, namespace: str, pod: str) -> 
 
 
 def _asked(request: HttpRequest, cluster: str) -> tuple[Snapshot, Revision]:
-    snapshot = selectors.snapshot_asked(cluster, request.GET.get("snapshot", ""))
-    scope = scope_of(request)
+    scope, named = scope_of(request), request.GET.get("snapshot", "")
+    # The frame around the page has read the cluster's newest snapshot already.
+    snapshot = (None if named else scope.snapshot) or selectors.snapshot_asked(cluster, named)
     if not request.GET.get("policy") and not request.GET.get("revision") and scope.revision is not None:
         return snapshot, scope.revision
     policy = request.GET.get("policy") or (scope.policy.name if scope.policy else "default")
