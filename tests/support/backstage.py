@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import subprocess
 import sys
 import threading
@@ -184,7 +185,47 @@ def decide(ids: list[str], verdict: str, reason: str = "", person: str = "approv
     return [f"{one.pod}: {one.problem}" for one in found if one.problem]
 
 
-OFFERED = (connect, replace_token, live, mode, change, pause, resume, step, candidates, decisions, requests, decide)
+def sessions(role: str, count: int) -> list[str]:
+    """The sessions of so many new people of a role."""
+    from django.test import Client
+
+    from kschedweb.accounts.models import User
+
+    keys = []
+    for _ in range(count):
+        visitor = Client()
+        visitor.force_login(User.objects.create_user(username=f"{role}-{secrets.token_hex(4)}", role=role))
+        keys.append(visitor.cookies["sessionid"].value)
+    return keys
+
+
+def cluster(name: str, objects: list[Json]) -> None:
+    """Import a cluster."""
+    from kschedweb.accounts.models import User
+    from tests.support import seed
+
+    importer, _ = User.objects.get_or_create(username="importer", defaults={"role": "editor"})
+    seed.imported(name, objects, importer)
+
+
+def generated(name: str, nodes: int, pods: int) -> None:
+    """Import a cluster with so many nodes and pods, a tenth of which are pending."""
+    from tests.support import seed
+
+    cluster(name, seed.cluster(nodes, pods))
+
+
+def measured(name: str, nodes: list[str], hours: int) -> None:
+    """Use of a cluster's nodes for so many hours."""
+    from tests.support import seed
+
+    seed.measured(name, nodes, hours)
+
+
+OFFERED = (
+    connect, replace_token, live, mode, change, pause, resume, step, candidates, decisions, requests, decide,
+    sessions, cluster, generated, measured,
+)  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in OFFERED}
 
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from tests.support import seed
 from tests.support.backstage import Backstage
 from tests.support.controlplane import ControlPlane
@@ -58,11 +60,25 @@ class Deployment:
     def environment(self, **more: str) -> dict[str, str]:
         return {**self._env, **more}
 
-    def migrate(self) -> None:
-        command = [sys.executable, "manage.py", "migrate", "--noinput", "--verbosity", "0"]
-        done = subprocess.run(command, cwd=ROOT, env=self._env, capture_output=True, text=True, timeout=120)
+    def manage(self, *words: str, **more: str) -> None:
+        """One command of manage.py, with ``more`` in its environment."""
+        command, env = [sys.executable, "manage.py", *words], self.environment(**more)
+        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300)
         if done.returncode:
             raise RuntimeError(done.stderr[-2000:])
+
+    def migrate(self) -> None:
+        self.manage("migrate", "--noinput", "--verbosity", "0")
+
+    def service(self, name: str, label: str, port: int = 0) -> Server:
+        """A service of docker-compose.yml, not started yet; ``label`` tells it from others, ``port`` is the site's."""
+        compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+        command = compose["services"][name]["command"]
+        here = {"0.0.0.0": "127.0.0.1", "8000": str(port), "/tmp/": f"{self.folder}/{label}-", "@%h": f"-{label}@%h"}
+        for ours, mine in here.items():
+            command = [word.replace(ours, mine) for word in command]
+        place = {"KSCHEDWEB_HOST": "127.0.0.1", "KSCHEDWEB_PORT": str(port)} if port else {}
+        return Server(command, self.folder / f"{name}-{label}.log", self.environment(**place), ROOT)
 
     def scheduler(self, name: str, **more: str) -> Server:
         """A scheduler worker as docker-compose.yml has it, not started yet."""
