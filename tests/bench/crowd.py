@@ -164,7 +164,7 @@ def hired(trial: Trial, people: int, pods: int) -> list[Worker]:
     site, log = trial.site, trial.log
     (guest,) = trial.webs[0].people(site.backstage, "viewer", 1)
     listed = guest.get("/api/v1/scenarios/").json()["results"]
-    scenarios = [row["id"] for row in listed if row["name"].startswith("spread")]
+    scenarios = [row["id"] for row in listed if row["name"].startswith("Spread")]
     bound = pods * 8 // 10
     jobs: dict[str, Callable[[Person, int], Worker]] = {
         "watcher": lambda person, seed: Watcher(person, log, seed, site.live),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from django import template
@@ -30,6 +31,7 @@ register.filter("left", units.left)
 
 
 @register.simple_tag
+@lru_cache(maxsize=1000)
 def icon(name: str, label: str = "") -> SafeString:
     """An icon of the sprite; decorative unless ``label`` names it."""
     address = f"{static('icons.svg')}#{name}"
