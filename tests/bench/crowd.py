@@ -140,9 +140,9 @@ def connections(url: str) -> int | None:
 
 
 @contextmanager
-def brought(folder: Path, nodes: int, pods: int) -> Iterator[Trial]:
+def brought(assets: Path, folder: Path, nodes: int, pods: int) -> Iterator[Trial]:
     """The whole site, with a large cluster, a live scheduler and scenarios to play."""
-    with live_site(Path(os.environ["KUBEBUILDER_ASSETS"]), folder) as site, ExitStack() as ending:
+    with live_site(assets, folder) as site, ExitStack() as ending:
         deployment = site.deployment
         deployment.manage("load_scenarios")
         site.backstage("generated", name=LARGE, nodes=nodes, pods=pods)
@@ -229,7 +229,7 @@ def wrong(trial: Trial) -> list[str]:
     for (kind, status, during), rows in sorted(found.items()):
         what = "no answer" if status == UNANSWERED else "503 without Retry-After, or late," if status == 503 else status
         when = "during an outage" if during else "outside the outages"
-        lines.append(f"{kind}: {len(rows)} times {what} {when}: {' '.join(rows[0].words.split())[:160]}")
+        lines.append(f"{kind}: {len(rows)} times {what} {when}: {rows[0].words}")
     return lines
 
 
@@ -253,7 +253,8 @@ def slow(trial: Trial, limit: float) -> list[str]:
 
 
 def answered(trial: Trial, rows: Iterable[Told], *, during: bool) -> list[Told]:
-    return [row for row in rows if row.status == 200 and trial.during(row) == during and "stream" not in row.kind]
+    good = (row for row in rows if 200 <= row.status < 300 and "stream" not in row.kind)
+    return [row for row in good if trial.during(row) == during]
 
 
 def tell(trial: Trial, alone: float) -> None:
@@ -269,6 +270,7 @@ def tell(trial: Trial, alone: float) -> None:
             times += "".join(f"{percentile(took, percent):>9.0f}" for percent in (50, 95, 99))
         print(f"{kind:<18}{len(rows):>7}{times}  {', '.join(f'{one} × {number}' for one, number in statuses.items())}")
     print(f"\n{trial.log.events:,} events came by streams. A decision took one person alone {alone:.0f} ms.")
+    print(f"This machine has {os.cpu_count()} cores; {os.getloadavg()[1]:.1f} threads wanted one on average.")
     print(f"\n{'seconds':>8}{'connections':>13}" + "".join(f"{name:>12}" for name in trial.servers) + "   (MiB)")
     for look in trial.looks[:: max(1, len(trial.looks) // 12)]:
         known = "away" if look.connections is None else look.connections
@@ -285,12 +287,13 @@ def main() -> int:
     parser.add_argument("--pods", type=int, default=50_000)
     parser.add_argument("--p95", type=float, default=1000, help="milliseconds")
     wanted = parser.parse_args()
-    if not os.environ.get("KUBEBUILDER_ASSETS"):
+    assets = os.environ.get("KUBEBUILDER_ASSETS")
+    if not assets:
         print("Set KUBEBUILDER_ASSETS to the folder of the test control plane.", file=sys.stderr)
         return 2
     with (
         tempfile.TemporaryDirectory(prefix="kschedweb-crowd-") as folder,
-        brought(Path(folder), wanted.nodes, wanted.pods) as trial,
+        brought(Path(assets), Path(folder), wanted.nodes, wanted.pods) as trial,
     ):
         alone = [read_alone(web, trial) for web in trial.webs]
         workers = hired(trial, wanted.people, wanted.pods)

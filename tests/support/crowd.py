@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import random
+import re
 import threading
 import time
 from abc import abstractmethod
@@ -45,8 +46,16 @@ class Log:
     stopped: threading.Event = field(default_factory=threading.Event)
 
     def add(self, kind: str, begun: float, answer: Answer) -> None:
-        words = "" if 200 <= answer.status < 400 else answer.body[:300].decode(errors="replace")
-        self.rows.append(Told(kind, begun, time.monotonic(), answer.status, answer.retry_after, words))
+        self.rows.append(Told(kind, begun, time.monotonic(), answer.status, answer.retry_after, _words(answer)))
+
+
+def _words(answer: Answer) -> str:
+    """What an answer that is not as wanted says, in short."""
+    if 200 <= answer.status < 300:
+        return ""
+    text = answer.body.decode(errors="replace")
+    title = re.search(r"<title>(.*?)</title>", text, re.DOTALL)
+    return " ".join((title[1] if title else text).split())[:160]
 
 
 class Worker:
