@@ -175,9 +175,10 @@ def hired(trial: Trial, people: int, pods: int) -> list[Worker]:
     }
     workers: list[Worker] = []
     for job, share in MIX.items():
-        for session in site.backstage("sessions", role=ROLES[job], count=max(1, round(share * people))):
+        for _ in range(max(1, round(share * people))):
             seed = len(workers)
-            workers.append(jobs[job](Person(trial.webs[seed % 2].port, session), seed))
+            (person,) = trial.webs[seed % 2].people(site.backstage, ROLES[job], 1)
+            workers.append(jobs[job](person, seed))
     return workers
 
 

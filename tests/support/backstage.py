@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import subprocess
 import sys
 import threading
@@ -185,18 +184,16 @@ def decide(ids: list[str], verdict: str, reason: str = "", person: str = "approv
     return [f"{one.pod}: {one.problem}" for one in found if one.problem]
 
 
-def sessions(role: str, count: int) -> list[str]:
-    """The sessions of so many new people of a role."""
+def log_in(person: str, role: str = "viewer") -> str:
+    """The session of a person who is made where there is none."""
     from django.test import Client
 
     from kschedweb.accounts.models import User
 
-    keys = []
-    for _ in range(count):
-        visitor = Client()
-        visitor.force_login(User.objects.create_user(username=f"{role}-{secrets.token_hex(4)}", role=role))
-        keys.append(visitor.cookies["sessionid"].value)
-    return keys
+    user, _ = User.objects.get_or_create(username=person, defaults={"role": role})
+    client = Client()
+    client.force_login(user, "django.contrib.auth.backends.ModelBackend")
+    return str(client.cookies["sessionid"].value)
 
 
 def cluster(name: str, objects: list[Json]) -> None:
@@ -223,8 +220,8 @@ def measured(name: str, nodes: list[str], hours: int) -> None:
 
 
 OFFERED = (
-    connect, replace_token, live, mode, change, pause, resume, step, candidates, decisions, requests, decide,
-    sessions, cluster, generated, measured,
+    connect, replace_token, live, mode, change, pause, resume, step, candidates, decisions, requests, decide, log_in,
+    cluster, generated, measured,
 )  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in OFFERED}
 
