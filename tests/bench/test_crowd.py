@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from threading import Lock
 
@@ -18,7 +18,7 @@ COSTLY = 3.5  # times the processor time of a page of the frame alone
 
 
 @pytest.fixture(scope="module")
-def pages(wire: Wire) -> Iterator[Callable[[], str]]:
+def pages(wire: Wire) -> Callable[[], str]:
     """The address of another pod's decision at each call; the web process knows the cluster."""
     wire.backstage("generated", name="large", nodes=NODES, pods=PODS)
     numbers, lock = count(), Lock()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +27,10 @@ def crowd() -> Iterator[ThreadPoolExecutor]:
         yield threads
 
 
+def waits(turns: Turns, number: int) -> bool:
+    return turns.waiting == number
+
+
 def test_turns_are_taken_in_the_order_of_coming(crowd: ThreadPoolExecutor) -> None:
     few, order = Turns(2), list[int]()
 
@@ -39,7 +44,7 @@ def test_turns_are_taken_in_the_order_of_coming(crowd: ThreadPoolExecutor) -> No
             coming = []
             for number in range(20):
                 coming.append(crowd.submit(come, number))
-                wait_until(lambda came=number + 1: few.waiting == came, PATIENCE, "one more waits", 0.001)
+                wait_until(partial(waits, few, number + 1), PATIENCE, "one more waits", 0.001)
             assert order == []
         # One turn is free, so that they go one after the other.
         for one in coming:
@@ -79,7 +84,7 @@ def test_a_decision_waits_for_its_turn_without_a_connection(
         for _ in range(2):
             taken.enter_context(turns.heavy.taken())
         visiting: Future[int] = crowd.submit(visit)
-        wait_until(lambda: turns.heavy.waiting == 1, PATIENCE, "the page waits")
+        wait_until(partial(waits, turns.heavy, 1), PATIENCE, "the page waits")
         assert asked == []
     assert visiting.result(PATIENCE) in (302, 401)
     assert asked

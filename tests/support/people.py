@@ -7,9 +7,10 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from http.client import HTTPMessage
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ class Answer:
     status: int
     milliseconds: float
     body: bytes = b""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: HTTPMessage = field(default_factory=HTTPMessage)
 
     @property
     def retry_after(self) -> float:
@@ -51,7 +52,7 @@ class Person:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
 
     def get(self, path: str, **headers: str) -> Answer:
-        return self.ask("GET", path, **headers)
+        return self.ask("GET", path, None, **headers)
 
     def post(self, path: str, body: object, **headers: str) -> Answer:
         return self.ask("POST", path, json.dumps(body).encode(), **{"Content-Type": "application/json"} | headers)

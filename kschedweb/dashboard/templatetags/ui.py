@@ -105,7 +105,7 @@ def numbers(row: Sequence[object]) -> SafeString:
 
 
 def _shown(value: object) -> str:
-    return "–" if value is None else conditional_escape(value)
+    return "–" if value is None else conditional_escape(value if isinstance(value, str) else str(value))
 
 
 @register.filter
