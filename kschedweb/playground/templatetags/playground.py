@@ -35,7 +35,7 @@ def explained(name: str, algorithm: Algorithm | str | None) -> str:
 def placed(row: Row, query: str, linked: bool, compared: bool) -> SafeString:
     """The cells of a node that can run the pod; scores lead to their arithmetic where ``linked``.
 
-    A page has a thousand of them, and the same takes twenty times as long where the template has a loop for it.
+    A page has a thousand of them, and the same takes many times as long where the template has a loop for it.
     """
     margin = f"−{row.behind}" if row.margin else "0"
     cells = [_number(row.rank), _number(f"<strong>{row.total}</strong>"), _number(margin)]
