@@ -348,6 +348,7 @@ STORAGES = {
 }
 
 LANGUAGE_CODE = "en"
+USE_I18N = False  # There is one language: else each number of a page would ask which one to write it in.
 TIME_ZONE = "UTC"
 USE_TZ = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

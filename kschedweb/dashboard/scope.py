@@ -10,6 +10,7 @@ from django.core.cache import cache
 from django.utils.functional import cached_property
 
 from kschedweb.clusters.models import Cluster, PodRow, Snapshot
+from kschedweb.clusters.selectors import snapshot_current
 from kschedweb.policies.models import Kind, Policy, Revision
 from kschedweb.policies.selectors import DEFAULT_POLICY
 
@@ -51,9 +52,7 @@ class Scope:
     @cached_property
     def snapshot(self) -> Snapshot | None:
         """The newest complete snapshot of the cluster, without its content."""
-        if self.cluster is None:
-            return None
-        return self.cluster.snapshots.filter(complete=True).defer("content").first()
+        return None if self.cluster is None else snapshot_current(self.cluster)
 
     @cached_property
     def namespace(self) -> str:

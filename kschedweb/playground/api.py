@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.urls import path
+from django.utils.decorators import method_decorator
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -12,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
+from kschedweb.dashboard.turns import in_turn
 from kschedweb.engine import Explanation
 from kschedweb.playground import selectors, services
 from kschedweb.playground.classic.decision import told
@@ -108,6 +110,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
     classic = ClassicDecisionSerializer(required=False)
 
 
+@method_decorator(in_turn, name="dispatch")
 class DecisionView(APIView):
     """Why a pod of a snapshot goes where it goes under a policy."""
 

@@ -24,13 +24,14 @@ def scores(decision: Matrix) -> Chart | None:
     if not found.scores or len(found.feasible) < 2:
         return None
     weighted = np.array([column.weighted[decision.order] for column in found.scores], dtype=np.float64)
-    names = [found.nodes[int(node)] for node in found.feasible[decision.order]]
+    names = [found.nodes[node] for node in found.feasible[decision.order].tolist()]
     totals = found.total[decision.order]
     plugins = [column.plugin for column in found.scores]
     drawn = _drawn(decision, weighted)
     bins = np.array_split(np.arange(len(names)), min(MOST_COLUMNS, len(names)))
     labels = [_label(names, part) for part in bins]
-    z = np.round(np.array([weighted[:, part].mean(axis=1) for part in bins]).T, 1)
+    sums = np.add.reduceat(weighted, [int(part[0]) for part in bins], axis=1)
+    z = np.round(sums / [len(part) for part in bins], 1)
     total = [_span(totals[part]) for part in bins]
     figure = {
         "data": [

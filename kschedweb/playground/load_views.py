@@ -14,6 +14,7 @@ from django.views.decorators.vary import vary_on_headers
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.dashboard.scope import scope_of
+from kschedweb.dashboard.turns import in_turn
 from kschedweb.errors import NotFound
 from kschedweb.playground import arithmetic, load_figures, selectors, services, utilisation
 from kschedweb.playground.contest import Contest, contest
@@ -34,6 +35,7 @@ SUGGESTIONS = 20
 CONDITIONS = tuple(ConditionsForm.base_fields)
 
 
+@in_turn
 @require_safe
 @requires(Action.VIEW)
 @vary_on_headers("HX-Request")

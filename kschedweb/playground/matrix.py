@@ -105,13 +105,12 @@ class Matrix:
     def positions(self, stage: str) -> list[int]:
         """The nodes of a stage ("" for all): feasible ones best first, then rejected ones by filter and reason."""
         found = self.explanation
-        feasible = [int(node) for node in found.feasible[self.order]]
+        feasible: list[int] = found.feasible[self.order].tolist()
         if stage == BEST:
             return feasible
         if stage == "best":
             return list(found.best)
-        rejected = [int(node) for node in np.flatnonzero(found.rejected_by != FEASIBLE)]
-        rejected.sort(key=self._group)
+        rejected = self._rejected()
         if not stage:
             return feasible + rejected
         if stage == PRE_FILTER:
@@ -120,10 +119,24 @@ class Matrix:
         wanted = names.index(stage) if stage in names else -9
         return [node for node in rejected if found.rejected_by[node] == wanted]
 
-    def _group(self, node: int) -> tuple[int, tuple[str, ...], int]:
+    def _rejected(self) -> list[int]:
+        """The rejected nodes by filter and reason, then in the scheduler's order."""
+        found = self.explanation
+        codes = np.zeros(len(found.rejected_by), dtype=np.int64)
+        for position, column in enumerate(found.filters):
+            here = found.rejected_by == position
+            codes[here] = column.codes[here]
+        verdicts = list(zip(found.rejected_by.tolist(), codes.tolist(), strict=True))
+        nodes: list[int] = np.flatnonzero(found.rejected_by != FEASIBLE).tolist()
+        one_of = {verdicts[node]: node for node in nodes}
+        keys = {verdict: self._group(node) for verdict, node in one_of.items()}
+        nodes.sort(key=lambda node: keys[verdicts[node]])
+        return nodes
+
+    def _group(self, node: int) -> tuple[int, tuple[str, ...]]:
         verdict = self.explanation.verdict_at(node)
         # A node that passed more filters is nearer to fitting, so it comes first.
-        return -int(self.explanation.rejected_by[node]), verdict.reasons if verdict else (), node
+        return -int(self.explanation.rejected_by[node]), verdict.reasons if verdict else ()
 
     def rows(self, positions: list[int]) -> list[Row]:
         """The matrix rows of these nodes, in this order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ class Stage:
         return _width(self.lost, self.total)
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """One plugin's score on one node; ``tint`` 0 (least) to 6 (most) of what the plugin could add."""
 
     plugin: str

@@ -13,6 +13,7 @@ from django.views.decorators.vary import vary_on_headers
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.dashboard.scope import scope_of
+from kschedweb.dashboard.turns import in_turn
 from kschedweb.errors import ApplicationError, Unprocessable
 from kschedweb.playground import selectors, services, utilisation
 from kschedweb.playground.classic.decision import told
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 SUGGESTIONS = 20
 
 
+@in_turn
 @require_safe
 @requires(Action.VIEW)
 @vary_on_headers("HX-Request")
@@ -85,8 +87,9 @@ def node_names(request: HttpRequest, cluster: str, namespace: str, pod: str) -> 
 
 
 def _asked(request: HttpRequest, cluster: str) -> tuple[Snapshot, Revision]:
-    snapshot = selectors.snapshot_asked(cluster, request.GET.get("snapshot", ""))
-    scope = scope_of(request)
+    scope, named = scope_of(request), request.GET.get("snapshot", "")
+    # The frame around the page has read the cluster's newest snapshot already.
+    snapshot = (None if named else scope.snapshot) or selectors.snapshot_asked(cluster, named)
     if not request.GET.get("policy") and not request.GET.get("revision") and scope.revision is not None:
         return snapshot, scope.revision
     policy = request.GET.get("policy") or (scope.policy.name if scope.policy else "default")

@@ -5,10 +5,17 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 import pytest
+
+from tests.support.backstage import Backstage
+from tests.support.databases import databases
+from tests.support.livesite import Deployment
+from tests.support.people import Person, Web
 
 PACE = 38.0  # milliseconds that ``_reference`` takes where the limits were set
 ROWS: list[tuple[str, float, float, str]] = []  # what, milliseconds, limit (0: none), remark
@@ -67,6 +74,30 @@ def compare() -> Callable[..., None]:
         assert here >= limit * there, f"{what}: {here / there:.1f} times as fast, at least {limit:.0f} are wanted"
 
     return add
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A web process on PostgreSQL and Redis, and what fills its database."""
+
+    web: Web
+    backstage: Backstage
+
+    def person(self, role: str) -> Person:
+        return self.web.people(self.backstage, role, 1)[0]
+
+
+@pytest.fixture(scope="module")
+def wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    """A site whose web process runs as in docker-compose.yml, to be asked over kept-alive connections."""
+    with databases() as (postgres, broker), ExitStack() as ending:
+        deployment = Deployment(tmp_path_factory.mktemp("wire"), postgres.url, broker.url)
+        deployment.migrate()
+        backstage, web = deployment.backstage(), Web(deployment, "wire")
+        ending.callback(backstage.close)
+        ending.callback(web.server.stop)
+        web.start()
+        yield Wire(web, backstage)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -257,6 +257,29 @@ def record(live: str, pod: str) -> None:
     seed_live.decision(LiveScheduler.objects.get(pk=live), pod)
 
 
+def cluster(name: str, objects: list[Json]) -> None:
+    """Import a cluster."""
+    from kschedweb.accounts.models import User
+    from tests.support import seed
+
+    importer, _ = User.objects.get_or_create(username="importer", defaults={"role": "editor"})
+    seed.imported(name, objects, importer)
+
+
+def generated(name: str, nodes: int, pods: int) -> None:
+    """Import a cluster with so many nodes and pods, a tenth of which are pending."""
+    from tests.support import seed
+
+    cluster(name, seed.cluster(nodes, pods))
+
+
+def measured(name: str, nodes: list[str], hours: int) -> None:
+    """Use of a cluster's nodes for so many hours."""
+    from tests.support import seed
+
+    seed.measured(name, nodes, hours)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: found for name, found in list(vars().items()) if inspect.isfunction(found) and found.__module__ == __name__
 }

@@ -72,7 +72,7 @@ class Deployment:
     def manage(self, *words: str, **more: str) -> None:
         """One command of manage.py, with ``more`` in its environment."""
         command, env = [sys.executable, "manage.py", *words], self.environment(**more)
-        done = subprocess.run(command, cwd=self.root, env=env, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, cwd=self.root, env=env, capture_output=True, text=True, timeout=300)
         if done.returncode:
             raise RuntimeError(done.stderr[-2000:])
 
@@ -86,8 +86,8 @@ class Deployment:
         here = {"0.0.0.0": "127.0.0.1", "8000": str(port), "/tmp/": f"{self.folder}/{label}-", "@%h": f"-{label}@%h"}
         for ours, mine in here.items():
             command = [word.replace(ours, mine) for word in command]
-        environment = self.environment(KSCHEDWEB_PORT=str(port)) if port else self.environment()
-        return Server(command, self.folder / f"{name}-{label}.log", environment, self.root)
+        place = {"KSCHEDWEB_HOST": "127.0.0.1", "KSCHEDWEB_PORT": str(port)} if port else {}
+        return Server(command, self.folder / f"{name}-{label}.log", self.environment(**place), self.root)
 
     @contextlib.contextmanager
     def site(self) -> Iterator[Site]:

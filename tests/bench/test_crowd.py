@@ -1,0 +1,60 @@
+"""Twenty people who read decisions of one cluster at once, each of another pod; held as ratios within the run."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from itertools import count
+from threading import Lock
+
+import pytest
+
+from tests.bench.conftest import Wire
+from tests.support.people import Person, at_once, percentile
+
+NODES, PODS, PEOPLE, PAGES = 2000, 8000, 20, 6
+UNFAIR = 3.0  # times the median that one in twenty waits at most
+COSTLY = 3.5  # times the processor time of a page of the frame alone
+
+
+@pytest.fixture(scope="module")
+def pages(wire: Wire) -> Callable[[], str]:
+    """The address of another pod's decision at each call; the web process knows the cluster."""
+    wire.backstage("generated", name="large", nodes=NODES, pods=PODS)
+    numbers, lock = count(), Lock()
+
+    def another() -> str:
+        with lock:
+            number = next(numbers)
+        return f"/decision/large/default/bound-{number:05d}/"
+
+    assert wire.person("viewer").get(another()).status == 200
+    return another
+
+
+def spent(wire: Wire, person: Person, path: Callable[[], str], pages: int) -> float:
+    """Milliseconds of the process's time on a core for each of so many pages."""
+    before = wire.web.cpu()
+    for _ in range(pages):
+        assert person.get(path()).status == 200
+    return (wire.web.cpu() - before) / pages
+
+
+def test_a_decision_costs_a_few_times_what_an_empty_page_does(
+    wire: Wire, pages: Callable[[], str], report: Callable[..., None]
+) -> None:
+    person = wire.person("admin")
+    rounds = [(spent(wire, person, pages, 15), spent(wire, person, lambda: "/settings/", 15)) for _ in range(5)]
+    times = statistics.median(page / plain for page, plain in rounds)
+    remark = f"{times:.1f} times a page of the frame alone, at most {COSTLY}"
+    report(f"processor, decision of {NODES:,} nodes", [page for page, _ in rounds], 0, remark)
+    assert times <= COSTLY, remark
+
+
+def test_nobody_starves(wire: Wire, pages: Callable[[], str], report: Callable[..., None]) -> None:
+    answers = at_once(wire.web.people(wire.backstage, "viewer", PEOPLE), pages, PAGES)
+    assert {answer.status for answer in answers} == {200}
+    waits = [answer.milliseconds for answer in answers]
+    middle, late = statistics.median(waits), percentile(waits, 95)
+    report(f"{PEOPLE} people at once", waits, 0, f"p95 {late:.0f} ms, {late / middle:.1f} times the median")
+    assert late < UNFAIR * middle

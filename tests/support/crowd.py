@@ -1,0 +1,247 @@
+"""People at work on a site's pages, each as a browser would ask: think, reload, reconnect with backoff."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import random
+import re
+import threading
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+
+from tests.support.people import UNANSWERED, Answer, Person
+
+THINK = (1.0, 5.0)  # seconds between two pages of one person
+REFUSED = 15.0  # seconds after which a person who was refused tries again, at most
+STREAM_RETRY, STREAM_PATIENCE = 2.0, 30.0  # seconds until a stream is opened again, at first and at most
+POLICY = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: {}\n"
+
+
+@dataclass(frozen=True)
+class Told:
+    """One answer: to what kind of question, and when it was asked and had come, on the monotonic clock."""
+
+    kind: str
+    begun: float
+    ended: float
+    status: int
+    retry_after: float
+    words: str
+
+    @property
+    def milliseconds(self) -> float:
+        return (self.ended - self.begun) * 1000
+
+
+@dataclass
+class Log:
+    """What everybody was told; safe to use from several threads."""
+
+    rows: list[Told] = field(default_factory=list)
+    events: int = 0  # that streams brought
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def add(self, kind: str, begun: float, answer: Answer) -> None:
+        self.rows.append(Told(kind, begun, time.monotonic(), answer.status, answer.retry_after, _words(answer)))
+
+
+def _words(answer: Answer) -> str:
+    """What an answer that is not as wanted says, in short."""
+    if 200 <= answer.status < 300:
+        return ""
+    text = answer.body.decode(errors="replace")
+    title = re.search(r"<title>(.*?)</title>", text, re.DOTALL)
+    return " ".join((title[1] if title else text).split())[:160]
+
+
+class Worker:
+    """One person at work until the log is stopped."""
+
+    page = ""  # that is opened first and again and again
+
+    def __init__(self, person: Person, log: Log, seed: int) -> None:
+        self.person, self.log, self.chance = person, log, random.Random(seed)
+
+    def run(self) -> None:
+        self.rest(self.chance.uniform(0, THINK[1]))
+        while not self.log.stopped.is_set():
+            self.turn()
+            self.rest(self.chance.uniform(*THINK))
+        self.person.close()
+
+    @abstractmethod
+    def turn(self) -> None:
+        """What the person does between two thoughts."""
+
+    def rest(self, seconds: float) -> None:
+        self.log.stopped.wait(seconds)
+
+    def get(self, kind: str, path: str) -> Answer:
+        return self._asked(kind, lambda: self.person.get(path))
+
+    def post(self, kind: str, path: str, body: object, **headers: str) -> Answer:
+        return self._asked(kind, lambda: self.person.post(path, body, **headers))
+
+    def _asked(self, kind: str, ask: Callable[[], Answer]) -> Answer:
+        begun = time.monotonic()
+        answer = ask()
+        self.log.add(kind, begun, answer)
+        if answer.status in (UNANSWERED, 429, 503):
+            self.rest(min(answer.retry_after or 2.0, REFUSED))
+        return answer
+
+
+class Watcher(Worker):
+    """Looks at a live scheduler: its page, the parts that ask for themselves, and the stream."""
+
+    def __init__(self, person: Person, log: Log, seed: int, live: str) -> None:
+        super().__init__(person, log, seed)
+        self.live = live
+
+    def run(self) -> None:
+        stream = threading.Thread(target=self.follow, daemon=True)
+        stream.start()
+        super().run()
+        stream.join(30)
+
+    def turn(self) -> None:
+        self.get("live page", f"/live/{self.live}/")
+        for _ in range(3):
+            self.rest(5.0)
+            if self.log.stopped.is_set():
+                return
+            self.get("live parts", f"/live/{self.live}/now/")
+        self.get("live parts", f"/live/{self.live}/figures/")
+        self.get("badge", "/approvals/badge/")
+
+    def follow(self) -> None:
+        """The stream, again and again: soon after its end, ever later while it is refused."""
+        last, pause = "", STREAM_RETRY
+        self.rest(self.chance.uniform(0, THINK[1]))
+        while not self.log.stopped.is_set():
+            begun, heard = time.monotonic(), False
+            answer = Answer(UNANSWERED, 0)
+            connection = http.client.HTTPConnection("127.0.0.1", self.person.port, timeout=30)
+            try:
+                for kind, text in self._events(connection, last):
+                    if kind == "answer":
+                        answer, heard = Answer(200, 0), True
+                        self.log.add("stream opened", begun, answer)
+                    elif kind == "id":
+                        last = text
+                        self.log.events += 1
+            except Refused as refused:
+                answer = refused.answer
+                self.log.add("stream opened", begun, answer)
+            except (OSError, http.client.HTTPException) as error:
+                kind = "stream went on" if heard else "stream opened"
+                self.log.add(kind, time.monotonic() if heard else begun, Answer(UNANSWERED, 0, repr(error).encode()))
+            finally:
+                connection.close()
+            pause = STREAM_RETRY if heard else min(2 * pause, STREAM_PATIENCE)
+            self.rest(max(pause, answer.retry_after))
+
+    def _events(self, connection: http.client.HTTPConnection, last: str) -> Iterator[tuple[str, str]]:
+        headers = self.person.headers | {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
+        connection.request("GET", f"/api/v1/live/{self.live}/stream/", headers=headers)
+        response = connection.getresponse()
+        if response.status != 200:
+            raise Refused(Answer(response.status, 0, response.read(), response.headers))
+        yield "answer", ""
+        while not self.log.stopped.is_set() and (line := response.readline()):
+            name, _, text = line.decode().partition(":")
+            yield name, text.strip()
+
+
+class Refused(Exception):
+    """A stream was not opened."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.status)
+        self.answer = answer
+
+
+class Reader(Worker):
+    """Reads decisions of a large cluster, each time of another pod."""
+
+    def __init__(self, person: Person, log: Log, seed: int, cluster: str, pods: int) -> None:
+        super().__init__(person, log, seed)
+        self.cluster, self.pods = cluster, pods
+
+    def turn(self) -> None:
+        pod = f"bound-{self.chance.randrange(self.pods):05d}"
+        self.get("decision", f"/decision/{self.cluster}/default/{pod}/")
+
+
+class Editor(Worker):
+    """Reads a policy of their own, has a change checked, and saves it."""
+
+    def __init__(self, person: Person, log: Log, seed: int) -> None:
+        super().__init__(person, log, seed)
+        self.name, self._numbers, self._made = f"crowd-{seed}", count(1), False
+
+    def turn(self) -> None:
+        document = POLICY.format(next(self._numbers))
+        if not self._made:
+            made = self.post("policy saved", "/api/v1/policies/", {"name": self.name, "document": document})
+            # Where the answer was lost, the policy may be there.
+            self._made = made.status in (201, 409)
+            return
+        self.get("policy", f"/policies/{self.name}/")
+        self.rest(self.chance.uniform(*THINK))
+        self.post("policy checked", "/api/v1/policies/validate/", {"document": document})
+        body = {"document": document, "comment": "more at once"}
+        self.post("policy saved", f"/api/v1/policies/{self.name}/revisions/", body, **{"If-Match": "*"})
+
+
+class Player(Worker):
+    """Plays a scenario under a policy and looks at the run until it has ended."""
+
+    def __init__(self, person: Person, log: Log, seed: int, scenario: str) -> None:
+        super().__init__(person, log, seed)
+        self.scenario = scenario
+
+    def turn(self) -> None:
+        asked = {"scenario": self.scenario, "policy": "default", "seed": self.chance.randrange(10**6)}
+        run = self.post("run started", "/api/v1/runs/start/", asked)
+        if run.status != 202:
+            return
+        address = f"runs/{run.json()['id']}/"
+        for _ in range(20):
+            self.rest(self.chance.uniform(*THINK))
+            if self.log.stopped.is_set():
+                return
+            self.get("run", f"/{address}")
+            state = self.get("run by REST", f"/api/v1/{address}")
+            if state.status == 200 and state.json()["state"] in ("succeeded", "failed", "cancelled", "done"):
+                return
+
+
+class Approver(Worker):
+    """Looks into the inbox and approves one request."""
+
+    def turn(self) -> None:
+        self.get("inbox", "/approvals/")
+        waiting = self.get("requests by REST", "/api/v1/approvals/?state=waiting")
+        rows = waiting.json()["results"] if waiting.status == 200 else []
+        if rows:
+            chosen = self.chance.choice(rows)
+            self.post("approved", f"/api/v1/approvals/{chosen['id']}/approve/", {})
+
+
+@contextlib.contextmanager
+def at_work(workers: list[Worker], log: Log) -> Iterator[None]:
+    """All of them at work until the end; then every connection of theirs is closed."""
+    threads = [threading.Thread(target=worker.run, daemon=True) for worker in workers]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        log.stopped.set()
+        for thread in threads:
+            thread.join(90)
