@@ -8,7 +8,6 @@ once, the others wait in their order.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import contextvars
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -37,7 +36,7 @@ Send = Callable[[Any], Awaitable[None]]
 
 POOL_PATIENCE = 1.5  # seconds that a request waits for a connection
 LOOK_AFTER = 0.6  # seconds without an answer after which it is asked whether the database is the reason
-SILENCE = 1.0  # seconds without a word from the database after which it counts as away
+SILENCE = 0.9  # seconds without a word from the database after which it counts as away
 BODY_PAUSE = 20.0  # seconds for which a client may send nothing of a body
 BODY_RATE = 1024  # bytes a second that it sends at least, on average after the first pause
 
@@ -60,15 +59,14 @@ class Handler(ASGIHandler):
         await self.handle(scope, receive, send)
 
     async def handle(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        body: IO[bytes] = BytesIO()
-        with contextlib.suppress(RequestAborted):
-            try:
-                body = await self._patient_body(receive)
-            except TimeoutError:
-                await self._late(scope, send)
-                return
-            with contextlib.closing(body):
-                await self._serve(scope, body, receive, send)
+        try:
+            body = await self._patient_body(receive)
+        except RequestAborted:
+            return
+        except TimeoutError:
+            await self._late(scope, send)
+        else:
+            await self._serve(scope, body, receive, send)
 
     async def _patient_body(self, receive: Receive) -> IO[bytes]:
         """The body; TimeoutError where the client pauses, or sends so slowly that it would never end."""
@@ -135,8 +133,8 @@ class Handler(ASGIHandler):
 
     def _in_thread(self, request: ASGIRequest) -> HttpResponseBase:
         set_script_prefix(get_script_prefix(request.scope))
-        signals.request_started.send(sender=type(self), scope=request.scope)
         try:
+            signals.request_started.send(sender=type(self), scope=request.scope)
             response = self.get_response(request)
             response._handler_class = type(self)  # type: ignore[attr-defined]  # the sender of request_finished
             try:

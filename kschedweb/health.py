@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
 READY_WITHIN = 1.5  # seconds after which a check without an answer has failed
+GRACE = 0.2  # seconds that a silent database has in the end
 STUCK = 20.0  # seconds for which the pool may give no connection although the database answers
 logger = structlog.get_logger(__name__)
 
@@ -100,8 +101,13 @@ def liveness() -> JsonResponse:
 
 async def database_is_away(silence: float) -> bool:
     """Whether the database refuses a connection, or has said nothing for ``silence`` seconds."""
+    if connection.vendor != "postgresql":
+        return False
     asked = REACHABLE.begin()
-    await asyncio.wait({asyncio.wrap_future(asked)}, timeout=silence - REACHABLE.silent)
+    answered = asyncio.wrap_future(asked)
+    # A process that was busy all the while has not listened: only a second silence counts.
+    for seconds in (silence - REACHABLE.silent, GRACE):
+        await asyncio.wait({answered}, timeout=seconds)
     return not (asked.done() and asked.result())
 
 
@@ -112,8 +118,6 @@ class Line:
         self._connection: psycopg.Connection[Any] | None = None
 
     def ask(self) -> None:
-        if connection.vendor != "postgresql":
-            return
         try:
             self._select()
         except psycopg.Error:
