@@ -38,7 +38,7 @@ class AuditFilter(GrowingFilterSet):
         return queryset.filter(matches)
 
     def answered(self, name: str, value: str) -> bool:
-        return name != "verb" or "." in value
+        return name != "verb" or self.queryset.filter(verb=value.lower()).exists()
 
     def exactly(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
         """Without regard to case, and as an index on the field in upper case answers it."""
@@ -48,8 +48,9 @@ class AuditFilter(GrowingFilterSet):
         return queryset.filter(object_type=value.lower())
 
     def done(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
-        """``policy.saved``, or all that begins with ``policy``."""
-        return queryset.filter(**{"verb" if "." in value else "verb__startswith": value.lower()})
+        """``policy.saved``; where nothing is called so, all that begins with it."""
+        whole = self.answered("verb", value)
+        return queryset.filter(**{"verb" if whole else "verb__startswith": value.lower()})
 
     def of_area(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
         return queryset.filter(verb__startswith=f"{value}.")

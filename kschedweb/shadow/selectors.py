@@ -68,14 +68,14 @@ def verdict_list(live: LiveScheduler) -> QuerySet[ShadowVerdict]:
 
 def within(live: LiveScheduler, span: str, now: datetime | None = None) -> QuerySet[ShadowVerdict]:
     """The verdicts of the last ``span``, a key of SPANS; of very many the newest."""
-    return ShadowVerdict.objects.filter(scheduler=live, at__gt=begins(live, span, now or timezone.now()))
+    return ShadowVerdict.objects.filter(scheduler=live, at__gte=begins(live, span, now or timezone.now()))
 
 
 def begins(live: LiveScheduler, span: str, now: datetime) -> datetime:
-    """After which moment the verdicts are that ``within`` has."""
+    """When the verdicts begin that ``within`` has."""
     since = now - SPANS[span][0]
     times = ShadowVerdict.objects.filter(scheduler=live, at__gte=since).values_list("at", flat=True)
-    return next(iter(times[MOST : MOST + 1]), since)
+    return next(iter(times[MOST - 1 : MOST]), since)
 
 
 def drift(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None = None) -> list[Drift]:
@@ -88,8 +88,9 @@ def drift(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None = 
 def summary(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None = None) -> Drift:
     """The same over the whole span."""
     now = now or timezone.now()
-    found = within(live, span, now).order_by().aggregate(**_measures())
-    return _gathered([{"start": begins(live, span, now), **found}])[0]
+    start = begins(live, span, now)
+    found = ShadowVerdict.objects.filter(scheduler=live, at__gte=start).order_by().aggregate(**_measures())
+    return _gathered([{"start": start, **found}])[0]
 
 
 def causes(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None = None) -> list[Cause]:

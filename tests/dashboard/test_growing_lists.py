@@ -109,6 +109,7 @@ def ordered(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
 )
 def test_an_index_finds_the_rows_of_each_filter(live: LiveScheduler, filterset: Any, query: str, index: str) -> None:
     model = filterset.Meta.model
+    AuditEntry.objects.create(actor_name="a", verb="job.started", object_type="job", object_id="1", object_name="a")
     rows = model.objects.all()
     if model in (LiveDecision, ShadowVerdict):
         rows = rows.filter(scheduler=live)

@@ -103,9 +103,9 @@ def test_of_very_many_verdicts_the_newest_are_told_of(live: LiveScheduler, monke
     for number in range(9):
         judged(live, f"p-{number}", at=now - timedelta(minutes=number))
     whole = selectors.summary(live, "1h", now)
-    assert (whole.total, whole.start) == (5, now - timedelta(minutes=5))
+    assert (whole.total, whole.start) == (5, now - timedelta(minutes=4))
     assert sum(one.total for one in selectors.drift(live, "1h", now)) == 5
-    assert f"of 5 pods, the newest, judged since {now - timedelta(minutes=5):%Y-%m-%d %H:%M} UTC" in charts.sentence(
+    assert f"of 5 pods, the newest, judged since {now - timedelta(minutes=4):%Y-%m-%d %H:%M} UTC" in charts.sentence(
         whole
     )
 
