@@ -32,7 +32,13 @@ PAGE_SIZE = 50
 def jobs(request: PageRequest) -> HttpResponse:
     filters = JobFilter(request.GET, queryset=selectors.job_list())
     page = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
-    context = {"filters": filters, "page": page, "running": selectors.unfinished_count()}
+    context = {
+        "filters": filters,
+        "page": page,
+        "jobs": selectors.with_places(page),
+        "running": selectors.unfinished_count(),
+        "limits": selectors.limits(request.user),
+    }
     return render(request, "jobs/job_list.html", context)
 
 
@@ -40,7 +46,7 @@ def jobs(request: PageRequest) -> HttpResponse:
 @requires(Action.VIEW)
 def job(request: PageRequest, job_id: UUID) -> HttpResponse:
     """The job's page; to HTMX only the part that changes."""
-    row = selectors.job_get(job_id)
+    (row,) = selectors.with_places([selectors.job_get(job_id)])
     context = {"job": row, "ended": row.state in ENDED, "may_cancel": may_change(request.user, row)}
     if request.htmx and row.state in ENDED:
         # The whole page again, so that its title tells how it ended.
