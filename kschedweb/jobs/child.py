@@ -28,7 +28,6 @@ logger = structlog.get_logger(__name__)
 
 IDLE = 300.0  # seconds without work after which it gives its memory back
 KEEPS = 0.5  # of the memory that it may use; with more still in use when work ends, it ends too
-NICE = 5  # pages come first
 FIRST_TO_GO = 500  # of 1000: whom the kernel ends where the machine has no memory left
 
 # What goes through the pipe to the worker: BEGUN, any number of SEND, one of the rest. SENT or AWAY answers a SEND.
@@ -54,7 +53,6 @@ def serve(pipe: Connection) -> None:
 
 def _settle(most: int) -> None:
     os.setpgid(0, 0)
-    os.nice(NICE)
     with contextlib.suppress(OSError):  # other systems than Linux
         Path("/proc/self/oom_score_adj").write_text(str(FIRST_TO_GO))
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
