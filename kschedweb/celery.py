@@ -1,15 +1,55 @@
 """The Celery application: every background task runs through it."""
 
+from __future__ import annotations
+
 import os
+import time
+from collections.abc import Callable
+from typing import Any
 
 from celery import Celery
 from django.conf import settings
+from kombu.exceptions import OperationalError
 
 from kschedweb import env
+from kschedweb.errors import Unavailable
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
 
-app = Celery("kschedweb")
+AWAY = "The message broker cannot be reached."
+# Seconds. Who sends a message waits for the answer to a request; a worker that waits for messages has other limits.
+QUICK = {"socket_connect_timeout": 1.0, "socket_timeout": 1.0}
+REST = 5.0
+
+Relay = Callable[[str, Any, Any, dict[str, Any]], None]
+
+
+class Application(Celery):  # type: ignore[misc]
+    """Celery, of which nobody who sends a message waits long for a broker that is away."""
+
+    relay: Relay | None = None  # in a child process of a worker: its parent sends
+    _away_until = 0.0
+
+    def connection_for_write(self, url: str | None = None, *args: Any, **options: Any) -> Any:
+        if not (url or self.conf.broker_url).startswith("memory:"):
+            options.setdefault("transport_options", QUICK)
+        return super().connection_for_write(url, *args, **options)
+
+    def send_task(self, name: str, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
+        """Raises Unavailable where the broker cannot be reached; whoever asks soon after that is told so at once."""
+        if self.relay is not None:
+            passed = {key: options[key] for key in ("countdown", "expires") if options.get(key) is not None}
+            return self.relay(name, args, kwargs, passed)
+        if time.monotonic() < self._away_until:
+            raise Unavailable(AWAY)
+        try:
+            return super().send_task(name, args, kwargs, **options)
+        except (OperationalError, OSError) as error:
+            self._away_until = time.monotonic() + REST
+            raise Unavailable(AWAY) from error
+
+
+app = Application("kschedweb")
 with env.one_line_errors():
     _ = settings.DEBUG  # Reads the settings now: Celery would show a traceback later.
     app.config_from_object(settings, namespace="CELERY")
@@ -23,3 +63,4 @@ from django_structlog.celery.steps import DjangoStructLogInitStep  # noqa: E402
 app.steps["worker"].add(DjangoStructLogInitStep)
 # Workers of the queue `scheduler` host live schedulers. (Named, not imported: its models need Django to be ready.)
 app.steps["worker"].add("kschedweb.scheduling.host:HostStep")
+app.steps["consumer"].add("kschedweb.jobs.mending:MendStep")

@@ -127,7 +127,9 @@ def start_host() -> Host:
 
 
 def announce(web: uvicorn.Server, host: str, port: int) -> None:
-    """Print the address once pages are really answered."""
+    """Print the address once pages are really answered; only then begin with what jobs will need."""
+    from kschedweb.jobs import processes
+
     shown = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
 
     def wait() -> None:
@@ -136,6 +138,7 @@ def announce(web: uvicorn.Server, host: str, port: int) -> None:
         if web.started:
             sys.stdout.write(f"kschedweb is ready: http://{shown}:{port}/ (Ctrl-C stops it)\n")
             sys.stdout.flush()
+            processes.prepare()
 
     threading.Thread(target=wait, name="announce", daemon=True).start()
 

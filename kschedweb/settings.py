@@ -169,10 +169,19 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# A connection that broke while it rested is made anew; beyond that whoever sends is told that the broker is away.
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.0}
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a live scheduler goes on without its broker, however long that is away
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600} if REDIS_URL else {"polling_interval": 0.05}
-CELERY_TASK_TIME_LIMIT = 1800
-CELERY_TASK_SOFT_TIME_LIMIT = 1740
+# Of one person: jobs that run at the same time, and jobs that wait. See jobs/turns.py.
+JOBS_RUNNING = env.integer("KSCHEDWEB_JOBS_RUNNING", 4, 1, 1000)
+JOBS_WAITING = env.integer("KSCHEDWEB_JOBS_WAITING", 200, 1, 100_000)
+# Of one job, in its process: see jobs/processes.py. What works outside of one has Celery's limits.
+JOB_MEMORY_MIB = env.integer("KSCHEDWEB_JOB_MEMORY_MIB", 2048, 512, 1024 * 1024)
+JOB_SECONDS = env.integer("KSCHEDWEB_JOB_SECONDS", 1740, 1, 3000)
+JOB_PROCESSES = True
+CELERY_TASK_SOFT_TIME_LIMIT = JOB_SECONDS + 60
+CELERY_TASK_TIME_LIMIT = JOB_SECONDS + 120
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
 CELERY_BEAT_SYNC_EVERY = 1  # Its file is then never older than the last task: a health check looks at it.
 CELERY_BEAT_SCHEDULE = {

@@ -37,3 +37,5 @@ if DATABASES["default"]["ENGINE"] == "kschedweb.sqlite":
 else:
     # A pool would hold connections that keep the test database from being dropped.
     DATABASES["default"]["OPTIONS"] = {}
+# A worker beside tests does jobs itself: another process would not see these settings. Those that tests start do not.
+JOB_PROCESSES = False

@@ -20,14 +20,21 @@ from kschedweb.jobs.models import Job
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from rest_framework.request import Request
+
     from kschedweb.accounts.typing import ApiRequest
 
 
 class JobSerializer(serializers.ModelSerializer[Job]):
-    """A piece of background work; ``total`` 0 means that the amount is not known yet."""
+    """A piece of background work; ``total`` 0 means that the amount is not known yet.
+
+    ``place`` is a waiting job's place in the turn, which goes over people; 1 is taken next. ``undelivered`` says that
+    the message broker could not be reached: the job is kept, and starts by itself once it is back.
+    """
 
     created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
     result = serializers.DictField(read_only=True)
+    place = serializers.IntegerField(read_only=True, allow_null=True)
 
     class Meta:
         model = Job
@@ -36,6 +43,8 @@ class JobSerializer(serializers.ModelSerializer[Job]):
             "kind",
             "title",
             "state",
+            "place",
+            "undelivered",
             "step",
             "done",
             "total",
@@ -67,6 +76,10 @@ class JobList(generics.ListAPIView[Job]):
     filterset_class = JobFilter
     queryset = selectors.job_list()
 
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        page = self.paginate_queryset(self.filter_queryset(self.get_queryset())) or ()
+        return self.get_paginated_response(JobSerializer(selectors.with_places(page), many=True).data)
+
 
 class JobDetail(APIView):
     action_required = Action.VIEW
@@ -74,7 +87,28 @@ class JobDetail(APIView):
     @extend_schema(responses=JobSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:
         """One job; ask again until `state` is `succeeded`, `failed` or `cancelled`."""
-        return Response(JobSerializer(selectors.job_get(id), context={"request": request}).data)
+        (job,) = selectors.with_places([selectors.job_get(id)])
+        return Response(JobSerializer(job, context={"request": request}).data)
+
+
+class LimitsSerializer(serializers.Serializer[selectors.Limits]):
+    """How many of the caller's jobs run and wait, how many may, and what one job may take of memory and time."""
+
+    running = serializers.IntegerField()
+    running_most = serializers.IntegerField()
+    waiting = serializers.IntegerField()
+    waiting_most = serializers.IntegerField()
+    memory_mib = serializers.IntegerField()
+    seconds = serializers.IntegerField()
+
+
+class JobLimits(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses=LimitsSerializer)
+    def get(self, request: ApiRequest) -> Response:
+        """What the caller's jobs may take; a job beyond `waiting_most` is refused with 409."""
+        return Response(LimitsSerializer(selectors.limits(request.user)).data)
 
 
 class JobCancel(IdempotencyMixin, APIView):
@@ -89,6 +123,7 @@ class JobCancel(IdempotencyMixin, APIView):
 
 urlpatterns = [
     path("jobs/", JobList.as_view(), name="jobs"),
+    path("jobs/limits/", JobLimits.as_view(), name="job-limits"),
     path("jobs/<uuid:id>/", JobDetail.as_view(), name="job"),
     path("jobs/<uuid:id>/cancel/", JobCancel.as_view(), name="job-cancel"),
 ]

@@ -44,7 +44,11 @@ class Job(models.Model):
     heartbeat_at = models.DateTimeField(null=True)  # reconciliation fails jobs whose worker fell silent
     attempt = models.PositiveSmallIntegerField(default=0)  # a writer whose attempt is over changes nothing
     restartable = models.BooleanField(default=False)  # may run again after its worker died
+    apart = models.BooleanField(default=False, db_default=False)  # takes no place in a worker: no turn, no limit
     sent_at = models.DateTimeField(null=True)  # when the broker last got its message
+    undelivered = models.BooleanField(default=False, db_default=False)  # the broker was away when it was to get it
+
+    place: int | None = None  # in the turn, where somebody worked it out: see selectors.with_places
 
     class Meta:
         ordering = ("-created_at", "-id")

@@ -2,38 +2,57 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import structlog
+from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
 from kschedweb.accounts import audit
 from kschedweb.celery import app
-from kschedweb.errors import Conflict
+from kschedweb.errors import Conflict, Unavailable
 from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.turns import Turn, in_turn
 from kschedweb.redaction import redact_text
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
     from kschedweb.accounts.models import User
 
 logger = structlog.get_logger(__name__)
 
 SILENT = timedelta(seconds=60)  # no heartbeat for so long: the worker died
-UNSENT = timedelta(minutes=10)  # queued for so long since its message: the broker may have lost it
+UNSENT = timedelta(minutes=3)  # queued for so long since its message: the broker may have lost it
 MAX_ATTEMPTS = 2
 WORKER_STOPPED = "The worker stopped before the job ended. Start it again."
 
 
 @transaction.atomic
-def job_start(task: Any, *, title: str, params: dict[str, Any], user: User | None, private: bool = False) -> Job:
-    """Write the row of a task made with ``job_task``; its message goes out when the transaction commits.
+def job_start(
+    task: Any,
+    *,
+    title: str,
+    params: dict[str, Any],
+    user: User | None,
+    private: bool = False,
+    asked_before: bool = False,
+) -> Job:
+    """Write the row of a task made with ``job_task``; a message goes out when the transaction commits.
 
     ``params`` are plain ids for the task's keyword arguments, never a secret. A ``private`` one is about something that
-    is not open to all.
+    is not open to all. Raises Conflict where too many jobs of ``user`` wait, except for work that was ``asked_before``:
+    what another job of theirs leads to.
     """
+    apart = bool(task.apart)
+    theirs = Job.objects.filter(created_by=user, apart=False)
+    if user is not None and not apart and not asked_before:
+        _refuse_more(theirs)
     job = Job.objects.create(
         kind=task.name,
         title=title[:200],
@@ -41,26 +60,73 @@ def job_start(task: Any, *, title: str, params: dict[str, Any], user: User | Non
         created_by=user,
         restartable=task.restartable,
         private=private,
+        apart=apart,
     )
     audit.record(user, "job.started", job, job.title, kind=job.kind)
 
+    # What else a person queues is woken job by job, as others of theirs end: few messages are ever out, and the turns
+    # of sweeps, which go through the same queue, are not behind hundreds of them. (A named function, since Django logs
+    # the name of a hook that fails.)
     def send() -> None:
-        job_send(job)
+        before = theirs.filter(state__in=(State.QUEUED, State.RUNNING), created_at__lt=job.created_at)
+        if apart or before.count() < settings.JOBS_RUNNING:
+            job_send(job)
 
-    # Robust: where the broker is away the row stays queued, and reconciliation sends it again. (A named function,
-    # since Django logs the name of a hook that fails.)
     transaction.on_commit(send, robust=True)
     return job
 
 
+def _refuse_more(theirs: QuerySet[Job]) -> None:
+    if theirs.filter(state=State.QUEUED).count() >= settings.JOBS_WAITING:
+        raise Conflict(
+            f"{settings.JOBS_WAITING} of your jobs wait, which is the most for one person: "
+            "let some of them begin, or cancel them, then try again."
+        )
+
+
 def job_send(job: Job) -> None:
-    """Give the broker the job's message; a second message does no harm, since only one run claims the row."""
-    app.send_task(job.kind, [str(job.pk)])
-    Job.objects.filter(pk=job.pk).update(sent_at=timezone.now())
+    """Wake a worker: it takes the job whose turn it is, which need not be ``job``, and none where none may begin.
+
+    Where the broker is away the row says so, and reconciliation wakes a worker once it is back.
+    """
+    try:
+        app.send_task(job.kind, [str(job.pk)])
+    except Unavailable:
+        logger.warning("job_not_sent", job=str(job.pk), kind=job.kind)
+        Job.objects.filter(pk=job.pk).update(undelivered=True)
+    else:
+        Job.objects.filter(pk=job.pk).update(sent_at=timezone.now(), undelivered=False)
+
+
+def jobs_wake() -> None:
+    """Wake a worker where a job may begin; whoever ends one calls it."""
+    turn = next(in_turn(), None)
+    if turn is not None and turn.allowed:
+        job_send(Job.objects.get(pk=turn.job))
+
+
+def job_take() -> Job | None:
+    """Claim the job whose turn it is; ``None`` where none is queued whose person may have another one running."""
+    known = [name for name, task in app.tasks.items() if hasattr(task, "restartable")]  # not those of a newer release
+    for turn in in_turn(known):
+        if not turn.allowed:
+            return None  # nor may any after it: nobody has fewer running
+        if job := _take(turn):
+            return job
+    return None
+
+
+@transaction.atomic
+def _take(turn: Turn) -> Job | None:
+    """Claim it, unless somebody did in the meantime or its person has enough running; one worker a person at a time."""
+    if turn.person is not None:
+        get_user_model().objects.select_for_update(no_key=True).filter(pk=turn.person).first()
+    running = Job.objects.filter(created_by=turn.person, state=State.RUNNING, apart=False).count()
+    return job_claim(str(turn.job)) if running < settings.JOBS_RUNNING else None
 
 
 def job_claim(job_id: str) -> Job | None:
-    """Queued -> running, for exactly one caller; ``None`` if somebody else runs it, or it ended."""
+    """Queued -> running, for exactly one caller, whosever turn it is; ``None`` where it is not queued."""
     now = timezone.now()
     claimed = Job.objects.filter(pk=job_id, state=State.QUEUED).update(
         state=State.RUNNING,
@@ -72,6 +138,7 @@ def job_claim(job_id: str) -> Job | None:
         total=0,
         seconds_left=None,
         error="",
+        undelivered=False,
     )
     return Job.objects.get(pk=job_id) if claimed else None
 
@@ -93,7 +160,10 @@ def job_progress(job: Job, *, step: str, done: int, total: int, left: float | No
 
 
 def _end(job: Job, state: State, **values: Any) -> bool:
-    return bool(_running(job).update(state=state, ended_at=timezone.now(), **values))
+    ended = bool(_running(job).update(state=state, ended_at=timezone.now(), **values))
+    if ended and not job.apart:
+        transaction.on_commit(jobs_wake, robust=True)
+    return ended
 
 
 def job_succeed(job: Job, result: dict[str, Any]) -> bool:
@@ -124,16 +194,14 @@ def job_cancel(*, job: Job, user: User | None) -> Job:
 
 
 def jobs_reconcile(*, alone_since: datetime | None = None) -> dict[str, int]:
-    """Mend what crashes left behind: runs whose worker is gone, and messages the broker lost.
+    """Mend what crashes left behind: runs whose worker is gone, and messages the broker lost or never got.
 
     ``alone_since``: set by the only worker there is when it starts; no run older than that can be alive.
     """
     now = timezone.now()
     silent = Q(heartbeat_at__lt=now - SILENT)
-    unsent = Q(sent_at__isnull=True, created_at__lt=now - SILENT) | Q(sent_at__lt=now - UNSENT)
     if alone_since is not None:
         silent |= Q(heartbeat_at__lt=alone_since)
-        unsent |= Q(created_at__lt=alone_since)
     dead = Job.objects.filter(silent, state=State.RUNNING)
     cancelled = dead.filter(cancel_requested=True).update(state=State.CANCELLED, ended_at=now)
     requeued = [job for job in dead.filter(restartable=True) if job.attempt < _attempts(job)]
@@ -141,10 +209,20 @@ def jobs_reconcile(*, alone_since: datetime | None = None) -> dict[str, int]:
     failed = dead.exclude(pk__in=[job.pk for job in requeued]).update(
         state=State.FAILED, ended_at=now, error=WORKER_STOPPED
     )
-    lost = list(Job.objects.filter(unsent, state=State.QUEUED).exclude(pk__in=[job.pk for job in requeued]))
+    lost = [job for job in _lost(now, alone_since) if job not in requeued]
     for job in [*requeued, *lost]:
         job_send(job)
     return {"failed": failed, "cancelled": cancelled, "requeued": len(requeued), "sent": len(lost)}
+
+
+def _lost(now: datetime, alone_since: datetime | None) -> list[Job]:
+    """The queued jobs that could begin now, and of whose message nothing was heard for long."""
+    unsent = Q(undelivered=True) | Q(sent_at__isnull=True, created_at__lt=now - SILENT) | Q(sent_at__lt=now - UNSENT)
+    if alone_since is not None:
+        unsent |= Q(created_at__lt=alone_since)
+    may_begin = [turn.job for turn in itertools.takewhile(lambda turn: turn.allowed, in_turn())]
+    queued = Job.objects.filter(unsent, state=State.QUEUED)
+    return list(queued.filter(Q(pk__in=may_begin) | Q(apart=True)))
 
 
 def _attempts(job: Job) -> int:

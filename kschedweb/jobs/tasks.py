@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 from celery.exceptions import SoftTimeLimitExceeded
-from django.db import DEFAULT_DB_ALIAS, close_old_connections, connection, connections
+from django.conf import settings
+from django.db import close_old_connections, connection
 
 from kschedweb.celery import app
 from kschedweb.errors import ApplicationError
-from kschedweb.jobs import services
+from kschedweb.jobs import processes, services
+from kschedweb.jobs.child import out_of_memory
+from kschedweb.jobs.connections import own_connection
 from kschedweb.jobs.estimate import Estimate
-
-if TYPE_CHECKING:
-    from kschedweb.jobs.models import Job
+from kschedweb.jobs.models import Job, State
 
 logger = structlog.get_logger(__name__)
 
@@ -63,14 +65,6 @@ class Progress:
             raise Cancelled
 
 
-def own_connection() -> None:
-    """Give this thread a connection to the database of its own: prefork workers close the pool after each task."""
-    own = connections[DEFAULT_DB_ALIAS]
-    options = {key: value for key, value in own.settings_dict["OPTIONS"].items() if key != "pool"}
-    lasting = {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
-    own.settings_dict = {**own.settings_dict, **lasting, "OPTIONS": options}
-
-
 @contextlib.contextmanager
 def heartbeat(beat: Callable[[], object], every: float, name: str) -> Iterator[None]:
     """Call ``beat`` every so many seconds from a thread, so that one long call is not taken for a dead worker."""
@@ -96,21 +90,29 @@ def heartbeat(beat: Callable[[], object], every: float, name: str) -> Iterator[N
 
 
 def _run(function: JobFunction, job: Job) -> None:
+    """Raises what says that memory ran out: whoever has more of it tells the person."""
     try:
         with heartbeat(lambda: services.job_beat(job), BEAT, str(job.pk)):
             result = function(Progress(job), **job.params)
     except Cancelled:
         services.job_stopped(job)
-    except ApplicationError as error:
-        services.job_fail(job, error.detail)
-    except SoftTimeLimitExceeded:
-        services.job_fail(job, "The job took longer than this server allows and was stopped.")
-    except Exception:
-        logger.exception("job_failed", job=str(job.pk), kind=job.kind)
-        services.job_fail(job, f"The job failed for a reason it did not foresee. The log names it under {job.pk}.")
+    except Exception as error:
+        if out_of_memory(error):
+            raise
+        services.job_fail(job, _reason(job, error))
     else:
         if result is not HANDED_OUT:
             services.job_succeed(job, result or {})
+
+
+def _reason(job: Job, error: Exception) -> str:
+    """Why the job failed, as the person reads it."""
+    if isinstance(error, ApplicationError):
+        return error.detail
+    if isinstance(error, SoftTimeLimitExceeded):
+        return processes.TOO_LONG
+    logger.error("job_failed", job=str(job.pk), kind=job.kind, exc_info=error)
+    return f"The job failed for a reason it did not foresee. The log names it under {job.pk}."
 
 
 def _run_apart(function: JobFunction, job: Job) -> None:
@@ -124,29 +126,62 @@ def _run_apart(function: JobFunction, job: Job) -> None:
     threading.Thread(target=run, name=f"job-{job.pk}", daemon=True).start()
 
 
+def _run_in_process(function: JobFunction, job: Job) -> None:
+    try:
+        processes.call(run_claimed, function.__module__, str(job.pk), job.attempt)
+    except processes.Lost as lost:
+        services.job_fail(job, lost.detail)
+    except Exception as error:
+        services.job_fail(job, _reason(job, error))
+
+
+def run_claimed(module: str, job_id: str, attempt: int) -> None:
+    """Do, in this process, the job that another one has claimed; ``module`` is where its function stands."""
+    importlib.import_module(module)
+    if job := Job.objects.filter(pk=job_id, state=State.RUNNING, attempt=attempt).first():
+        _run(app.tasks[job.kind].function, job)
+
+
+def _do(job: Job) -> None:
+    """What a worker does with a job that it has claimed."""
+    task = app.tasks[job.kind]
+    if task.apart:
+        _run_apart(task.function, job)
+    elif settings.JOB_PROCESSES:
+        _run_in_process(task.function, job)
+    else:
+        _run(task.function, job)
+
+
 def job_task(
     *, name: str, restartable: bool = False, attempts: int = services.MAX_ATTEMPTS, apart: bool = False, **options: Any
 ) -> Callable[[JobFunction], Any]:
     """Make a Celery task called ``name`` of ``def refresh(progress, **params) -> dict``.
 
     Start it by ``jobs.services.job_start(refresh, …)``. A restartable one may run twice without harm: it is run
-    again when its worker died, until there were ``attempts``. One that waits for hours and does little runs ``apart``,
-    in a thread of its own: it takes no place in the worker from others, and no time limit ends it.
-    ``options`` go to Celery. An ``ApplicationError`` is shown to the person as it is; any other error is logged, and
-    the person reads where.
+    again when its worker died, until there were ``attempts``. It runs in a process of its own, within a job's limits
+    of time and memory. One that waits for hours and does little runs ``apart``, in a thread of the worker: it takes no
+    place in the worker from others, and no limit ends it. ``options`` go to Celery. An ``ApplicationError`` is shown to
+    the person as it is; any other error is logged, and the person reads where.
+
+    The task's message only wakes a worker, which takes the job whose turn it is, of whatever kind. Called directly,
+    the task does the very job, here.
     """
 
     def decorate(function: JobFunction) -> Any:
         @wraps(function)
-        def run(job_id: str) -> None:
-            job = services.job_claim(job_id)
+        def run(self: Any, job_id: str) -> None:
+            directly = self.request.called_directly
+            job = services.job_claim(job_id) if directly or apart else services.job_take()
             if job is None:
                 logger.info("job_skipped", job=job_id, kind=name)
-                return
-            (_run_apart if apart else _run)(function, job)
+            elif directly:
+                _run(function, job)
+            else:
+                _do(job)
 
-        task = app.task(name=name, ignore_result=True, **options)(run)
-        task.restartable, task.attempts = restartable, attempts
+        task = app.task(name=name, ignore_result=True, bind=True, **options)(run)
+        task.function, task.restartable, task.attempts, task.apart = function, restartable, attempts, apart
         return task
 
     return decorate

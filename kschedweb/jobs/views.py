@@ -30,8 +30,13 @@ if TYPE_CHECKING:
 def jobs(request: PageRequest) -> HttpResponse:
     filters = JobFilter(request.GET, queryset=selectors.job_list(), request=request)
     page = page_shown(request, filters.qs, within=filters.within)
-    page.rows = [selectors.shown(request.user, row) for row in page.rows]
-    context = {"filters": filters, "page": page, "running": selectors.unfinished_count()}
+    page.rows = selectors.with_places(selectors.shown(request.user, row) for row in page.rows)
+    context = {
+        "filters": filters,
+        "page": page,
+        "running": selectors.unfinished_count(),
+        "limits": selectors.limits(request.user),
+    }
     return render(request, "jobs/job_list.html", context)
 
 
@@ -39,7 +44,7 @@ def jobs(request: PageRequest) -> HttpResponse:
 @requires(Action.VIEW)
 def job(request: PageRequest, job_id: UUID) -> HttpResponse:
     """The job's page; to HTMX only the part that changes."""
-    row = selectors.shown(request.user, selectors.job_get(job_id))
+    (row,) = selectors.with_places([selectors.shown(request.user, selectors.job_get(job_id))])
     context = {"job": row, "ended": row.state in ENDED, "may_cancel": may_change(request.user, row)}
     if request.htmx and row.state in ENDED:
         # The whole page again, so that its title tells how it ended.

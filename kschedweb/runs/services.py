@@ -200,7 +200,8 @@ def _differences_start(run: Run) -> None:
             if new:
                 title = f"Compare: {other.label} with the reference, seed {other.seed}"
                 params = {"difference": made.pk}
-                made.job = job_start(_tasks().difference, title=title, params=params, user=run.created_by)
+                task, user = _tasks().difference, run.created_by
+                made.job = job_start(task, title=title, params=params, user=user, asked_before=True)
                 made.save(update_fields=["job"])
 
 

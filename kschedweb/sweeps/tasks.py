@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
+
 from kschedweb.celery import app
 from kschedweb.errors import NotFound
+from kschedweb.jobs import processes
 from kschedweb.jobs.tasks import HANDED_OUT, Progress, job_task
 from kschedweb.sweeps import work
 from kschedweb.sweeps.models import Sweep
@@ -26,5 +29,11 @@ def run(progress: Progress, *, sweep: str) -> dict[str, Any]:
 @app.task(name=work.TASK, ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
 def turn(self: Any, sweep: str, number: int) -> int:
     """Take part in the sweep for a while; how many trials were done."""
-    found = work.turn_take(sweep, number)
-    return work.turn_do(found, str(self.request.hostname or "")) if found is not None else 0
+    worker = str(self.request.hostname or "")
+    if self.request.called_directly or not settings.JOB_PROCESSES:
+        return work.turn(sweep, number, worker)
+    try:
+        return int(processes.call(work.turn, sweep, number, worker))
+    except processes.Lost as lost:
+        work.turn_lost(sweep, worker, lost)
+        return 0

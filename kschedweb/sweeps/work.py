@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import secrets
 import time
 from dataclasses import asdict
@@ -31,6 +32,7 @@ from kschedweb.engine.whatif.objectives import moved, places
 from kschedweb.engine.whatif.run import run as simulate
 from kschedweb.errors import ApplicationError, Unprocessable
 from kschedweb.jobs import services as jobs
+from kschedweb.jobs.child import out_of_memory
 from kschedweb.jobs.models import State
 from kschedweb.jobs.tasks import Cancelled, heartbeat
 from kschedweb.playground.services import Shelf
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from kschedweb.jobs.models import Job
+    from kschedweb.jobs.processes import Lost
 
 logger = structlog.get_logger(__name__)
 
@@ -69,6 +72,26 @@ def turn_take(sweep_id: str, number: int) -> Sweep | None:
     """The sweep, for the one who has its message; ``None`` where another message has gone out since."""
     taken = Sweep.objects.filter(pk=sweep_id, turn=number).update(turn=F("turn") + 1)
     return Sweep.objects.select_related("revision__scenario", "job").get(pk=sweep_id) if taken else None
+
+
+def turn(sweep_id: str, number: int, worker: str) -> int:
+    """Take part in the sweep whose message this is, until the turn is over; how many trials were done."""
+    found = turn_take(sweep_id, number)
+    return turn_do(found, _name(worker, os.getpid())) if found is not None else 0
+
+
+def _name(worker: str, process: int) -> str:
+    """What claims of a worker's process are known by."""
+    return f"{worker} {process}"[-120:]
+
+
+def turn_lost(sweep_id: str, worker: str, lost: Lost) -> None:
+    """The process of a worker was ended by the trial that it did: it is not tried again, and the others go on."""
+    sweep = Sweep.objects.select_related("job").filter(pk=sweep_id).first()
+    claims = Trial.objects.filter(sweep=sweep, state=TrialState.RUNNING, worker=_name(worker, lost.pid))
+    if sweep is not None and sweep.job is not None and (trial := claims.first()) is not None:
+        _failed(trial, sweep.job, lost.detail)
+        _end(sweep, sweep.job)
 
 
 def turn_do(sweep: Sweep, worker: str) -> int:
@@ -146,7 +169,7 @@ def trial_claim(sweep: Sweep, worker: str) -> Trial | None:
         pk, _, attempt = offered[0] if offered[0][1] == 0 else secrets.choice(offered)
         won = _open(sweep, now).filter(pk=pk, attempt=attempt)
         if won.update(
-            state=TrialState.RUNNING, attempt=attempt + 1, claimed_until=now + CLAIM, worker=worker[:120], error=""
+            state=TrialState.RUNNING, attempt=attempt + 1, claimed_until=now + CLAIM, worker=worker, error=""
         ):
             return Trial.objects.get(pk=pk)
 
@@ -224,6 +247,8 @@ def _do(sweep: Sweep, trial: Trial, job: Job) -> bool:
         _running(sweep)  # Ends the job where it was cancelled.
         return False
     except Exception as error:
+        if out_of_memory(error):
+            raise  # The process ends, and whoever gave it the work says why: see turn_lost.
         return _failed(trial, job, _reason(trial, error))
     done = _mine(trial).update(
         state=TrialState.DONE,

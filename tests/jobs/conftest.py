@@ -77,7 +77,10 @@ WorkerProcess = Callable[..., AbstractContextManager["subprocess.Popen[bytes]"]]
 
 @pytest.fixture
 def worker_process(transactional_db: None, broker: str, tmp_path: Path) -> WorkerProcess:
-    """``with worker_process("one") as process``: a real prefork worker with Redis, in a process group of its own."""
+    """``with worker_process("one") as process``: a real worker with Redis, in a process group of its own.
+
+    Further words go to Celery (it is a prefork worker of one process otherwise), further names are settings.
+    """
     env = {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "kschedweb.settings",
@@ -89,13 +92,13 @@ def worker_process(transactional_db: None, broker: str, tmp_path: Path) -> Worke
     command += ["--include", "tests.jobs.sample_tasks"]
 
     @contextmanager
-    def start(name: str = "worker") -> Iterator[subprocess.Popen[bytes]]:
+    def start(name: str = "worker", *words: str, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
         log = tmp_path / f"{name}.log"
         with log.open("ab") as output:
             process = subprocess.Popen(
-                [*command, "-n", f"{name}@%h"],
+                [*command, "-n", f"{name}@%h", *words],
                 cwd=ROOT,
-                env=env,
+                env={**env, **settings},
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,

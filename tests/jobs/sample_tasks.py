@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
+
+import numpy as np
+import structlog
 
 from kschedweb.errors import ApplicationError
 from kschedweb.jobs.tasks import job_task
@@ -40,3 +44,26 @@ def crash(progress: Any) -> dict[str, Any]:
 @job_task(name="tests.count_apart", restartable=True, apart=True)
 def count_apart(progress: Any, to: int, pause: float = 0.0) -> dict[str, Any]:
     return _count(progress, to, pause)
+
+
+@job_task(name="tests.process")
+def process(progress: Any) -> dict[str, Any]:
+    structlog.get_logger(__name__).error("sample_task_logs")
+    return {"pid": os.getpid(), "group": os.getpgid(0)}
+
+
+@job_task(name="tests.grow", restartable=True)
+def grow(progress: Any) -> dict[str, Any]:
+    """Take memory, a piece at a time, until there is none."""
+    held: list[Any] = []
+    while True:
+        progress.step(f"Process {os.getpid()} holds MiB:", len(held) * 64)
+        held.append(np.ones(64 * 1024 * 1024, dtype=np.uint8))
+
+
+@job_task(name="tests.wait", restartable=True)
+def wait(progress: Any) -> dict[str, Any]:
+    """Say who works, and work on without a word."""
+    progress.step(str(os.getpid()))
+    while True:
+        time.sleep(0.01)

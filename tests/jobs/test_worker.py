@@ -10,7 +10,7 @@ import pytest
 import structlog
 from django.utils import timezone
 
-from kschedweb.jobs import apps, services
+from kschedweb.jobs import mending, services
 from kschedweb.jobs.models import Job, State
 from tests.jobs import sample_tasks
 from tests.support.processes import wait_until
@@ -93,14 +93,13 @@ def test_two_workers_threads_never_run_one_job_twice(worker, ended, admin):
 def test_a_starting_worker_mends_what_the_last_process_left(worker, ended, settings, monkeypatch):
     settings.REDIS_URL = ""
     began = timezone.now()
-    monkeypatch.setattr(apps, "_process_began", began)
+    monkeypatch.setattr(mending, "_process_began", began)
     before = began - timedelta(seconds=5)
     queued = Job.objects.create(kind="tests.count", title="Forgotten", params={"to": 1}, sent_at=before)
     Job.objects.filter(pk=queued.pk).update(created_at=before)
     cut_off = Job.objects.create(
         kind="tests.count", title="Cut off", params={"to": 1}, state=State.RUNNING, attempt=1, heartbeat_at=before
     )
-    # Celery's worker for tests does not send the signal that a real one sends here (test_crash.py has a real one).
-    apps.mend_jobs()
+    mending.mend_jobs()
     assert ended(queued).state == State.SUCCEEDED
     assert ended(cut_off).error == services.WORKER_STOPPED

@@ -237,6 +237,7 @@ def resources(at: Places) -> dict[str, str]:
         "webhooks": "/api/v1/webhooks/",
         "live": "/api/v1/live/",
         "jobs": "/api/v1/jobs/",
+        "job-limits": "/api/v1/jobs/limits/",
         "tokens": "/api/v1/tokens/",
         "users": "/api/v1/users/",
         "user": f"/api/v1/users/{at.user}/",

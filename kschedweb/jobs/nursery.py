@@ -1,0 +1,95 @@
+"""`python -m kschedweb.jobs.nursery FD`: forks the processes in which a worker has its heavy work done.
+
+It imports everything once, and then does nothing but this: whoever forks must have no thread and no connection. (That
+is multiprocessing's forkserver, which does not work within a process of Celery's prefork pool.)
+
+The worker sends over the socket FD eight bytes a request, and gets eight back: 0 with the end of a pipe for "fork a
+process that works for this pipe", answered by its id; an id for "how did it end", answered by its exit status. When the
+worker is gone the nursery ends, and so does what it forked.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+from contextlib import suppress
+from multiprocessing.connection import Connection
+
+import django
+
+FORK = 0
+PATIENCE = 5.0  # seconds for a process whose pipe is closed to end by itself
+_number = struct.Struct("q")
+
+
+def ask(control: socket.socket, request: int, pipe: int | None = None) -> int:
+    """The worker's side. Raises OSError where the nursery is gone."""
+    socket.send_fds(control, [_number.pack(request)], [] if pipe is None else [pipe])
+    answer = control.recv(_number.size)
+    if not answer:
+        raise ConnectionResetError("The process that forks others is gone.")
+    return int(_number.unpack(answer)[0])
+
+
+def main() -> None:
+    control = socket.socket(fileno=int(sys.argv[1]))
+    # The worker decides when its processes end, also where Ctrl-C or a service manager tells all of them.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
+    django.setup()
+    from kschedweb.celery import app
+    from kschedweb.jobs import child
+
+    app.loader.import_default_modules()
+    alive, life = os.pipe()  # nobody else holds ``life``, so ``alive`` ends with this process
+    while True:
+        request, fds, _, _ = socket.recv_fds(control, _number.size, 1)
+        if not request:
+            return
+        (asked,) = _number.unpack(request)
+        if asked != FORK:
+            control.sendall(_number.pack(_status(asked)))
+            continue
+        (pipe,) = fds
+        if pid := os.fork():
+            os.close(pipe)
+            control.sendall(_number.pack(pid))
+            continue
+        try:
+            control.close()
+            os.close(life)
+            threading.Thread(target=_follow, args=(alive,), name="follow", daemon=True).start()
+            child.serve(Connection(pipe))
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            os._exit(1)
+        os._exit(0)
+
+
+def _follow(alive: int) -> None:
+    """End this process, and what it started, with the nursery."""
+    os.read(alive, 1)
+    os.killpg(0, signal.SIGKILL)
+
+
+def _status(pid: int) -> int:
+    """As ``subprocess`` has it: -9 where SIGKILL ended it."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > until:
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+        time.sleep(0.005)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+"""Heavy work in processes of its own: what it takes of time and memory is bounded, and taken from nobody else.
+
+Each thread of a worker that has heavy work gives it to a process and waits. A process does one piece of work after the
+other, so that what it has read stays at hand; all of them end with the worker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Pipe, wait
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import connection
+
+from kschedweb.celery import app
+from kschedweb.errors import Unavailable
+from kschedweb.jobs import child, nursery
+
+logger = structlog.get_logger(__name__)
+
+GRACE = 30.0  # seconds that work is given to end by itself once its time is over
+ADVICE = "make it smaller, with fewer nodes, pods or seeds"
+TOO_LONG = "The job took longer than this server allows and was stopped."
+
+_idle: list[Process] = []  # the one that worked last is the last
+_lock = threading.Lock()  # of the two above and below
+_nursery: socket.socket | None = None
+
+
+class Lost(Exception):
+    """The process ended, or had to, before the work did; ``detail`` is for the person who waits for it."""
+
+    def __init__(self, detail: str, pid: int) -> None:
+        super().__init__(detail)
+        self.detail, self.pid = detail, pid
+
+
+class Failed(Exception):
+    """The work raised an error, which its process has logged."""
+
+
+class _Gone(Exception):
+    """The process had ended before it heard of the work."""
+
+
+def call(function: Callable[..., Any], *args: Any) -> Any:
+    """``function(*args)`` in another process: a module's own function and plain data. Raises Lost or Failed."""
+    connection.close()  # what is asked may take long, and others need connections
+    while True:
+        process = _take()
+        try:
+            return process.ask(function, args)
+        except _Gone:
+            logger.debug("process_was_gone", pid=process.pid)
+        finally:
+            _give_back(process)
+
+
+def _take() -> Process:
+    with _lock:
+        return _idle.pop() if _idle else Process()
+
+
+def _give_back(process: Process) -> None:
+    with _lock:
+        if process.usable:
+            _idle.append(process)
+        else:
+            process.end()
+
+
+def prepare() -> None:
+    """Start what forks processes now, so that the first work need not wait for it."""
+    with _lock:
+        _started_nursery()
+
+
+def _started_nursery() -> socket.socket:
+    """It ends when our end of the socket is closed."""
+    global _nursery
+    if _nursery is None:
+        _nursery, theirs = socket.socketpair()
+        path = os.pathsep.join(filter(None, (str(settings.BASE_DIR), os.environ.get("PYTHONPATH"))))
+        command = [sys.executable, "-m", nursery.__name__, str(theirs.fileno())]
+        with theirs:
+            subprocess.Popen(  # noqa: S603 (our own words)
+                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": path}
+            )
+    return _nursery
+
+
+def _ask_nursery(request: int, pipe: int | None = None) -> int:
+    global _nursery
+    there = _started_nursery()
+    try:
+        return nursery.ask(there, request, pipe)
+    except OSError:
+        there.close()
+        _nursery = None
+        raise
+
+
+class Process:
+    """A process and the pipe to it. The caller holds the lock where one is begun or ended."""
+
+    def __init__(self) -> None:
+        self._pipe, theirs = Pipe()
+        with theirs:
+            try:
+                self.pid = _ask_nursery(nursery.FORK, theirs.fileno())
+            except OSError:  # it was killed; a new one is started
+                self.pid = _ask_nursery(nursery.FORK, theirs.fileno())
+        self.usable = True
+
+    def ask(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        self.usable, begun = False, False
+        until = time.monotonic() + settings.JOB_SECONDS + GRACE
+        try:
+            self._pipe.send((function, args, structlog.contextvars.get_contextvars()))
+            while True:
+                if not wait([self._pipe], max(until - time.monotonic(), 0.0)):
+                    raise Lost(TOO_LONG, self.pid)
+                kind, value, stays = self._pipe.recv()
+                if kind == child.BEGUN:
+                    begun = True
+                elif kind == child.SEND:
+                    self._pipe.send(_sent(*value))
+                else:
+                    self.usable = stays
+                    return self._answer(kind, value)
+        except (EOFError, OSError):
+            if not begun:
+                raise _Gone from None
+            pid = self.pid
+            raise Lost(self._how_it_ended(), pid) from None
+
+    def _answer(self, kind: str, value: Any) -> Any:
+        if kind == child.MEMORY:
+            most = f"{settings.JOB_MEMORY_MIB:,} MiB"
+            raise Lost(f"This needed more memory than the {most} that a job may use: {ADVICE}.", self.pid)
+        if kind == child.RAISED:
+            raise Failed(value)
+        return value
+
+    def _how_it_ended(self) -> str:
+        with _lock:
+            status = _ask_nursery(self.pid)
+        self.pid = 0
+        logger.error("process_lost", status=status)
+        if status == -signal.SIGKILL:
+            return (
+                "The system ended the process of this job, most likely since the machine had no memory left: "
+                f"{ADVICE}, or try again when less is going on."
+            )
+        return "The process of this job ended before the job did. The log says more."
+
+    def end(self) -> None:
+        """Kill it, if it is still there, and all that it started."""
+        self._pipe.close()
+        if self.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+            with contextlib.suppress(OSError):  # the nursery is gone, and what it forked with it
+                _ask_nursery(self.pid)
+
+
+def _sent(name: str, args: Any, kwargs: Any, options: dict[str, Any]) -> str:
+    try:
+        app.send_task(name, args, kwargs, **options)
+    except Unavailable:
+        return child.AWAY
+    return child.SENT

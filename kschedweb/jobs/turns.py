@@ -1,0 +1,74 @@
+"""In whose turn queued jobs are: people are served one after the other, however many jobs each has queued."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from django.conf import settings
+from django.db.models import Count, Max, Q
+
+from kschedweb.jobs.models import Job, State
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+NEVER, LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+
+
+class Turn(NamedTuple):
+    """A queued job, and how many of its person's jobs run when it is its turn; the site itself is the person None."""
+
+    job: UUID
+    person: int | None
+    running: int
+
+    @property
+    def allowed(self) -> bool:
+        return self.running < settings.JOBS_RUNNING
+
+
+def in_turn(kinds: Collection[str] | None = None) -> Iterator[Turn]:
+    """The queued jobs in the order in which they are taken, each as if those before it were running.
+
+    Next is the person with the fewest running jobs, of these who was served longest ago; a person's own jobs come in
+    the order in which they were queued. Jobs apart are not among them; with ``kinds`` only jobs of these are.
+    """
+    queued: dict[int | None, deque[UUID]] = defaultdict(deque)
+    rows = Job.objects.filter(state=State.QUEUED, apart=False).order_by("created_at", "id")
+    if kinds is not None:
+        rows = rows.filter(kind__in=kinds)
+    for pk, person in rows.values_list("pk", "created_by_id"):
+        queued[person].append(pk)
+    figures = _figures(set(queued))
+    # Of two who were never served who queued first; ``place`` also keeps people from being compared.
+    waiting = [(*figures.get(one, (0, NEVER)), place, one) for place, one in enumerate(queued)]
+    heapq.heapify(waiting)
+    later = itertools.count(len(waiting))
+    while waiting:
+        running, _, _, one = waiting[0]
+        yield Turn(queued[one].popleft(), one, running)
+        if queued[one]:
+            heapq.heapreplace(waiting, (running + 1, LATEST, next(later), one))
+        else:
+            heapq.heappop(waiting)
+
+
+def _figures(people: set[int | None]) -> dict[int | None, tuple[int, datetime]]:
+    """How many jobs of each run, and when one of theirs was begun last."""
+    theirs = Q(created_by__in=[one for one in people if one is not None])
+    if None in people:
+        theirs |= Q(created_by__isnull=True)
+    running = Count("pk", filter=Q(state=State.RUNNING))
+    rows = Job.objects.filter(theirs, apart=False).values("created_by_id").order_by()
+    found = rows.annotate(running=running, served=Max("started_at"))
+    return {row["created_by_id"]: (row["running"], row["served"] or NEVER) for row in found}
+
+
+def places() -> dict[UUID, int]:
+    """Each queued job's place: 1 is taken next."""
+    return {turn.job: place for place, turn in enumerate(in_turn(), 1)}

@@ -1,0 +1,224 @@
+"""Jobs are taken in turn over people, and what one person may have running and waiting is bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
+from rest_framework.test import APIClient
+
+from kschedweb.accounts.models import User
+from kschedweb.errors import Conflict
+from kschedweb.jobs import services, turns
+from kschedweb.jobs.models import Job, State
+from kschedweb.runs import services as runs
+from kschedweb.runs.models import Comparison, Run
+from tests.jobs import sample_tasks
+from tests.support import seed_runs
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The ids of the jobs whose message went out, instead of a broker."""
+    ids: list[str] = []
+    monkeypatch.setattr(services.app, "send_task", lambda name, args: ids.extend(args))
+    return ids
+
+
+def queued(user: User | None, count: int = 1, kind: str = "tests.count", **values: Any) -> list[Job]:
+    made = {"kind": kind, "title": "Count", "params": {"to": 1}, "created_by": user, **values}
+    return [Job.objects.create(**made) for _ in range(count)]
+
+
+def taken(count: int, end: bool = True) -> list[str | None]:
+    """Whose jobs are taken next, one after the other; each ends before the next is taken."""
+    found = []
+    for _ in range(count):
+        job = services.job_take()
+        if job is None:
+            break
+        found.append(job.created_by.username if job.created_by else None)
+        if end:
+            services.job_succeed(job, {})
+    return found
+
+
+def test_another_s_first_job_does_not_wait_for_sixty_of_one_person(editor: User, admin: User) -> None:
+    queued(editor, 60)
+    assert taken(3) == ["editor"] * 3
+    queued(admin, 2)
+    queued(None, 1)
+    assert taken(6) == ["admin", None, "editor", "admin", "editor", "editor"]
+
+
+def test_who_has_fewer_running_comes_first(editor: User, admin: User) -> None:
+    queued(editor, 5)
+    assert taken(2, end=False) == ["editor"] * 2
+    queued(admin, 3)
+    assert taken(3, end=False) == ["admin", "admin", "editor"]
+
+
+def test_no_more_of_one_person_run_than_may_and_what_takes_no_place_does_not_count(
+    editor: User, admin: User, settings: Settings
+) -> None:
+    settings.JOBS_RUNNING = 2
+    queued(editor, 1, state=State.RUNNING, apart=True)
+    queued(editor, 5)
+    assert taken(9, end=False) == ["editor"] * 2
+    queued(admin, 1)
+    assert taken(9, end=False) == ["admin"]
+    services.job_succeed(Job.objects.filter(created_by=editor, state=State.RUNNING, apart=False)[0], {})
+    assert taken(9, end=False) == ["editor"]
+
+
+def test_a_job_of_a_newer_release_is_left_for_its_workers(editor: User) -> None:
+    queued(editor, 1, kind="tests.of_another_release")
+    queued(editor, 1)
+    assert taken(9) == ["editor"]
+    assert Job.objects.get(state=State.QUEUED).kind == "tests.of_another_release"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_that_take_at_the_same_moment_keep_to_the_limit_and_never_take_one_twice(
+    editor: User, settings: Settings
+) -> None:
+    settings.JOBS_RUNNING = 3
+    queued(editor, 10)
+    together, found = Barrier(6), []
+
+    def take() -> None:
+        together.wait()
+        found.append(services.job_take())
+        connection.close()
+
+    threads = [Thread(target=take) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    claimed = [job.pk for job in found if job is not None]
+    assert len(set(claimed)) == len(claimed) == Job.objects.filter(state=State.RUNNING).count() == 3
+
+
+def test_places_are_those_in_which_jobs_are_taken(editor: User, admin: User) -> None:
+    queued(editor, 3)
+    taken(1)
+    queued(admin, 2)
+    places = turns.places()
+    order = []
+    while (job := services.job_take()) is not None:
+        order.append(places[job.pk])
+        services.job_succeed(job, {})
+    assert order == [1, 2, 3, 4]
+
+
+class TestMessages:
+    """Few are out, so that the turns of sweeps, which go through the same queue, need not wait for hundreds."""
+
+    def start(self, user: User, count: int) -> list[Job]:
+        return [
+            services.job_start(sample_tasks.count, title="Count", params={"to": 1}, user=user) for _ in range(count)
+        ]
+
+    def test_as_many_go_out_as_may_run_and_whoever_ends_one_sends_the_next(
+        self, sent: list[str], editor: User, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+    ) -> None:
+        with django_capture_on_commit_callbacks(execute=True):
+            jobs = self.start(editor, 60)
+        assert sent == [str(job.pk) for job in jobs[:4]]
+        for number in range(4, 60):
+            with django_capture_on_commit_callbacks(execute=True):
+                assert taken(1) == ["editor"]
+            assert len(sent) == number + 1
+        with django_capture_on_commit_callbacks(execute=True):
+            assert taken(9) == ["editor"] * 4
+        assert not Job.objects.filter(state=State.QUEUED).exists()
+
+    def test_reconciliation_sends_what_could_begin_and_was_forgotten(self, sent: list[str], editor: User) -> None:
+        jobs = queued(editor, 10)
+        services.jobs_reconcile()
+        assert sent == []
+        Job.objects.update(created_at=timezone.now() - 2 * services.SILENT)
+        services.jobs_reconcile()
+        assert set(sent) == {str(job.pk) for job in jobs} & set(sent)
+        assert len(sent) == 4
+
+    def test_what_the_broker_never_got_is_sent_as_soon_as_it_is_back(self, sent: list[str], editor: User) -> None:
+        (job,) = queued(editor, 1, undelivered=True)
+        services.jobs_reconcile()
+        job.refresh_from_db()
+        assert sent == [str(job.pk)]
+        assert (job.undelivered, job.sent_at is not None) == (False, True)
+
+
+class TestRefusal:
+    def test_beyond_the_most_that_may_wait_nothing_is_made(
+        self, api_as: Callable[[str], APIClient], editor: User, settings: Settings
+    ) -> None:
+        settings.JOBS_WAITING = 3
+        revision = seed_runs.scenario(editor, pods=4)
+        body = {"scenario": str(revision.scenario_id), "policies": ["default", seed_runs.packed(editor)]}
+        client = api_as("editor")
+        assert client.post("/api/v1/comparisons/start/", body).status_code == 202
+        refused = client.post("/api/v1/comparisons/start/", body)
+        assert refused.status_code == 409
+        assert refused.json()["detail"].startswith("3 of your jobs wait, which is the most for one person")
+        assert (Comparison.objects.count(), Run.objects.count(), Job.objects.count()) == (1, 2, 2)
+
+    def test_what_a_job_leads_to_is_never_refused(self, editor: User, settings: Settings) -> None:
+        settings.JOBS_WAITING = 2
+        revision = seed_runs.scenario(editor, pods=4)
+        made = runs.comparison_start(
+            user=editor, revision=revision, policies=["default", seed_runs.packed(editor)], seeds=[1]
+        )
+        queued(editor, 5)
+        for run in made.runs.all():
+            runs.run_do(run=run, step=lambda *_: None)
+        assert Job.objects.filter(kind="runs.difference", created_by=editor).count() == 1
+
+    def test_the_site_itself_is_not_refused(self, settings: Settings) -> None:
+        settings.JOBS_WAITING = 1
+        for _ in range(3):
+            services.job_start(sample_tasks.count, title="Count", params={"to": 1}, user=None)
+        assert Job.objects.count() == 3
+
+    def test_one_person_s_jobs_do_not_count_for_another(self, editor: User, admin: User, settings: Settings) -> None:
+        settings.JOBS_WAITING = 1
+        queued(editor, 1)
+        services.job_start(sample_tasks.count, title="Count", params={"to": 1}, user=admin)
+        with pytest.raises(Conflict):
+            services.job_start(sample_tasks.count, title="Count", params={"to": 1}, user=editor)
+
+
+def test_pages_and_rest_show_the_limits_and_one_s_place(
+    client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], editor: User, admin: User
+) -> None:
+    queued(admin, 2, created_at=timezone.now() - timedelta(minutes=1))
+    theirs = queued(editor, 2)
+    page = client_as("editor").get(reverse("jobs")).content.decode()
+    assert "Of yours 0 of at most 4" in page
+    assert "2 of at most 200 wait" in page
+    assert "Next in turn" in page
+    assert "Place 4 in turn" in page
+    assert "Place 2 in turn" in client_as("editor").get(reverse("job", args=[theirs[0].pk])).content.decode()
+    api = api_as("editor")
+    assert api.get("/api/v1/jobs/limits/").json() == {
+        "running": 0,
+        "running_most": 4,
+        "waiting": 2,
+        "waiting_most": 200,
+        "memory_mib": 2048,
+        "seconds": 1740,
+    }
+    assert api.get(f"/api/v1/jobs/{theirs[1].pk}/").json()["place"] == 4
+    assert [row["place"] for row in api.get("/api/v1/jobs/").json()["results"]] == [4, 2, 3, 1]
