@@ -63,6 +63,7 @@ def test_no_page_is_forgotten() -> None:
             "comparison",
             "gate",
             "moves",
+            "capacity",
             "sweep",
             "recording",
             "snapshot",
