@@ -176,6 +176,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 900,
         "options": {"expires": 600},
     },
+    "forget uploads": {"task": "kschedweb.clusters.tasks.forget", "schedule": 900, "options": {"expires": 600}},
     "forget old watermarks": {
         "task": "kschedweb.watermarks.tasks.forget",
         "schedule": 900,

@@ -25,7 +25,9 @@ def packed(found: Found) -> bytes:
 def unpacked(kind: str, content: bytes) -> Found:
     """What ``packed`` made bytes of."""
     plain = json.loads(gzip.decompress(content))
-    return {Kind.FIT: _fit, Kind.NODES: _sizing, Kind.DRAIN: _rehearsal}[Kind(kind)](plain)
+    if kind == Kind.FIT:
+        return _fit(plain)
+    return _sizing(plain) if kind == Kind.NODES else _rehearsal(plain)
 
 
 def _rows(numbers: list[int]) -> Any:

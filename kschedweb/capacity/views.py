@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -54,7 +54,7 @@ class _Page:
     head: Sequence[str]
     rows: Callable[[Any], list[list[object]]]
     chart: Callable[[Any], Chart | None]
-    offers: dict[str, Callable[[Snapshot], list[str]]]
+    offers: Mapping[str, Callable[[Snapshot], list[str]]]
 
 
 _WORKLOADS = {"workloads": selectors.workloads}
@@ -138,7 +138,8 @@ def _asked(request: PageRequest, page: _Page) -> HttpResponseBase:
         status = 400
     else:
         try:
-            about = {"user": request.user, "snapshot": snapshot, "revision": revision, "asked": form.asked(snapshot)}
+            about: dict[str, Any] = {"user": request.user, "snapshot": snapshot, "revision": revision}
+            about["asked"] = form.asked(snapshot)
             found = _sought(about)
             if request.method == "POST":
                 address = f"{request.path}?{context['kept']}&{urlencode(_said(form))}"

@@ -37,7 +37,8 @@ def test_a_job_gives_the_answer_that_a_request_gives(
     api_as: Callable[..., Any], demo: Snapshot, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     names = list(NodeRow.objects.filter(snapshot=demo).values_list("name", flat=True)[:4])
-    asked = {"fit": FIT, "nodes": NODES, "drain": {"nodes": names}}[kind]
+    questions: dict[str, dict[str, Any]] = {"fit": FIT, "nodes": NODES, "drain": {"nodes": names}}
+    asked = questions[kind]
     client = api_as("viewer")
     quick = post(client, kind, asked)
     assert quick.status_code == 200

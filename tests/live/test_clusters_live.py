@@ -19,6 +19,7 @@ from kschedweb.clusters.credentials import Secret, credential_open
 from kschedweb.clusters.failures import Gone
 from kschedweb.clusters.kinds import BY_NAME, KINDS
 from kschedweb.clusters.models import Cluster, Credential, NodeRow, PodRow, Snapshot
+from kschedweb.clusters.snapshots import KEEP_SNAPSHOTS
 from kschedweb.errors import ApplicationError
 from kschedweb.jobs.models import Job
 from tests.support.controlplane import READ_EVERYTHING
@@ -268,10 +269,10 @@ def test_a_refresh_without_changes_keeps_the_snapshot(plane: ControlPlane) -> No
 
 def test_old_snapshots_go(plane: ControlPlane) -> None:
     cluster, _ = by_token(plane)
-    for index in range(services.KEEP_SNAPSHOTS + 2):
+    for index in range(KEEP_SNAPSHOTS + 2):
         plane.create_all("/api/v1/namespaces/default/pods", [pod(f"more-{index}")])
         newest = services.snapshot_read(cluster=cluster, step=silent)
-    assert Snapshot.objects.count() == services.KEEP_SNAPSHOTS
+    assert Snapshot.objects.count() == KEEP_SNAPSHOTS
     assert selectors.snapshot_current(cluster) == newest
 
 

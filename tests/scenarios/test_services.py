@@ -11,6 +11,7 @@ from django.http import Http404
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster, Snapshot
+from kschedweb.clusters.snapshots import KEEP_SNAPSHOTS
 from kschedweb.errors import Conflict, NotFound, PreconditionFailed
 from kschedweb.scenarios import selectors, services, uploads
 from kschedweb.scenarios.models import FileKind, Scenario
@@ -155,10 +156,10 @@ def test_a_snapshot_that_a_scenario_starts_from_stays(editor: User, admin: User)
     services.scenario_create(text=on_cluster(editor), author=editor)
     cluster = Cluster.objects.get(name="small")
     kept = Snapshot.objects.get()
-    for number in range(clusters.KEEP_SNAPSHOTS + 2):
+    for number in range(KEEP_SNAPSHOTS + 2):
         clusters.snapshot_store(cluster=cluster, objects=[seed.node(f"n{number}")], problems=[])
     assert Snapshot.objects.filter(pk=kept.pk).exists()
-    assert Snapshot.objects.count() == clusters.KEEP_SNAPSHOTS + 1
+    assert Snapshot.objects.count() == KEEP_SNAPSHOTS + 1
     with pytest.raises(Conflict, match="Scenarios start from snapshots of small"):
         clusters.cluster_delete(user=admin, cluster=cluster)
     assert Cluster.objects.filter(name="small").exists()
