@@ -23,7 +23,7 @@ from kschedweb.dashboard.exports import FORMATS, export
 from kschedweb.dashboard.figures import Chart
 from kschedweb.dashboard.scope import scope_of
 from kschedweb.engine.whatif.capacity import Fit
-from kschedweb.errors import ApplicationError
+from kschedweb.errors import ApplicationError, Conflict
 from kschedweb.jobs.inquiries import NotNow
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.selectors import profiles_only
@@ -150,6 +150,7 @@ def _asked(request: PageRequest, page: _Page) -> HttpResponseBase:
         except ApplicationError as error:
             _add_errors(form, error)
             status = error.status
+            context["running"] = selectors.unanswered(request.user) if isinstance(error, Conflict) else None
     return _shown(request, page, form, snapshot, revision, found, context, status)
 
 

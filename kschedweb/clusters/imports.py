@@ -77,8 +77,7 @@ def files_read(files: Iterable[tuple[str, Content]], *, limit: int, heard: Heard
     """The objects of all ``files`` (name, content), of at most ``limit`` bytes together.
 
     JSON is read object by object, so that no more than what is kept is held. ``heard`` is told how many bytes were
-    read. Raises ``ImportFailed`` where a file cannot be read, or all of them hold
-    nothing that a scheduler reads.
+    read. Raises ``ImportFailed`` where a file cannot be read, or all of them hold nothing that a scheduler reads.
     """
     result, seen, size = Import(), set[tuple[str, str, str]](), 0
 

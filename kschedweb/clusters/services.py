@@ -252,11 +252,14 @@ def cluster_import_later(*, user: User | None, name: str, files: Files, limit: i
     """Keep ``files`` (name, content) and have a job do what ``cluster_import`` does."""
     _replaceable(name, replace)
     upload = uploads.upload_keep(user=user, name=name, replace=replace, files=files, limit=limit)
-    with transaction.atomic():
-        upload.job = job_start(
-            _import_task(), title=f"Import cluster {name}", params={"upload": str(upload.pk)}, user=user
-        )
-        upload.save(update_fields=["job"])
+    try:
+        with transaction.atomic():
+            title = f"Import cluster {name}"
+            upload.job = job_start(_import_task(), title=title, params={"upload": str(upload.pk)}, user=user)
+            upload.save(update_fields=["job"])
+    except BaseException:
+        uploads.upload_drop(upload)
+        raise
     return upload.job
 
 

@@ -81,11 +81,11 @@ class Prepared:
                 self.snapshot.save(update_fields=["complete"])
                 if finish is not None:
                     finish()
-        except IntegrityError:
-            self._lock()  # rows of a cluster that is gone
-            raise
-        except BaseException:
+        except BaseException as error:
             Snapshot.objects.filter(pk=self.snapshot.pk).delete()
+            if isinstance(error, IntegrityError):
+                with transaction.atomic():
+                    self._lock()  # says it where the cluster was deleted in the meantime
             raise
         self._forget_older()
         return self.snapshot

@@ -127,6 +127,7 @@ def test_a_link_to_a_slow_question_starts_nothing_and_its_form_does(
     refused = client.post("/capacity/?cluster=demo", {"cpu": "1"})
     assert refused.status_code == 409
     assert "is being worked on, by job" in refused.content.decode()
+    assert f'<a href="{sent["Location"]}">How far it is</a>' in refused.content.decode()
     work()
     part = client.get(sent["Location"], headers={"HX-Request": "true"})
     assert part["HX-Refresh"] == "true"

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from kschedweb.clusters import services, tasks, uploads
 from kschedweb.clusters.imports import ImportFailed, files_read
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot, Source, Upload, UploadPiece
+from kschedweb.errors import Conflict
 from kschedweb.jobs.models import Job, State
 from tests.clusters.conftest import node, pod
 
@@ -153,6 +154,20 @@ def test_what_dead_processes_left_is_dropped(api_as: Callable[[str], APIClient])
     assert [upload.name for upload in Upload.objects.all()] == ["waits"]
     assert not Cluster.objects.exists()
     assert not Snapshot.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_import_into_a_cluster_that_is_deleted_meanwhile_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kschedweb.clusters.snapshots.BATCH", 10)
+    services.cluster_import(user=None, name="big", files=[("a", LIST)], limit=10**6)
+
+    def step(text: str, done: int, total: int) -> None:
+        if (text, done) == ("Storing the snapshot", 20):
+            Cluster.objects.all().delete()
+
+    with pytest.raises(Conflict, match="big was deleted in the meantime"):
+        services.cluster_import(user=None, name="big", files=[("a", LIST)], limit=10**6, replace=True, step=step)
+    assert nothing_is_kept()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -30,7 +30,7 @@ for role in ("viewer", "editor"):
 """
 
 
-@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+@pytest.fixture(scope="module")
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MadeRun]:
     """`make run` on a database of its own, with a viewer and an editor."""
     folder = tmp_path_factory.mktemp(request.param)
@@ -71,6 +71,9 @@ class Meanwhile:
         self._thread.join()
 
 
+@pytest.mark.parametrize(
+    "run", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)], indirect=True, scope="module"
+)
 def test_six_questions_of_a_viewer_leave_others_their_pages_and_answers(run: MadeRun) -> None:
     long = {
         "cluster": "demo", "pending": False, "copies": 10_000,
@@ -93,6 +96,7 @@ def test_six_questions_of_a_viewer_leave_others_their_pages_and_answers(run: Mad
     run.site.rest("POST", f"jobs/{job}/cancel/")
 
 
+@pytest.mark.parametrize("run", ["sqlite"], indirect=True, scope="module")
 def test_three_large_imports_at_once_fail_nowhere_and_hold_little(run: MadeRun) -> None:
     body = large(32 * MIB)
     editors = [session(run, "editor") for _ in range(3)]
