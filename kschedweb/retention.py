@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from kschedweb.approvals.models import Delivered
 from kschedweb.celery import app
+from kschedweb.clusters.uploads import uploads_forget
 from kschedweb.deletion import BATCH, delete_batches
 from kschedweb.jobs.models import ENDED, UNFINISHED
 from kschedweb.scheduling.retention import decisions_clean
@@ -65,6 +66,7 @@ RULES = (
     Rule("jobs.IdempotencyKey", "created_at", timedelta(days=1)),
     Rule("gate.Gate", "created_at", "answers", ANSWERED),
     Rule("moves.Question", "created_at", "answers", ANSWERED),
+    Rule("capacity.Question", "created_at", "answers", ANSWERED),
     Rule("sessions.Session", "expire_date"),
     Rule("axes.AccessLog", "attempt_time", "logins", by_key=True),
     Rule("axes.AccessAttempt", "attempt_time", "logins", by_key=True),
@@ -78,10 +80,11 @@ RULES = (
 )
 CLEANINGS: dict[str, Callable[[], int]] = {
     **{rule.model: rule.clean for rule in RULES},
-    # By limits of their own: a live scheduler's, a cluster's.
+    # By limits of their own: a live scheduler's, a cluster's, an upload's job.
     "scheduling.LiveDecision": decisions_clean,
     "shadow.ShadowVerdict": verdicts_clean,
     "watermarks.Sample": samples_forget,
+    "clusters.Upload": uploads_forget,
 }
 
 

@@ -1,12 +1,13 @@
-"""What a person asks on the pages of capacity; it all stands in the address."""
+"""What a person asks on the pages of capacity."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 
+from kschedweb.capacity import selectors
 from kschedweb.capacity.questions import (
     MOST_COPIES,
     MOST_DRAINED,
@@ -21,6 +22,11 @@ from kschedweb.capacity.questions import (
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.quantity import read
 from kschedweb.engine.whatif.drain import Options
+from kschedweb.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from kschedweb.capacity.questions import Asked
+    from kschedweb.clusters.models import Snapshot
 
 SEPARATORS = re.compile(r"[\s,]+")
 
@@ -140,8 +146,7 @@ class FitForm(_PodForm):
         help_text="Pods; counting stops there. 10,000 where nothing is said.",
     )
 
-    @property
-    def question(self) -> FitAsked:
+    def asked(self, snapshot: Snapshot) -> FitAsked:
         return FitAsked(self.pod_asked(), self.cleaned_data["limit"] or FitAsked.limit)
 
     @property
@@ -204,8 +209,7 @@ class NodesForm(_PodForm):
             self.add_error("pending", "Choose the pending pods, further pods, or both.")
         return data
 
-    @property
-    def question(self) -> NodesAsked:
+    def asked(self, snapshot: Snapshot) -> NodesAsked:
         data = self.cleaned_data
         named = [(name, data[f"node_{name}"]) for name in ("cpu", "memory") if data.get(f"node_{name}")]
         zones = tuple(zone for zone in SEPARATORS.split(data["zones"].strip()) if zone)
@@ -243,8 +247,39 @@ class DrainForm(forms.Form):
             raise forms.ValidationError(f"At most {MOST_DRAINED:,} nodes at a time; these are {len(names):,}.")
         return names
 
-    def question(self, in_zone: list[str]) -> DrainAsked:
-        """``in_zone`` are the nodes of the zone that was named."""
+    def asked(self, snapshot: Snapshot) -> DrainAsked:
         data = self.cleaned_data
+        in_zone = selectors.nodes_in(snapshot, data["zone"])
+        if data["zone"] and not in_zone:
+            raise ApplicationError.at("zone", f"No node is in zone {data['zone']}.")
         names = tuple(dict.fromkeys((*data["nodes"], *in_zone)))
         return DrainAsked(names, Options(True, data["emptydir"], data["force"]), data["keep_order"])
+
+
+def fields_of(asked: Asked) -> dict[str, Any]:
+    """What the form says that asks ``asked``."""
+    if isinstance(asked, FitAsked):
+        return {**_pod_fields(asked.pod), "limit": asked.limit}
+    if isinstance(asked, DrainAsked):
+        options = {"emptydir": asked.options.delete_emptydir_data, "force": asked.options.force}
+        return {"nodes": " ".join(asked.nodes), "keep_order": asked.keep_order, **options}
+    node, pods = asked.node, {"pending": asked.pending, "copies": asked.copies or None, "most": asked.most}
+    room = {f"node_{name}": amount for name, amount in _amounts(node.allocatable).items()}
+    labels = " ".join(f"{name}={value}" for name, value in node.labels)
+    return {
+        **_pod_fields(asked.pod),
+        **pods,
+        **room,
+        "like": node.like,
+        "labels": labels,
+        "zones": " ".join(node.zones),
+    }
+
+
+def _pod_fields(pod: PodAsked) -> dict[str, Any]:
+    return {"workload": pod.workload, "manifest": pod.manifest, **_amounts(pod.requests)}
+
+
+def _amounts(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    named = {name: amount for name, amount in pairs if name in ("cpu", "memory")}
+    return {**named, "other": " ".join(f"{name}={amount}" for name, amount in pairs if name not in named)}

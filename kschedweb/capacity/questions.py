@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kschedweb.capacity.models import Kind
 from kschedweb.clusters.documents import DocumentError, Limits, documents_read
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.quantity import read
@@ -149,3 +150,29 @@ class DrainAsked:
     nodes: tuple[str, ...]
     options: Options = field(default_factory=Options)
     keep_order: bool = False
+
+
+Asked: TypeAlias = FitAsked | NodesAsked | DrainAsked
+
+
+def kind_of(asked: Asked) -> Kind:
+    return {FitAsked: Kind.FIT, NodesAsked: Kind.NODES, DrainAsked: Kind.DRAIN}[type(asked)]
+
+
+def asked_of(kind: str, plain: dict[str, Any]) -> Asked:
+    """The question that ``dataclasses.asdict`` made ``plain``."""
+    if kind == Kind.FIT:
+        return FitAsked(_pod(plain["pod"]), plain["limit"])
+    if kind == Kind.DRAIN:
+        return DrainAsked(tuple(plain["nodes"]), Options(**plain["options"]), plain["keep_order"])
+    node = plain["node"]
+    type_ = NodeAsked(node["like"], _pairs(node["allocatable"]), _pairs(node["labels"]), tuple(node["zones"]))
+    return NodesAsked(type_, plain["pending"], _pod(plain["pod"]), plain["copies"], plain["most"])
+
+
+def _pod(plain: dict[str, Any]) -> PodAsked:
+    return PodAsked(plain["workload"], plain["manifest"], _pairs(plain["requests"]))
+
+
+def _pairs(plain: list[list[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, value in plain)

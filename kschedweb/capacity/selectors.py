@@ -1,13 +1,22 @@
-"""What the choosers of the capacity pages offer."""
+"""What the choosers of the capacity pages offer, and questions that jobs answer."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.http import Http404
+
+from kschedweb.capacity import answers
+from kschedweb.capacity.models import Question
 from kschedweb.clusters.selectors import node_rows, pod_rows
 from kschedweb.engine.whatif.shapes import WORKLOADS
+from kschedweb.jobs import inquiries
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.accounts.models import User
+    from kschedweb.capacity.answers import Found
     from kschedweb.clusters.models import Snapshot
 
 OFFERED = 300
@@ -39,3 +48,22 @@ def zones(snapshot: Snapshot) -> list[str]:
 def nodes_in(snapshot: Snapshot, zone: str) -> list[str]:
     """The nodes of ``zone`` by name."""
     return list(node_rows(snapshot).filter(zone=zone).values_list("name", flat=True)) if zone else []
+
+
+def question_get(question_id: UUID | str) -> Question:
+    """One question; ``Http404`` where there is none."""
+    related = Question.objects.select_related("job", "created_by", "snapshot__cluster", "revision__policy")
+    found = related.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question_id).first()
+    if found is None:
+        raise Http404("There is no such question.")
+    return found
+
+
+def answer_of(question: Question) -> Found | None:
+    """The answer; ``None`` as long as there is none."""
+    return None if question.content is None else answers.unpacked(question.kind, bytes(question.content))
+
+
+def unanswered(user: User) -> Question | None:
+    """The question of ``user`` that a job works on, or will."""
+    return inquiries.unanswered(Question, user).first()

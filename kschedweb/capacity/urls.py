@@ -6,4 +6,5 @@ urlpatterns = [
     path("capacity/", views.fit, name="capacity-fit"),
     path("capacity/nodes/", views.nodes, name="capacity-nodes"),
     path("capacity/drain/", views.drain, name="capacity-drain"),
+    path("capacity/answers/<uuid:question_id>/", views.answer, name="capacity-answer"),
 ]

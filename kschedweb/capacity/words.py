@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kschedweb.dashboard.units import counted
-from kschedweb.engine.whatif.drain import BUDGET, LOCAL, NO_ROOM, UNMANAGED
+from kschedweb.engine.whatif.capacity import Fit
+from kschedweb.engine.whatif.drain import BUDGET, LOCAL, NO_ROOM, UNMANAGED, Rehearsal
+from kschedweb.engine.whatif.sizing import Sizing
 
 if TYPE_CHECKING:
-    from kschedweb.engine.whatif.capacity import Fit
-    from kschedweb.engine.whatif.drain import Rehearsal
-    from kschedweb.engine.whatif.sizing import Sizing
+    from kschedweb.policies.models import Revision
 
 BLOCKED = {
     BUDGET: "a disruption budget",
@@ -18,6 +18,18 @@ BLOCKED = {
     LOCAL: "pods with local storage",
     NO_ROOM: "pods that fit no other node",
 }
+
+
+def label(revision: Revision) -> str:
+    """Such as "default, revision 3"."""
+    return f"{revision.policy.name}, revision {revision.number}"
+
+
+def sentence(found: Fit | Sizing | Rehearsal) -> str:
+    """The answer."""
+    if isinstance(found, Fit):
+        return fit_answer(found)
+    return nodes_answer(found) if isinstance(found, Sizing) else drain_answer(found)
 
 
 def fit_answer(found: Fit) -> str:

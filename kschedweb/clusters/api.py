@@ -14,10 +14,10 @@ from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters import selectors, services
+from kschedweb.clusters import selectors, services, uploads
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
-from kschedweb.dashboard.rest import IdempotencyMixin, validated
+from kschedweb.dashboard.rest import IdempotencyMixin, accepted, validated
 from kschedweb.errors import ApplicationError, TooLarge
 from kschedweb.jobs.api import JobSerializer
 
@@ -163,12 +163,12 @@ def _address(request: ApiRequest, cluster: Cluster) -> str:
 
 
 class RawFile(parsers.BaseParser):
-    """A body that is the file itself; what it holds is found out by reading it."""
+    """A body that is the file itself; what it holds is found out by reading it, which is left to the view."""
 
     media_type = "*/*"
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> dict[Any, Any]:
-        return {RAW: stream.read(settings.UPLOAD_LIMIT + 1)}
+        return {RAW: stream}
 
 
 class ClusterImport(APIView):
@@ -193,31 +193,37 @@ class ClusterImport(APIView):
             "application/json": OpenApiTypes.OBJECT,
             "application/yaml": OpenApiTypes.STR,
         },
-        responses={200: ImportedSerializer, 201: ImportedSerializer},
+        responses={200: ImportedSerializer, 201: ImportedSerializer, 202: JobSerializer},
     )
     def post(self, request: ApiRequest) -> Response:
         """Import files: kubectl's lists (JSON or YAML), YAML of several documents, a simulator's export.
 
-        200 where a cluster imported before got a new snapshot (`replace`), 201 for a new cluster.
+        At most 1 MiB is answered at once: 200 where a cluster imported before got a new snapshot (`replace`), 201 for
+        a new cluster. More is answered by 202 and the job that reads it; its `result` names the `cluster` once it
+        succeeded, and holds `errors` with path and message where a file cannot be read.
         """
         self._length_check(request)
         fields: dict[str, Any] = {**request.query_params.dict()}
         data: Any = request.data
         if RAW in data:
-            files = [("", data[RAW])]
+            sent = [("", uploads.pieces(data[RAW]))]
         else:
             fields |= {key: value for key, value in data.items() if isinstance(value, str)}
-            uploads = request.FILES.getlist("file")
-            files = [(file.name or "file", file.read(settings.UPLOAD_LIMIT + 1)) for file in uploads]
+            sent = [(file.name or "file", uploads.pieces(file)) for file in request.FILES.getlist("file")]
         name = str(fields.get("name", ""))
         services.name_check(name)
-        if not files:
+        if not sent:
             message = "Send at least one file under the name file."
             raise ApplicationError.at("file", message)
         replace = str(fields.get("replace", "")).lower() in ("1", "true", "yes", "on")
-        cluster, snapshot, read = services.cluster_import(
-            user=request.user, name=name, files=files, limit=settings.UPLOAD_LIMIT, replace=replace
-        )
+        about: dict[str, Any] = {
+            "user": request.user, "name": name, "limit": settings.UPLOAD_LIMIT, "replace": replace,
+        }  # fmt: skip
+        files, is_large = uploads.looked_at(sent)
+        if is_large:
+            job = services.cluster_import_later(files=files, **about)
+            return accepted(request, JobSerializer(job).data, "api:job", job.pk)
+        cluster, snapshot, read = services.cluster_import(files=files, **about)
         answer = {"cluster": selectors.cluster_get(cluster.name), "snapshot": snapshot, "left_out": read.left_out}
         is_new = cluster.snapshots.count() == 1
         headers = {"Location": _address(request, cluster)}

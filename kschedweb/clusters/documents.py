@@ -10,7 +10,8 @@ import json
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from sys import intern
 from typing import Any, NoReturn
 
 from kschedweb.engine.yamltext.reading import Bounds, Reason, RefusedError
@@ -50,7 +51,7 @@ def documents_read(data: str | bytes, limits: Limits) -> list[Any]:
     """The documents in ``data``: JSON (one or several, one after the other) or YAML (separated by ``---``)."""
     if len(data) > limits.size:
         raise DocumentError(
-            f"The text is larger than {_size(limits.size)}, which is the most that is taken.", status=413
+            f"The text is larger than {size_text(limits.size)}, which is the most that is taken.", status=413
         )
     text = text_decode(data) if isinstance(data, bytes) else data
     if "\x00" in text:
@@ -61,7 +62,8 @@ def documents_read(data: str | bytes, limits: Limits) -> list[Any]:
         raise DocumentError("The text is empty.")
     if start not in "{[" and len(text) > limits.yaml_size:
         raise DocumentError(
-            f"This is more than {_size(limits.yaml_size)} of YAML: send it as JSON (kubectl get … -o json).", status=413
+            f"This is more than {size_text(limits.yaml_size)} of YAML: send it as JSON (kubectl get … -o json).",
+            status=413,
         )
     found = _json(text, limits) if start in "{[" else _yaml(text, limits)
     if not found:
@@ -81,7 +83,7 @@ def text_decode(data: bytes) -> str:
         raise DocumentError(f"This is not text: byte {error.start + 1} is not {encoding.upper()}.") from None
 
 
-def _size(size: int) -> str:
+def size_text(size: int) -> str:
     return f"{size // 1024 // 1024} MiB" if size >= 1024 * 1024 else f"{size // 1024} KiB"
 
 
@@ -101,10 +103,26 @@ def _fraction(text: str) -> float:
 # JSON ---------------------------------------------------------------------------------------------------------------
 
 
-def _json(text: str, limits: Limits) -> list[Any]:
-    decoder = json.JSONDecoder(
+def json_decoder() -> json.JSONDecoder:
+    """Reads JSON strictly: no key twice, no number that others cannot hold."""
+    return json.JSONDecoder(
         object_pairs_hook=_mapping, parse_constant=_no_constant, parse_int=_whole, parse_float=_fraction
     )
+
+
+def measured(value: Any, limits: Limits, depth: int, text: str, start: int, end: int) -> int:
+    """How many values ``value`` consists of, which was read from ``text[start:end]`` inside of ``depth`` levels.
+
+    Raises DocumentError where it goes beyond ``limits``, or holds text that cannot be stored.
+    """
+    strings = SUSPICIOUS.search(text, start, end) is not None
+    if not strings and not isinstance(value, (dict, list)):
+        return 1
+    return _measure([value], replace(limits, depth=limits.depth - depth), strings=strings)
+
+
+def _json(text: str, limits: Limits) -> list[Any]:
+    decoder = json_decoder()
     found, position = [], 0
     try:
         while position < len(text):
@@ -122,7 +140,7 @@ def _json(text: str, limits: Limits) -> list[Any]:
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    mapping = dict(pairs)
+    mapping = {intern(key): value for key, value in pairs}
     if len(mapping) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
@@ -134,8 +152,11 @@ def _no_constant(name: str) -> NoReturn:
     raise DocumentError(f"{name} is not a JSON value.")
 
 
-def _measure(found: list[Any], limits: Limits, *, strings: bool) -> None:
-    """Refuse what is nested too deep, holds too many values, or (where asked) text that cannot be stored."""
+def _measure(found: list[Any], limits: Limits, *, strings: bool) -> int:
+    """How many values there are.
+
+    Refuses what is nested too deep, holds too many values, or (where asked) text that cannot be stored.
+    """
     level: list[Any] = found
     count = 0
     for _ in range(limits.depth + 1):
@@ -147,7 +168,7 @@ def _measure(found: list[Any], limits: Limits, *, strings: bool) -> None:
                 _text_check(value)
         level = [inner for value in level if isinstance(value, (dict, list)) for inner in _inside(value)]
         if not level:
-            return
+            return count
     raise DocumentError(f"The text is nested deeper than {limits.depth} levels.")
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 
 from kschedweb.clusters.kubeconfig import LIMITS
 from kschedweb.clusters.models import Source
 from kschedweb.clusters.services import NAME
+from kschedweb.clusters.uploads import pieces
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.uploads import Files
 
 NAME_HELP = "Lower-case letters, digits and hyphens, such as production-eu."
 
@@ -157,11 +162,9 @@ class ImportForm(forms.Form):
             self.add_error("file", "Choose a file or paste a text.")
         return cleaned
 
-    def uploads(self, limit: int) -> list[tuple[str, bytes | str]]:
-        """What was sent, as (name, content); no file is read beyond ``limit``."""
-        found: list[tuple[str, bytes | str]] = [
-            (file.name or "file", file.read(limit + 1)) for file in self.cleaned_data["file"]
-        ]
+    def sent(self) -> Files:
+        """What was sent, as (name, content)."""
+        for file in self.cleaned_data["file"]:
+            yield file.name or "file", pieces(file)
         if self.cleaned_data["text"].strip():
-            found.append(("text", self.cleaned_data["text"]))
-        return found
+            yield "text", pieces(BytesIO(self.cleaned_data["text"].encode(errors="surrogatepass")))

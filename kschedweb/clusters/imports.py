@@ -7,21 +7,24 @@ left out and listed with its reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
-from kschedweb.clusters.documents import DocumentError, Limits, documents_read
+from kschedweb.clusters.documents import DocumentError, Limits, documents_read, size_text
 from kschedweb.clusters.kinds import BY_NAME, reduce
 from kschedweb.clusters.rows import MOST_PROBLEMS, object_problem
+from kschedweb.clusters.streams import JsonCursor, decoded
 from kschedweb.engine.objects.oddities import oddities
 from kschedweb.errors import ApplicationError
 
 Json = dict[str, Any]
 
 DEPTH = 64
-NODES = 20_000_000
+LEAST_VALUES, BYTES_A_VALUE = 1_000_000, 12  # values that are taken in any case, and how long they must be else
 MOST_OBJECTS = 200_000
+PIECE = 256 * 1024  # bytes that are read at a time
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
 NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -61,24 +64,42 @@ class Import:
             self.problems.append({"object": name[:320], "reason": reason[:500]})
 
 
-def files_read(files: Iterable[tuple[str, bytes | str]], *, limit: int) -> Import:
+Content = bytes | str | Iterable[bytes]
+Heard = Callable[[int], None]
+
+
+def most_values(limit: int) -> int:
+    """How many values a text of at most ``limit`` bytes may hold: they take more memory than the text itself."""
+    return max(LEAST_VALUES, limit // BYTES_A_VALUE)
+
+
+def files_read(files: Iterable[tuple[str, Content]], *, limit: int, heard: Heard | None = None) -> Import:
     """The objects of all ``files`` (name, content), of at most ``limit`` bytes together.
 
-    Raises ``ImportFailed`` where a file cannot be read, or all of them hold nothing that a scheduler reads.
+    JSON is read object by object, so that no more than what is kept is held. ``heard`` is told how many bytes were
+    read. Raises ``ImportFailed`` where a file cannot be read, or all of them hold nothing that a scheduler reads.
     """
     result, seen, size = Import(), set[tuple[str, str, str]](), 0
+
+    def counted(content: Content) -> Iterator[bytes]:
+        nonlocal size
+        for piece in _pieces(content):
+            size += len(piece)
+            if heard is not None:
+                heard(size)
+            yield piece
+
     for name, content in files:
-        size += len(content)
-        limits = Limits(size=max(0, limit - size + len(content)), depth=DEPTH, nodes=NODES)
+        left = max(0, limit - size)
+        limits = Limits(size=left, depth=DEPTH, nodes=most_values(limit))
         try:
-            documents = documents_read(content, limits)
+            for item in _items(decoded(counted(content), limits), limits, result):
+                _take(item, result, seen)
         except DocumentError as error:
             message = f"{name}: {error.detail}" if name else error.detail
             raise ImportFailed(
                 message, errors=[{"path": name or "text", "message": error.detail}], status=error.status
             ) from None
-        for item in unfolded(documents, result):
-            _take(item, result, seen)
     if not any(item["kind"] in ("Node", "Pod") for item in result.objects):
         first = f" The first thing left out: {_first(result)}." if result.problems else ""
         raise ImportFailed(
@@ -86,6 +107,99 @@ def files_read(files: Iterable[tuple[str, bytes | str]], *, limit: int) -> Impor
             f"or an export of kube-scheduler-simulator.{first}"
         )
     return result
+
+
+def _pieces(content: Content) -> Iterable[bytes]:
+    given = content.encode(errors="surrogatepass") if isinstance(content, str) else content
+    if not isinstance(given, bytes):
+        return given
+    return (given[start : start + PIECE] for start in range(0, len(given), PIECE))
+
+
+def _items(pieces: Iterator[str], limits: Limits, result: Import) -> Iterator[Json]:
+    """The single objects in a text, JSON or YAML."""
+    head = ""
+    while not (start := head.lstrip()[:1]) and (piece := next(pieces, "")):
+        head += piece
+    if start in ("{", "["):
+        return _Documents(JsonCursor(chain([head], pieces), limits), result).items()
+    text = head + _short(pieces, limits, len(head))
+    return unfolded(documents_read(text, limits), result)
+
+
+def _short(pieces: Iterator[str], limits: Limits, size: int) -> str:
+    """All of a text that is held as a whole."""
+    found = []
+    for piece in pieces:
+        found.append(piece)
+        size += len(piece)
+        if size > limits.yaml_size:
+            raise DocumentError(
+                f"This is more than {size_text(limits.yaml_size)} of YAML: send it as JSON (kubectl get … -o json).",
+                status=413,
+            )
+    return "".join(found)
+
+
+class _Documents:
+    """JSON documents whose lists are taken apart while they are read."""
+
+    def __init__(self, cursor: JsonCursor, result: Import) -> None:
+        self._cursor, self._result = cursor, result
+
+    def items(self) -> Iterator[Json]:
+        while self._cursor.peek():
+            yield from self._inside(0)
+
+    def _inside(self, depth: int) -> Iterator[Json]:
+        """The objects in the value that begins here."""
+        if depth > DEPTH:
+            self._cursor.too_deep()
+        begins = self._cursor.peek()
+        if begins == "[":
+            self._cursor.count(1)
+            for _ in self._cursor.elements():
+                yield from self._inside(depth + 1)
+        elif begins == "{":
+            self._cursor.count(1)
+            yield from self._mapping(depth)
+        else:
+            yield from unfolded([self._cursor.value(depth)], self._result)
+
+    def _mapping(self, depth: int) -> Iterator[Json]:
+        """The objects of a list of objects, or of a simulator's export; else the mapping itself."""
+        read, late, lists = dict[str, Any](), list[Json](), set[str]()
+        for key in self._cursor.entries():
+            kind = _kind_of_items(key, read)
+            if kind is None or self._cursor.peek() != "[":
+                read[key] = self._cursor.value(depth + 1)
+                continue
+            lists.add(key)
+            for item in self._elements(depth):
+                if kind or item.get("kind"):
+                    yield _with_kind(item, kind)
+                else:
+                    late.append(item)
+        if lists:
+            yield from self._rest(read, late, lists)
+        else:
+            yield from unfolded([read], self._result)
+
+    def _rest(self, read: Json, late: list[Json], lists: set[str]) -> Iterator[Json]:
+        """What is left of a mapping whose ``lists`` are read; it may say of which kind they are behind them."""
+        kind = str(read.get("kind") or "")
+        if kind and (lists != {"items"} or not kind.endswith("List")):
+            raise DocumentError(f"A mapping of kind {kind[:80]} holds a list of objects, which it cannot.")
+        if lists != {"items"}:
+            _simulator(read, self._result)
+        for item in late:
+            yield _with_kind(item, kind[:-4])
+
+    def _elements(self, depth: int) -> Iterator[Json]:
+        """The objects in the list that begins here."""
+        self._cursor.count(1)
+        for _ in self._cursor.elements():
+            yield from self._inside(depth + 2)
 
 
 def _first(result: Import) -> str:
@@ -124,6 +238,19 @@ def _simulator(document: Json, result: Import) -> list[Any]:
         elif value:
             result.problem(key, "is not part of an export that is known here")
     return items
+
+
+def _kind_of_items(key: str, read: Json) -> str | None:
+    """The kind of the objects listed under ``key`` of a mapping, "" where that is not known; ``None`` for no such list.
+
+    ``read`` is what stands before it.
+    """
+    kind = read.get("kind")
+    if key != "items":
+        return SIMULATOR.get(key) if kind is None else None
+    if kind is None:
+        return ""
+    return kind[:-4] if isinstance(kind, str) and kind.endswith("List") else None
 
 
 def _with_kind(item: Any, kind: str) -> Any:

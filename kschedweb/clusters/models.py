@@ -7,6 +7,8 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from kschedweb.jobs.models import Job
+
 
 class Source(models.TextChoices):
     DEMO = "demo", "Demo"
@@ -90,6 +92,32 @@ class Snapshot(models.Model):
 
     class Meta:
         ordering = ("-taken_at", "-id")
+
+
+class Upload(models.Model):
+    """Files that a job makes a cluster of; they go when it has ended."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=63)  # of the cluster
+    replace = models.BooleanField()  # whether it may be there
+    size = models.PositiveBigIntegerField(default=0)  # bytes
+    job = models.ForeignKey(Job, null=True, on_delete=models.CASCADE, related_name="+")
+    cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="+")  # begun for it
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+
+class UploadPiece(models.Model):
+    """A part of a file: all of them, in their order, are the files."""
+
+    upload = models.ForeignKey(Upload, on_delete=models.CASCADE, related_name="pieces")
+    number = models.PositiveIntegerField()  # from 0
+    place = models.PositiveIntegerField()  # of its file among the files
+    file = models.CharField(max_length=255)
+    content = models.BinaryField()  # zlib
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["upload", "number"], name="piece_number_once_an_upload")]
 
 
 class NodeRow(models.Model):

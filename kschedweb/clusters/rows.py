@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -24,8 +25,21 @@ LARGEST = 2**63 - 1
 MOST_PROBLEMS = 500
 
 
-def rows_of(snapshot: Snapshot, objects: list[Json]) -> tuple[list[NodeRow], list[PodRow], list[Problem]]:
-    """The rows of ``objects``, unsaved, and what the engine could not understand."""
+@dataclass(frozen=True)
+class Rows:
+    """What becomes of objects: rows of nodes, the pods that become rows, and what the engine could not understand."""
+
+    nodes: list[NodeRow]
+    pods: list[Pod]
+    problems: list[Problem]
+
+    @property
+    def pending(self) -> int:
+        return sum(map(is_pending, self.pods))
+
+
+def rows_of(snapshot: Snapshot, objects: list[Json]) -> Rows:
+    """The rows of ``objects``, unsaved."""
     engine = EngineSnapshot.from_objects(objects)
     problems = [{"object": str(found), "reason": reason} for found, reason in (*engine.problems, *engine.doubts)]
     pods = {pod.key: pod for pod in (*engine.pending, *(pod for pod in engine.pods.pods if pod is not None))}
@@ -38,7 +52,16 @@ def rows_of(snapshot: Snapshot, objects: list[Json]) -> tuple[list[NodeRow], lis
             except ObjectError:
                 continue
             pods[pod.key] = pod
-    return nodes, [pod_row(snapshot, pod) for pod in pods.values()], problems[:MOST_PROBLEMS]
+    return Rows(nodes, list(pods.values()), problems[:MOST_PROBLEMS])
+
+
+def is_pending(pod: Pod) -> bool:
+    return not pod.node_name and _phase(pod) not in FINISHED
+
+
+def _phase(pod: Pod) -> str:
+    phase = (pod.raw.get("status") or {}).get("phase")
+    return phase if isinstance(phase, str) else ""
 
 
 def pod_key(raw: Json) -> str:
@@ -78,15 +101,14 @@ def node_row(snapshot: Snapshot, engine: EngineSnapshot, node: Node, pods: int) 
 
 def pod_row(snapshot: Snapshot, pod: Pod) -> PodRow:
     metadata, status = pod.raw.get("metadata") or {}, pod.raw.get("status") or {}
-    phase = status.get("phase") if isinstance(status.get("phase"), str) else ""
     return PodRow(
         snapshot=snapshot,
         namespace=pod.namespace[:63],
         name=pod.name[:253],
         uid=pod.uid[:253],
         node=pod.node_name[:253],
-        pending=not pod.node_name and phase not in FINISHED,
-        phase=(phase or "")[:16],
+        pending=is_pending(pod),
+        phase=_phase(pod)[:16],
         gated=bool(pod.gates) and not pod.node_name,
         scheduler_name=pod.scheduler_name[:253],
         priority=max(-(2**31), min(pod.priority, 2**31 - 1)),

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 from django.utils import timezone
 
 from kschedweb.accounts import audit
-from kschedweb.clusters import demo, reader, selectors, sources, storage
+from kschedweb.clusters import demo, reader, selectors, sources, uploads
 from kschedweb.clusters.access import permissions_review
 from kschedweb.clusters.client import Client
 from kschedweb.clusters.credentials import credential_save, keys
-from kschedweb.clusters.imports import Import, files_read
+from kschedweb.clusters.imports import Content, Import, files_read
 from kschedweb.clusters.kubeconfig import kubeconfig_read
-from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot, Source
-from kschedweb.clusters.rows import MOST_PROBLEMS, rows_of
+from kschedweb.clusters.models import Cluster, Snapshot, Source, Upload
 from kschedweb.clusters.signals import demo_loaded
+from kschedweb.clusters.snapshots import Prepared, cluster_lock
 from kschedweb.errors import ApplicationError, Conflict
 from kschedweb.jobs.services import job_start
 
@@ -32,6 +28,8 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.clusters.access import Permission
     from kschedweb.clusters.credentials import Secret
+    from kschedweb.clusters.snapshots import Step
+    from kschedweb.clusters.uploads import Files
     from kschedweb.jobs.models import Job
 
 Json = dict[str, Any]
@@ -40,7 +38,6 @@ NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 RESERVED = frozenset({"connect", "import", "load-demo"})  # addresses of pages
 CONNECTED = frozenset({Source.KUBECONFIG, Source.TOKEN, Source.IN_CLUSTER})
 STORED = (Source.KUBECONFIG, Source.TOKEN)  # their credentials are stored here
-BATCH = 500
 CONNECT_PATIENCE = 25.0  # seconds; a person waits for the answer
 
 
@@ -189,69 +186,20 @@ def _snapshot_read(cluster: Cluster, step: Callable[[str, int, int], None]) -> S
     if same is None:
         objects = [item for read in now.values() for item in read.objects.values()]
         prepared = Prepared.of(cluster, objects, problems, resource_versions=versions, taken_at=taken_at)
-    with transaction.atomic():
-        _lock(cluster)
+
+    def finish() -> None:
         Cluster.objects.filter(pk=cluster.pk).update(
             server_version=version, permissions=permissions, refreshed_at=taken_at, refresh_error=""
         )
-        if same is None:
-            return prepared.save()
+
+    if same is None:
+        return prepared.save(finish=finish)
+    with transaction.atomic():
+        cluster_lock(cluster)
+        finish()
         # Where to go on from is all that moved; whoever looks at the snapshot sees no difference.
         Snapshot.objects.filter(pk=same.pk).update(resource_versions=versions)
-        return same
-
-
-def _lock(cluster: Cluster) -> None:
-    if not Cluster.objects.select_for_update().filter(pk=cluster.pk).exists():
-        raise Conflict(f"Cluster {cluster.name} was deleted in the meantime.")
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A snapshot with its rows, ready to be saved: what takes time is done before the database is locked."""
-
-    snapshot: Snapshot
-    nodes: list[NodeRow]
-    pods: list[PodRow]
-
-    @classmethod
-    def of(
-        cls,
-        cluster: Cluster,
-        objects: list[Json],
-        problems: list[dict[str, str]],
-        *,
-        resource_versions: dict[str, str] | None = None,
-        taken_at: datetime | None = None,
-    ) -> Prepared:
-        content, size = storage.pack(objects)
-        snapshot = Snapshot(
-            cluster=cluster,
-            taken_at=taken_at or timezone.now(),
-            content=content,
-            size=size,
-            counts=dict(sorted(Counter(item["kind"] for item in objects).items())),
-            resource_versions=resource_versions or {},
-        )
-        nodes, pods, misunderstood = rows_of(snapshot, objects)
-        snapshot.counts["pending"] = sum(pod.pending for pod in pods)
-        snapshot.problems = (problems + misunderstood)[:MOST_PROBLEMS]
-        return cls(snapshot, nodes, pods)
-
-    @transaction.atomic
-    def save(self) -> Snapshot:
-        """Make this the current snapshot of its cluster; older ones beyond the newest few go."""
-        self.snapshot.save()
-        NodeRow.objects.bulk_create(self.nodes, batch_size=BATCH)
-        PodRow.objects.bulk_create(self.pods, batch_size=BATCH)
-        self.snapshot.complete = True
-        self.snapshot.save(update_fields=["complete"])
-        newest = self.snapshot.cluster.snapshots.order_by("-taken_at", "-id").values_list("pk", flat=True)
-        for old in list(newest[settings.KEEP_SNAPSHOTS :]):
-            # A scenario that starts from it keeps it.
-            with suppress(ProtectedError):
-                Snapshot.objects.filter(pk=old).only("pk").delete()
-        return self.snapshot
+    return same
 
 
 def snapshot_store(*, cluster: Cluster, objects: list[Json], problems: list[dict[str, str]]) -> Snapshot:
@@ -260,30 +208,76 @@ def snapshot_store(*, cluster: Cluster, objects: list[Json], problems: list[dict
 
 
 def cluster_import(
-    *, user: User | None, name: str, files: Iterable[tuple[str, bytes | str]], limit: int, replace: bool = False
+    *,
+    user: User | None,
+    name: str,
+    files: Iterable[tuple[str, Content]],
+    limit: int,
+    replace: bool = False,
+    upload: Upload | None = None,
+    step: Step | None = None,
 ) -> tuple[Cluster, Snapshot, Import]:
     """Make a cluster of ``files`` (name, content), or with ``replace`` a new snapshot of one imported before.
 
-    Raises ``ApplicationError`` where a file cannot be read; nothing is kept then.
+    ``upload`` is where they are from, for a job that may be begun again. Raises ``ApplicationError`` where a file
+    cannot be read; nothing is kept then.
     """
+    existing = upload.cluster if upload is not None and upload.cluster is not None else _replaceable(name, replace)
+    step = step or (lambda *_: None)
+    total = upload.size if upload is not None else 0
+    read = files_read(files, limit=limit, heard=lambda size: step("Reading files (MiB)", size >> 20, total >> 20))
+    step("Reading objects", 0, 0)
+    cluster = existing or Cluster(name=name, source=Source.IMPORT, created_by=user)
+    prepared = Prepared.of(cluster, read.objects, read.problems)
+
+    def begin() -> None:
+        cluster_create(cluster)
+        if upload is not None:
+            Upload.objects.filter(pk=upload.pk).update(cluster=cluster)
+
+    def finish() -> None:
+        Cluster.objects.filter(pk=cluster.pk).update(refreshed_at=prepared.snapshot.taken_at)
+        audit.record(user, "cluster.imported", cluster, name, counts=prepared.snapshot.counts, left_out=read.left_out)
+
+    try:
+        snapshot = prepared.save(begin=None if existing else begin, finish=finish, step=step)
+    except BaseException:
+        if existing is None:
+            uploads.cluster_drop(cluster)
+        raise
+    return cluster, snapshot, read
+
+
+def cluster_import_later(*, user: User | None, name: str, files: Files, limit: int, replace: bool = False) -> Job:
+    """Keep ``files`` (name, content) and have a job do what ``cluster_import`` does."""
+    _replaceable(name, replace)
+    upload = uploads.upload_keep(user=user, name=name, replace=replace, files=files, limit=limit)
+    try:
+        with transaction.atomic():
+            title = f"Import cluster {name}"
+            upload.job = job_start(_import_task(), title=title, params={"upload": str(upload.pk)}, user=user)
+            upload.save(update_fields=["job"])
+    except BaseException:
+        uploads.upload_drop(upload)
+        raise
+    return upload.job
+
+
+def _import_task() -> Any:
+    from kschedweb.clusters.tasks import import_files  # Tasks call services: this is the one way back.
+
+    return import_files
+
+
+def _replaceable(name: str, replace: bool) -> Cluster | None:
+    """The cluster that an import into ``name`` makes a new snapshot of, ``None`` for a new cluster."""
     name_check(name)
     existing = None if not replace else Cluster.objects.filter(name=name).first()
     if existing is None:
         name_free(name)
     elif existing.source != Source.IMPORT:
         raise Conflict(f"Cluster {name} was not imported, so files cannot replace it.")
-    read = files_read(files, limit=limit)
-    cluster = existing or Cluster(name=name, source=Source.IMPORT, created_by=user)
-    prepared = Prepared.of(cluster, read.objects, read.problems)
-    with transaction.atomic():
-        if existing is not None:
-            _lock(cluster)
-        else:
-            cluster_create(cluster)
-        snapshot = prepared.save()
-        Cluster.objects.filter(pk=cluster.pk).update(refreshed_at=snapshot.taken_at)
-        audit.record(user, "cluster.imported", cluster, name, counts=snapshot.counts, left_out=read.left_out)
-    return cluster, snapshot, read
+    return existing
 
 
 @transaction.atomic
@@ -311,8 +305,7 @@ def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.
     objects = demo.cluster(seed)
     prepared = Prepared.of(cluster, objects, [])
     with transaction.atomic():
-        cluster_create(cluster)
-        prepared.save()
+        prepared.save(begin=lambda: cluster_create(cluster))
         demo_loaded.send(Cluster, cluster=cluster, objects=objects)
         audit.record(user, "cluster.demo-loaded", cluster, name, seed=seed)
     return cluster

@@ -1,13 +1,23 @@
-"""Reading clusters in the background."""
+"""Reading clusters and imported files in the background."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
-from kschedweb.clusters import services
-from kschedweb.clusters.models import Cluster
-from kschedweb.errors import NotFound
+from django.conf import settings
+
+from kschedweb.clusters import services, uploads
+from kschedweb.clusters.models import Cluster, Upload
+from kschedweb.errors import ApplicationError, NotFound
+from kschedweb.jobs.services import job_problems
 from kschedweb.jobs.tasks import Progress, job_task
+
+LOOK = 0.5  # seconds between looks whether the job was cancelled while it waits
+
+_turn = Lock()
 
 
 @job_task(name="clusters.refresh", restartable=True)
@@ -18,3 +28,39 @@ def refresh(progress: Progress, *, cluster: str) -> dict[str, Any]:
         raise NotFound("The cluster was deleted before it could be read.")
     snapshot = services.snapshot_read(cluster=found, step=progress.step)
     return {"cluster": found.name, "snapshot": str(snapshot.pk), "counts": snapshot.counts}
+
+
+@job_task(name="clusters.import", restartable=True)
+def import_files(progress: Progress, *, upload: str) -> dict[str, Any]:
+    """Make a cluster of the files that were uploaded; one import at a time in a process, which bounds its memory."""
+    found = Upload.objects.select_related("cluster", "created_by").filter(pk=upload).first()
+    if found is None:
+        raise NotFound("The files are not there any more: send them again.")
+    try:
+        with _one_at_a_time(progress):
+            cluster, snapshot, read = services.cluster_import(
+                user=found.created_by,
+                name=found.name,
+                files=uploads.upload_files(found),
+                limit=settings.UPLOAD_LIMIT,
+                replace=found.replace,
+                upload=found,
+                step=progress.step,
+            )
+    except ApplicationError as error:
+        job_problems(progress.job, error.errors)
+        raise
+    finally:
+        found.refresh_from_db(fields=["cluster"])
+        uploads.upload_drop(found)
+    return {"cluster": cluster.name, "snapshot": str(snapshot.pk), "counts": snapshot.counts, "left_out": read.left_out}
+
+
+@contextmanager
+def _one_at_a_time(progress: Progress) -> Iterator[None]:
+    while not _turn.acquire(timeout=LOOK):
+        progress.step("Waiting for another import")
+    try:
+        yield
+    finally:
+        _turn.release()

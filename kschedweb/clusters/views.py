@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters import selectors, services
+from kschedweb.clusters import selectors, services, uploads
 from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm
 from kschedweb.clusters.kinds import KINDS
 from kschedweb.clusters.services import CONNECTED, STORED
@@ -74,14 +74,13 @@ def import_files(request: PageRequest) -> HttpResponse:
     if request.method == "POST":
         status = 400
         if form.is_valid():
+            given = {name: form.cleaned_data[name] for name in ("name", "replace")}
+            about: dict[str, Any] = {"user": request.user, "limit": settings.UPLOAD_LIMIT, **given}
+            files, is_large = uploads.looked_at(form.sent())
             try:
-                cluster, _, read = services.cluster_import(
-                    user=request.user,
-                    name=form.cleaned_data["name"],
-                    files=form.uploads(settings.UPLOAD_LIMIT),
-                    limit=settings.UPLOAD_LIMIT,
-                    replace=form.cleaned_data["replace"],
-                )
+                if is_large:
+                    return redirect("job", services.cluster_import_later(files=files, **about).pk)
+                cluster, _, read = services.cluster_import(files=files, **about)
             except ApplicationError as error:
                 add_errors(form, error)
                 status = error.status

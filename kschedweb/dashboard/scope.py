@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 # Pages that ask of profiles what a classic policy has no answer to.
-TAKES_PROFILES = frozenset({"capacity-fit", "capacity-nodes", "capacity-drain", "watermark-policies", "gate"})
+TAKES_PROFILES = frozenset(
+    {"capacity-answer", "capacity-drain", "capacity-fit", "capacity-nodes", "gate", "watermark-policies"}
+)
 # Pages whose address calls the cluster's name just "name".
 NAMED = frozenset({"cluster", "watermark-source", "watermark-source-change", "annotations"})
 

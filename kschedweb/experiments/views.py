@@ -18,6 +18,7 @@ from kschedweb.experiments import charts, selectors, services
 from kschedweb.experiments.forms import ExperimentForm
 from kschedweb.experiments.models import Experiment, Recording
 from kschedweb.jobs.models import ENDED
+from kschedweb.scenarios.uploads import received
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -57,10 +58,10 @@ def _start(user: User, form: ExperimentForm) -> Experiment:
     asked = form.cleaned_data
     recording: Recording | None = None
     if asked["file"]:
-        content = asked["file"].read(settings.UPLOAD_LIMIT + 1)
-        recording = services.recording_add(
-            user=user, name=asked["recording_name"], content=content, limit=settings.UPLOAD_LIMIT
-        )
+        with received(asked["file"], settings.UPLOAD_LIMIT) as content:
+            recording = services.recording_add(
+                user=user, name=asked["recording_name"], content=content, limit=settings.UPLOAD_LIMIT
+            )
     elif asked["recording"]:
         recording = selectors.recording_list().get(pk=asked["recording"])
     return services.experiment_start(

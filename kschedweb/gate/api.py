@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.documents import Limits, documents_read, text_decode
-from kschedweb.clusters.imports import DEPTH, NODES
+from kschedweb.clusters.imports import DEPTH, most_values
 from kschedweb.dashboard.parsers import StrictJSONParser
 from kschedweb.dashboard.rest import IdempotencyMixin, validated
 from kschedweb.engine.whatif import gate as engine
@@ -187,7 +187,9 @@ def _merged(request: ApiRequest) -> Any:
 def _of_file(body: dict[str, Any], name: str, label: str, content: bytes) -> dict[str, Any]:
     if name == "objects":
         told = _object(body, "snapshot")
-        objects = documents_read(content, Limits(size=settings.UPLOAD_LIMIT, depth=DEPTH, nodes=NODES))
+        objects = documents_read(
+            content, Limits(size=settings.UPLOAD_LIMIT, depth=DEPTH, nodes=most_values(settings.UPLOAD_LIMIT))
+        )
         return {"snapshot": {**told, "objects": objects, "label": told.get("label") or label}}
     if name == "thresholds":
         return {name: documents_read(content, SMALL)[0]}

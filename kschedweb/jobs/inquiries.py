@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection
 
 from kschedweb.errors import Conflict
 from kschedweb.jobs.models import ENDED
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
     from kschedweb.accounts.models import User
     from kschedweb.jobs.models import Inquiry
 
@@ -28,6 +32,7 @@ def at_once(turn: Lock, seconds: float) -> Iterator[Step]:
     """Work in a request, one at a ``turn``; the step given raises NotNow once ``seconds`` are over."""
     if not turn.acquire(blocking=False):
         raise NotNow
+    connection_released()
     until = monotonic() + seconds
 
     def step(text: str, done: int, known: int) -> None:
@@ -40,8 +45,19 @@ def at_once(turn: Lock, seconds: float) -> Iterator[Step]:
         turn.release()
 
 
+def connection_released() -> None:
+    """Give this thread's connection back: what computes for seconds needs none, and others do."""
+    if not connection.in_atomic_block:
+        connection.close()
+
+
+def unanswered(model: type[Inquiry], user: User | None) -> QuerySet[Any]:
+    """The inquiries of ``user`` that a job works on, or will."""
+    asked = model._default_manager.filter(created_by=user, ended_at=None, job__isnull=False)
+    return asked.exclude(job__state__in=ENDED)
+
+
 def refuse_more(model: type[Inquiry], user: User | None, nouns: str) -> None:
     """Raise Conflict where ``user`` waits for the answers of many already; ``nouns`` is what people call them."""
-    waiting = model._default_manager.filter(created_by=user, ended_at=None, job__isnull=False)
-    if waiting.exclude(job__state__in=ENDED).count() >= MOST_WAITING:
+    if unanswered(model, user).count() >= MOST_WAITING:
         raise Conflict(f"{MOST_WAITING} of your {nouns} have no answer yet: wait for them, or cancel their jobs.")

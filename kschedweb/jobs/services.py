@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from kschedweb.accounts.models import User
+    from kschedweb.errors import FieldProblem
 
 logger = structlog.get_logger(__name__)
 
@@ -173,6 +174,11 @@ def job_succeed(job: Job, result: dict[str, Any]) -> bool:
 def job_fail(job: Job, error: str) -> bool:
     """``error`` is what the person reads; what looks like a secret in it is masked."""
     return _end(job, State.FAILED, error=redact_text(error)[:2000])
+
+
+def job_problems(job: Job, errors: list[FieldProblem]) -> None:
+    """Keep where in the input of a job something is wrong; the job is about to fail."""
+    _running(job).update(result={"errors": errors} if errors else {})
 
 
 def job_stopped(job: Job) -> bool:

@@ -18,7 +18,7 @@ from kschedweb.engine.classic import ClassicSnapshot, in_zones_of_then
 from kschedweb.engine.classic.comparing import Tally, asked, moves
 from kschedweb.errors import Unprocessable
 from kschedweb.gate.words import about_snapshot
-from kschedweb.jobs.inquiries import NotNow, Step, at_once, refuse_more
+from kschedweb.jobs.inquiries import NotNow, Step, at_once, connection_released, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.moves import selectors, words
 from kschedweb.moves.models import Question
@@ -113,6 +113,7 @@ def _worked_out(question: Question, step: Step) -> tuple[Tally, list[dict[str, A
     rules = algorithm(question.classic)
     configuration, said = selectors.target(question.classic, question.profile)
     pods = asked(today, bound=question.bound, namespaces=question.namespaces)
+    connection_released()
     tally, differing = Tally(), []
     for number, move in enumerate(moves(classic, today, rules, configuration, pods, sequence=question.sequence), 1):
         tally.add(move)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from io import BytesIO
+from typing import IO, TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -203,8 +204,8 @@ class RawFile(parsers.BaseParser):
 
     media_type = "*/*"
 
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> dict[str, bytes]:
-        return {RAW: stream.read(settings.UPLOAD_LIMIT + 1)}
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> dict[str, Any]:
+        return {RAW: stream}
 
 
 class ScenarioImport(IdempotencyMixin, APIView):
@@ -217,8 +218,9 @@ class ScenarioImport(IdempotencyMixin, APIView):
     )
     def post(self, request: ApiRequest) -> Response:
         """Make a scenario of an exported file, or of a document of kind Scenario; a taken name gets a number."""
-        imported = transfer.read("The body", _body(request), limit=settings.UPLOAD_LIMIT)
-        made = services.scenario_import(imported=imported, author=request.user)
+        with uploads.received(_body(request), settings.UPLOAD_LIMIT) as content:
+            imported = transfer.read("The body", content, limit=settings.UPLOAD_LIMIT)
+            made = services.scenario_import(imported=imported, author=request.user)
         answer = _scenario_answer(request, made.pk, made=True)
         answer.data["remarks"] = imported.remarks
         return answer
@@ -246,8 +248,9 @@ class ScenarioFileList(IdempotencyMixin, generics.ListAPIView[ScenarioFile]):
         """Keep a file: the body is its text in UTF-8, perhaps gzipped. The same content again changes nothing."""
         found = selectors.scenario_get(request.user, scenario_id)
         name = request.query_params.get("name", "")
-        upload = uploads.read(name, _body(request), limit=settings.UPLOAD_LIMIT)
-        row = services.file_add(scenario=found, upload=upload, author=request.user)
+        with uploads.received(_body(request), settings.UPLOAD_LIMIT) as content:
+            upload = uploads.read(name, content, limit=settings.UPLOAD_LIMIT)
+            row = services.file_add(scenario=found, upload=upload, author=request.user)
         location = reverse("api:scenario-file", [found.pk, row.name], request=request)
         return Response(ScenarioFileSerializer(row).data, status=201, headers={"Location": location})
 
@@ -269,11 +272,10 @@ class ScenarioFileDetail(APIView):
         return Response(status=204)
 
 
-def _body(request: ApiRequest) -> bytes:
-    """The bytes that were sent; no parser is asked about a request without any."""
+def _body(request: ApiRequest) -> IO[bytes]:
+    """What was sent; no parser is asked about a request without a body."""
     data: Any = request.data
-    body: bytes = data.get(RAW, b"")
-    return body
+    return data.get(RAW) or BytesIO()
 
 
 def _scenario_answer(request: ApiRequest, scenario_id: UUID, *, made: bool = False) -> Response:

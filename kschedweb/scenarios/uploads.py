@@ -6,11 +6,14 @@ import gzip
 import hashlib
 import re
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from kschedweb.clusters.documents import MAGIC
+from kschedweb.clusters.uploads import LARGE, one_large_at_a_time
 from kschedweb.engine.whatif.traces.inspection import Inspection, inspect
 from kschedweb.engine.whatif.traces.text import TraceError
 from kschedweb.errors import ApplicationError, TooLarge
@@ -19,6 +22,7 @@ from kschedweb.scenarios.models import NAME_LIMIT, FileKind, Scenario, ScenarioF
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
+EXPECTED = 50  # times as large as it is packed a text may be
 _GZIP = b"\x1f\x8b"
 _NAME = re.compile(rf"[\w.][\w.+@ -]{{0,{NAME_LIMIT - 1}}}")
 
@@ -43,6 +47,15 @@ class Upload:
 
     def row(self, scenario: Scenario, author: User | None) -> ScenarioFile:
         return ScenarioFile(scenario=scenario, created_by=author, **vars(self))
+
+
+@contextmanager
+def received(file: IO[bytes], limit: int) -> Iterator[bytes]:
+    """What was sent, up to one byte beyond ``limit``; a process holds one large file at a time."""
+    head = file.read(LARGE + 1)
+    unpacks_to = len(head) * EXPECTED if head.startswith(_GZIP) else len(head)
+    with one_large_at_a_time(unpacks_to):
+        yield head + file.read(max(0, limit + 1 - len(head)))
 
 
 def read(name: str, content: bytes, *, limit: int, kind: str = "") -> Upload:

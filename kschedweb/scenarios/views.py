@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -93,12 +94,11 @@ def scenario_import(request: PageRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, "scenarios/import.html", context, status=422)
     upload = form.cleaned_data["file"]
-    name, content = ("The text", form.cleaned_data["text"].encode())
-    if upload:
-        name, content = upload.name, upload.read(settings.UPLOAD_LIMIT + 1)
+    name, sent = (upload.name, upload) if upload else ("The text", BytesIO(form.cleaned_data["text"].encode()))
     try:
-        imported = transfer.read(name, content, limit=settings.UPLOAD_LIMIT)
-        made = services.scenario_import(imported=imported, author=request.user)
+        with uploads.received(sent, settings.UPLOAD_LIMIT) as content:
+            imported = transfer.read(name, content, limit=settings.UPLOAD_LIMIT)
+            made = services.scenario_import(imported=imported, author=request.user)
     except services.InvalidDocument as error:
         context["problems"] = error.errors
         form.add_error("file" if upload else "text", error.detail)
@@ -179,9 +179,9 @@ def _file_added(request: PageRequest, scenario_id: UUID) -> HttpResponse:
         return _files_page(request, found, form, status=422)
     file = form.cleaned_data["file"]
     try:
-        content = file.read(settings.UPLOAD_LIMIT + 1)
-        upload = uploads.read(form.cleaned_data["name"] or file.name, content, limit=settings.UPLOAD_LIMIT)
-        row = services.file_add(scenario=found, upload=upload, author=request.user)
+        with uploads.received(file, settings.UPLOAD_LIMIT) as content:
+            upload = uploads.read(form.cleaned_data["name"] or file.name, content, limit=settings.UPLOAD_LIMIT)
+            row = services.file_add(scenario=found, upload=upload, author=request.user)
     except ApplicationError as error:
         add_errors(form, error)
         return _files_page(request, found, form, status=error.status)

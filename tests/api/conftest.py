@@ -20,6 +20,7 @@ from tests.conftest import person
 from tests.support import (
     scenarios,
     seed_approvals,
+    seed_capacity,
     seed_gates,
     seed_live,
     seed_moves,
@@ -50,6 +51,7 @@ class Seed:
     recording: str
     gate: str
     moves: str
+    capacity: str
     decision: LiveDecision
     approval: ApprovalRequest
     webhook: Endpoint
@@ -113,6 +115,7 @@ def seed(db: None, settings: Settings) -> Seed:
         seed_recordings.everything(1, admin),
         seed_gates.gates(1, admin, str(snapshot.pk)),
         seed_moves.questions(1, admin, str(snapshot.pk)),
+        seed_capacity.question(admin, str(snapshot.pk)),
         decision,
         approval,
         webhook,

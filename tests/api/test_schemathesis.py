@@ -68,6 +68,7 @@ def api_schema(seed, one_connection, monkeypatch):
         "recordings": {"id": seed.recording},
         "gate": {"id": seed.gate},
         "moves": {"id": seed.moves},
+        "capacity": {"id": seed.capacity},
         "jobs": {"id": str(seed.job.pk)},
         "approvals": {"id": str(seed.approval.pk)},
         "live": {"id": str(seed.decision.scheduler_id), "decision": str(seed.decision.pk)},

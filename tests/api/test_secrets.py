@@ -44,6 +44,7 @@ def choose(seed) -> Callable[[str, str, str], object]:
         "comparisons/": seed.comparison,
         "gate/": seed.gate,
         "moves/": seed.moves,
+        "capacity/": seed.capacity,
         "runs/": seed.run,
         "sweeps/": seed.sweep,
         "recordings/": seed.recording,

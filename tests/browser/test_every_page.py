@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support import addresses, seed_approvals, seed_live, seed_recordings, seed_runs, seed_sweeps
+from tests.support import addresses, seed_approvals, seed_capacity, seed_live, seed_recordings, seed_runs, seed_sweeps
 from tests.support.browser import settled
 from tests.support.scenarios import explained, seeded
 from tests.support.seed import experimented
@@ -70,6 +70,7 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
         comparison=rushed[1],
         gate=gates(2, admin, str(snapshot.pk)),
         moves=questions(2, admin, str(snapshot.pk)),
+        capacity=seed_capacity.question(admin, str(snapshot.pk)),
         sweep=swept,
         recording=seed_recordings.everything(1, admin),
         live=live,

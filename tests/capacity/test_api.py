@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from kschedweb.capacity import services
 from kschedweb.clusters.models import NodeRow, Snapshot
 
 pytestmark = pytest.mark.django_db
@@ -88,13 +87,3 @@ def test_an_unknown_cluster_or_policy_is_not_found(api_as: Callable[..., Any], d
     pod = {"requests": {"cpu": "1"}}
     assert post(api_as("viewer"), "fit", pod=pod, cluster="none").status_code == 404
     assert post(api_as("viewer"), "fit", pod=pod, policy="none").status_code == 404
-
-
-def test_what_takes_too_long_is_said(
-    api_as: Callable[..., Any], demo: Snapshot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(services.nodes, "__kwdefaults__", {"seconds": 0.0})
-    asked = {"node": {"allocatable": {"cpu": "16"}}, "copies": 5, "pod": {"requests": {"cpu": "1"}}}
-    answer = post(api_as("viewer"), "nodes", **asked)
-    assert answer.status_code == 422
-    assert "was given up" in answer.json()["detail"]

@@ -133,15 +133,3 @@ def test_a_whole_zone_can_be_rehearsed_and_an_unknown_one_is_said(
     assert "Step by step" in ask(client, "drain/", zone=zone).content.decode()
     assert ask(client, "drain/", zone="atlantis").status_code == 400
     assert "The snapshot has no node x." in ask(client, "drain/", nodes="x").content.decode()
-
-
-def test_a_question_that_takes_too_long_is_given_up_with_a_message(
-    client_as: Callable[..., Any], demo: Snapshot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kschedweb.capacity.views.SECONDS", 0.0)
-    client = client_as("viewer")
-    text = ask(client, "", cpu="10m").content.decode()
-    assert "At least 1 more such pod fits: the time was over" in text
-    late = ask(client, "nodes/", ask="1", copies="3", cpu="1", node_cpu="8")
-    assert late.status_code == 400
-    assert "and was given up. Ask about fewer pods" in late.content.decode()

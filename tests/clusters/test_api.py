@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from pytest_django import Settings
 
 from kschedweb.accounts.models import AuditEntry
-from kschedweb.clusters import services
+from kschedweb.clusters import services, uploads
 from kschedweb.clusters.models import Cluster, Credential, NodeRow, PodRow, Snapshot
 from kschedweb.errors import Conflict
 from kschedweb.jobs.models import Job
@@ -51,9 +51,10 @@ def test_there_are_two_hundred_malformed_uploads_and_no_two_alike() -> None:
 
 
 def test_every_malformed_upload_is_a_clear_refusal_that_changes_nothing(
-    api_as: ApiAs, imported: Cluster, settings: Settings
+    api_as: ApiAs, imported: Cluster, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.UPLOAD_LIMIT = 2_000_000
+    monkeypatch.setattr(uploads, "LARGE", 4_000_000)  # none is left to a job
     client, before, wrong = api_as("editor"), everything(), []
     for index, (name, body) in enumerate(MALFORMED):
         if index % 2:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kschedweb.clusters import demo
 from kschedweb.clusters.imports import ImportFailed, files_read
 from kschedweb.clusters.models import Snapshot
-from kschedweb.clusters.rows import rows_of
+from kschedweb.clusters.rows import pod_row, rows_of
 from tests.support.hostile import places
 
 Json = dict[str, Any]
@@ -64,9 +64,11 @@ def test_no_object_breaks_an_import(items: list[Json]) -> None:
         read = files_read([("file", json.dumps(whole))], limit=10_000_000)
     except ImportFailed:
         return
-    nodes, pods, problems = rows_of(Snapshot(), read.objects)
+    rows = rows_of(Snapshot(), read.objects)
+    nodes, pods = rows.nodes, [pod_row(Snapshot(), pod) for pod in rows.pods]
+    assert rows.pending == sum(pod.pending for pod in pods)
     assert len(nodes) <= sum(item["kind"] == "Node" for item in read.objects)
     assert len(pods) <= sum(item["kind"] == "Pod" for item in read.objects)
     for row in (*nodes, *pods):
         row.clean_fields(exclude=["id", "snapshot", "taints", "extended", "created_at"])
-    assert all(problem["object"] and problem["reason"] for problem in (*problems, *read.problems))
+    assert all(problem["object"] and problem["reason"] for problem in (*rows.problems, *read.problems))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kschedweb.clusters import demo, storage
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.clusters.reader import Collection, changed, collections_of, reached
-from kschedweb.clusters.rows import rows_of
+from kschedweb.clusters.rows import pod_row, rows_of
 from kschedweb.engine.watermarks.annotations import KEY
 from tests.clusters.conftest import node, pod
 
@@ -23,8 +23,9 @@ json_values = st.recursive(
 
 
 def rows(*objects: dict[str, Any]) -> tuple[dict[str, NodeRow], dict[str, PodRow], list[dict[str, str]]]:
-    nodes, pods, problems = rows_of(Snapshot(), list(objects))
-    return {row.name: row for row in nodes}, {row.name: row for row in pods}, problems
+    found = rows_of(Snapshot(), list(objects))
+    pods = [pod_row(Snapshot(), pod) for pod in found.pods]
+    return {row.name: row for row in found.nodes}, {row.name: row for row in pods}, found.problems
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=5), json_values, max_size=3), max_size=5))

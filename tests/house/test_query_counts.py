@@ -66,6 +66,7 @@ def test_no_page_is_forgotten() -> None:
             "comparison",
             "gate",
             "moves",
+            "capacity",
             "sweep",
             "recording",
             "snapshot",

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import psycopg
 import pytest
 import redis
 import yaml
-from psycopg import sql
 
 from tests.support import seed
 from tests.support.controlplane import ControlPlane
+from tests.support.databases import own_database
 from tests.support.processes import free_port, running, wait_until
 from tests.support.prometheus import Prometheus
 from tests.support.site import PASSWORD, ROOT, Site, clean_environment
@@ -34,12 +33,8 @@ OURS = {name: service for name, service in COMPOSE["services"].items() if servic
 
 @pytest.fixture(scope="module")
 def database_url() -> Iterator[str]:
-    """A database of its own on the server that DATABASE_URL names."""
-    server, name = os.environ["DATABASE_URL"], f"scaled_out_{secrets.token_hex(4)}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        yield urlsplit(server)._replace(path=f"/{name}").geturl()
-        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    with own_database() as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

@@ -66,6 +66,7 @@ class Places:
     comparison: str = ""
     gate: str = ""
     moves: str = ""
+    capacity: str = ""
     sweep: str = ""
     recording: str = ""
     run_pod: str = "default/web-00"
@@ -174,6 +175,7 @@ def pages(at: Places) -> dict[str, str]:
     found |= {"comparison": f"/comparisons/{at.comparison}/"} if at.comparison else {}
     found |= {"gate-verdict": f"/gate/{at.gate}/"} if at.gate else {}
     found |= {"moves-answer": f"/moves/{at.moves}/"} if at.moves else {}
+    found |= {"capacity-answer": f"/capacity/answers/{at.capacity}/"} if at.capacity else {}
     found |= {"sweep": f"/sweeps/{at.sweep}/"} if at.sweep else {}
     found |= {"recording": f"/recordings/{at.recording}/"} if at.recording else {}
     found |= {"approval": f"/approvals/{at.approval}/"} if at.approval else {}
@@ -298,6 +300,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.comparison, of_comparison),
         (at.gate, {"gate-verdict": f"{api}/gate/{at.gate}/"}),
         (at.moves, {"moves-answer": f"{api}/moves/{at.moves}/", "moves-pods": f"{api}/moves/{at.moves}/pods/"}),
+        (at.capacity, {"capacity-answer": f"{api}/capacity/answers/{at.capacity}/"}),
         (at.sweep, {"sweep": f"{api}/sweeps/{at.sweep}/", "sweep-trials": f"{api}/sweeps/{at.sweep}/trials/"}),
         (at.recording, {"recording": f"{api}/recordings/{at.recording}/"}),
         (at.webhook, {"webhook": f"{webhook}/", "webhook-deliveries": f"{webhook}/deliveries/"}),

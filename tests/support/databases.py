@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -10,12 +11,24 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 import redis
+from psycopg import sql
 
 from tests.support.needs import missing
 from tests.support.processes import Server, free_port, wait_until
+
+
+@contextmanager
+def own_database() -> Iterator[str]:
+    """The address of a new, empty database on the server that DATABASE_URL names."""
+    server, name = os.environ["DATABASE_URL"], f"own_{secrets.token_hex(4)}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield urlsplit(server)._replace(path=f"/{name}").geturl()
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 class Redis(Server):

@@ -140,6 +140,7 @@ def everything(rows: int, admin: User) -> Places:
     from kschedweb.scheduling.models import LiveScheduler
     from tests.support.scenarios import explained
     from tests.support.scenarios import seeded as seed_scenarios
+    from tests.support.seed_capacity import question as seed_capacity
     from tests.support.seed_gates import gates as seed_gates
     from tests.support.seed_moves import questions as seed_moves
 
@@ -179,6 +180,7 @@ def everything(rows: int, admin: User) -> Places:
         comparison=rushed[1],
         gate=judged,
         moves=moving,
+        capacity=seed_capacity(admin, snapshot),
         sweep=swept,
         recording=seed_recordings.everything(rows, admin),
         snapshot=snapshot,

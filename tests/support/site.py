@@ -91,7 +91,7 @@ class MadeRun:
         self.site = Site(f"http://127.0.0.1:{self.port}")
         self.log = folder / "make-run.log"
         self.env = clean_environment(KSCHEDWEB_PORT=str(self.port), KSCHEDWEB_DATA_DIR=str(folder / "data"), **settings)
-        self._process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | None = None
 
     @property
     def output(self) -> str:
@@ -101,7 +101,7 @@ class MadeRun:
         """Start and wait until the address is printed and answers; the seconds that took."""
         begun = time.monotonic()
         with self.log.open("wb") as log:
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 ["make", "--silent", "run"],
                 cwd=ROOT,
                 env=self.env,
@@ -110,7 +110,7 @@ class MadeRun:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        process = self._process
+        process = self.process
 
         def ready() -> bool:
             assert process.poll() is None, self.output
@@ -121,22 +121,22 @@ class MadeRun:
 
     def stop(self) -> tuple[int, float]:
         """Press Ctrl-C, which reaches the whole group: exit status and the seconds that took."""
-        assert self._process is not None
+        assert self.process is not None
         begun = time.monotonic()
-        if self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGINT)
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGINT)
         try:
-            status = self._process.wait(30)
+            status = self.process.wait(30)
         except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            os.killpg(self.process.pid, signal.SIGKILL)
             raise
         return status, time.monotonic() - begun
 
     def kill(self) -> None:
         """SIGKILL to the whole group."""
-        assert self._process is not None
-        os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait(10)
+        assert self.process is not None
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(10)
 
     def first_login(self) -> tuple[str, str]:
         """The username and password that it printed."""

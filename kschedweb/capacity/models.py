@@ -1,0 +1,31 @@
+"""Questions about capacity that took longer than a request may: answered by a job, kept to be looked at."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from kschedweb.clusters.models import Snapshot
+from kschedweb.jobs.models import Inquiry
+from kschedweb.policies.models import Revision
+
+
+class Kind(models.TextChoices):
+    FIT = "fit", "How many fit"
+    NODES = "nodes", "How many nodes"
+    DRAIN = "drain", "Drain rehearsal"
+
+
+class Question(Inquiry):
+    """One question; ``content`` and ``sentence`` are there once it is answered, and never change.
+
+    Labels stay when what they name is deleted.
+    """
+
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    asked = models.JSONField()  # questions.py reads it
+    snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
+    about = models.CharField(max_length=300)  # the snapshot in words
+    revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
+    policy = models.CharField(max_length=120)  # the revision in words
+    sentence = models.TextField(blank=True)
+    content = models.BinaryField(null=True)  # answers.py reads it

@@ -1,0 +1,111 @@
+"""Saving a snapshot with its rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain, islice
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError
+from django.utils import timezone
+
+from kschedweb.clusters import storage
+from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
+from kschedweb.clusters.rows import MOST_PROBLEMS, Rows, pod_row, rows_of
+from kschedweb.errors import Conflict
+
+Json = dict[str, Any]
+Act = Callable[[], object]
+Step = Callable[[str, int, int], None]
+
+BATCH = 500
+
+
+def cluster_lock(cluster: Cluster) -> None:
+    """Hold ``cluster`` for this transaction. Raises ``Conflict`` where it is gone."""
+    if not Cluster.objects.select_for_update().filter(pk=cluster.pk).exists():
+        raise Conflict(f"Cluster {cluster.name} was deleted in the meantime.")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A snapshot with its rows, ready to be saved: what takes time is done before the database is locked."""
+
+    snapshot: Snapshot
+    rows: Rows
+
+    @classmethod
+    def of(
+        cls,
+        cluster: Cluster,
+        objects: list[Json],
+        problems: list[dict[str, str]],
+        *,
+        resource_versions: dict[str, str] | None = None,
+        taken_at: datetime | None = None,
+    ) -> Prepared:
+        content, size = storage.pack(objects)
+        snapshot = Snapshot(
+            cluster=cluster,
+            taken_at=taken_at or timezone.now(),
+            content=content,
+            size=size,
+            counts=dict(sorted(Counter(item["kind"] for item in objects).items())),
+            resource_versions=resource_versions or {},
+        )
+        rows = rows_of(snapshot, objects)
+        snapshot.counts["pending"] = rows.pending
+        snapshot.problems = (problems + rows.problems)[:MOST_PROBLEMS]
+        return cls(snapshot, rows)
+
+    def save(self, *, begin: Act | None = None, finish: Act | None = None, step: Step | None = None) -> Snapshot:
+        """Make this the current snapshot of its cluster; older ones beyond the newest few go.
+
+        Rows come in many short transactions, so that nobody waits long who writes meanwhile. ``begin`` is done in the
+        first of them (the cluster must be there: it is locked without), ``finish`` in the last.
+        """
+        with transaction.atomic():
+            (begin or self._lock)()
+            self.snapshot.save()
+        try:
+            self._save_rows(step or (lambda *_: None))
+            with transaction.atomic():
+                self._lock()
+                self.snapshot.complete = True
+                self.snapshot.save(update_fields=["complete"])
+                if finish is not None:
+                    finish()
+        except BaseException as error:
+            Snapshot.objects.filter(pk=self.snapshot.pk).delete()
+            if isinstance(error, IntegrityError):
+                with transaction.atomic():
+                    self._lock()  # says it where the cluster was deleted in the meantime
+            raise
+        self._forget_older()
+        return self.snapshot
+
+    def _lock(self) -> None:
+        cluster_lock(self.snapshot.cluster)
+
+    def _save_rows(self, step: Step) -> None:
+        total = len(self.rows.nodes) + len(self.rows.pods)
+        rows = chain(self.rows.nodes, (pod_row(self.snapshot, pod) for pod in self.rows.pods))
+        for done in range(0, total, BATCH):
+            batch = list(islice(rows, BATCH))
+            with transaction.atomic():
+                NodeRow.objects.bulk_create(row for row in batch if isinstance(row, NodeRow))
+                PodRow.objects.bulk_create(row for row in batch if isinstance(row, PodRow))
+            step("Storing the snapshot", min(done + BATCH, total), total)
+
+    def _forget_older(self) -> None:
+        newest = self.snapshot.cluster.snapshots.order_by("-taken_at", "-id").values_list("pk", flat=True)
+        for old in list(newest[settings.KEEP_SNAPSHOTS :]):
+            # A scenario that starts from it keeps it.
+            with suppress(ProtectedError):
+                Snapshot.objects.filter(pk=old).only("pk").delete()
