@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.db import IntegrityError
 
@@ -25,8 +27,9 @@ def test_a_row_that_is_there_already_is_the_conflict(viewer: User) -> None:
 @pytest.mark.django_db
 def test_another_refusal_of_the_database_passes_as_it_is() -> None:
     namesakes = User.objects.filter(username="somebody")
+    demanded: dict[str, Any] = {"role": None}
     with pytest.raises(IntegrityError), conflict_where(namesakes, TAKEN):
-        User.objects.create(username="somebody", role=None)
+        User.objects.create(username="somebody", **demanded)
     assert not namesakes.exists()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from django.contrib import messages
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 def jobs(request: PageRequest) -> HttpResponse:
     filters = JobFilter(request.GET, queryset=selectors.job_list(), request=request)
     page = page_shown(request, filters.qs, within=filters.within)
-    page.rows = selectors.with_places(selectors.shown(request.user, row) for row in page.rows)
+    shown = selectors.with_places(selectors.shown(request.user, row) for row in page.rows)
     context = {
         "filters": filters,
-        "page": page,
+        "page": replace(page, rows=shown),
         "running": selectors.unfinished_count(),
         "limits": selectors.limits(request.user),
     }

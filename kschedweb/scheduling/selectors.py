@@ -51,8 +51,8 @@ def alive(rows: QuerySet[Candidate]) -> QuerySet[Candidate]:
 
     The database's clock alone counts: those of the processes may differ.
     """
-    silent = ExpressionWrapper(Now() - F("heartbeat"), output_field=DurationField())
-    return rows.filter(heartbeat__gte=Now() - ALIVE).annotate(silent=silent)
+    measured = {"silent": ExpressionWrapper(Now() - F("heartbeat"), output_field=DurationField())}
+    return rows.filter(heartbeat__gte=Now() - ALIVE).annotate(**measured)
 
 
 def leader(scheduler: LiveScheduler) -> Candidate | None:
