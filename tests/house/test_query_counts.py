@@ -43,8 +43,10 @@ def counted(client: Client, places: addresses.Places) -> dict[str, int]:
 
 @pytest.mark.parametrize("rows", [10, 100])
 def test_every_address_costs_its_committed_number_of_queries(
-    rows: int, client_as: Callable[[str], Client], admin: User
+    rows: int, client_as: Callable[[str], Client], admin: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A busy machine makes no job of a quick question.
+    monkeypatch.setattr("kschedweb.capacity.services.AT_ONCE_SECONDS", 600.0)
     counts = counted(client_as("admin"), seed.everything(rows, admin))
     if os.environ.get("UPDATE_QUERY_COUNTS") and rows == 10:
         COMMITTED.write_text(json.dumps(counts, indent=2, sort_keys=True) + "\n")
