@@ -82,7 +82,10 @@ def _status(pid: int) -> int:
     """As ``subprocess`` has it: -9 where SIGKILL ended it."""
     until = time.monotonic() + PATIENCE
     while True:
-        found, status = os.waitpid(pid, os.WNOHANG)
+        try:
+            found, status = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:  # another nursery forked it, and was killed with it
+            return -signal.SIGKILL
         if found:
             return os.waitstatus_to_exitcode(status)
         if time.monotonic() > until:

@@ -50,7 +50,7 @@ class Failed(Exception):
 
 
 class _Gone(Exception):
-    """The process had ended before it heard of the work."""
+    """The process had no work for long, and ended before it heard of this."""
 
 
 def call(function: Callable[..., Any], *args: Any) -> Any:
@@ -120,7 +120,7 @@ class Process:
                 self.pid = _ask_nursery(nursery.FORK, theirs.fileno())
             except OSError:  # it was killed; a new one is started
                 self.pid = _ask_nursery(nursery.FORK, theirs.fileno())
-        self.usable = True
+        self.usable, self._worked = True, False
 
     def ask(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         self.usable, begun = False, False
@@ -132,14 +132,14 @@ class Process:
                     raise Lost(TOO_LONG, self.pid)
                 kind, value, stays = self._pipe.recv()
                 if kind == child.BEGUN:
-                    begun = True
+                    begun = self._worked = True
                 elif kind == child.SEND:
                     self._pipe.send(_sent(*value))
                 else:
                     self.usable = stays
                     return self._answer(kind, value)
         except (EOFError, OSError):
-            if not begun:
+            if not begun and self._worked:
                 raise _Gone from None
             pid = self.pid
             raise Lost(self._how_it_ended(), pid) from None
@@ -153,8 +153,11 @@ class Process:
         return value
 
     def _how_it_ended(self) -> str:
-        with _lock:
-            status = _ask_nursery(self.pid)
+        try:
+            with _lock:
+                status = _ask_nursery(self.pid)
+        except OSError:  # the nursery was killed, and with it what it forked
+            status = -signal.SIGKILL
         self.pid = 0
         logger.error("process_lost", status=status)
         if status == -signal.SIGKILL:

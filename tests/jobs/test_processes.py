@@ -36,10 +36,19 @@ def running(job: Job) -> bool:
     return Job.objects.filter(pk=job.pk, state=State.RUNNING).exclude(step="").exists()
 
 
+def stat(pid: int) -> list[str]:
+    """What Linux says of a process: its state, its parent, …"""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def parent(pid: int) -> int:
+    return int(stat(pid)[1])
+
+
 def there(pid: int) -> bool:
     """Whether the process works: one that nobody has asked about yet is over all the same."""
     with suppress(FileNotFoundError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return stat(pid)[0] != "Z"
     return False
 
 
@@ -66,8 +75,9 @@ def test_too_much_memory_ends_one_job_with_a_sentence_and_nothing_else(
         assert ended(beside, 60).state == State.CANCELLED
 
 
+@pytest.mark.parametrize("whom", ["process", "nursery"])
 def test_a_killed_process_ends_its_job_with_a_sentence_and_is_not_begun_again(
-    worker_process: WorkerProcess, send: Callable[[Job], None], ended: Ended
+    worker_process: WorkerProcess, send: Callable[[Job], None], ended: Ended, whom: str
 ) -> None:
     lost = queued("tests.wait")
     with worker_process("worker", *POOLS[0]) as worker:
@@ -75,7 +85,7 @@ def test_a_killed_process_ends_its_job_with_a_sentence_and_is_not_begun_again(
         wait_until(lambda: running(lost), 90, "the job runs")
         process = int(step_of(lost))
         assert process != worker.pid
-        os.kill(process, signal.SIGKILL)
+        os.kill(process if whom == "process" else parent(process), signal.SIGKILL)
         assert ended(lost, 60).error.startswith("The system ended the process of this job")
         assert (lost.state, lost.attempt) == (State.FAILED, 1)
         after = queued("tests.count", to=3)

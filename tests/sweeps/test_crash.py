@@ -41,11 +41,18 @@ def test_a_sweep_of_200_runs_with_a_worker_killed_half_way_finishes_complete(
         return Trial.objects.filter(sweep=sweep, state=TrialState.DONE, **more).count()
 
     def caught() -> bool:
-        """Whether the first worker stands still in the middle of a trial."""
-        os.killpg(first.pid, signal.SIGSTOP)
+        """Whether the first worker was killed in the middle of a trial, with the process that did it."""
+        theirs = Trial.objects.filter(state=TrialState.RUNNING, worker__startswith="first")
+        claim = theirs.values_list("worker", flat=True).first()
+        if claim is None:
+            return False
+        process = int(claim.rpartition(" ")[2])
+        os.killpg(process, signal.SIGSTOP)
         time.sleep(0.2)  # what it sent to the database before arrives
-        busy = Trial.objects.filter(state=TrialState.RUNNING, worker__startswith="first").exists()
-        os.killpg(first.pid, signal.SIGKILL if busy else signal.SIGCONT)
+        busy = theirs.exists()
+        if busy:
+            os.killpg(first.pid, signal.SIGKILL)
+        os.killpg(process, signal.SIGKILL if busy else signal.SIGCONT)
         return busy
 
     with worker_process("first") as first, worker_process("second"):

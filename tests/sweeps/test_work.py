@@ -10,8 +10,10 @@ from django.utils import timezone
 
 from kschedweb import ENGINE
 from kschedweb.accounts.models import User
+from kschedweb.errors import Unprocessable
 from kschedweb.jobs import services as jobs
 from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.processes import Lost
 from kschedweb.sweeps import selectors, services, tasks, work
 from kschedweb.sweeps.models import Method, Origin, Sweep, Trial, TrialState
 from tests.support import seed_runs, seed_sweeps
@@ -242,3 +244,47 @@ def test_a_trial_that_fails_costs_only_itself(editor: User, monkeypatch: pytest.
 def test_a_trial_plays_the_scenario_with_every_seed(editor: User) -> None:
     sweep = seed_sweeps.sweep(editor, seeds=[1, 2])
     assert {len(values) for one in sweep.trials.all() for values in one.values.values()} == {2}
+
+
+class TestLostProcess:
+    """The process that did a trial was ended, by its memory or by the system; its worker says what becomes of it."""
+
+    SENTENCE = "This needed more memory than the 2,048 MiB that a job may use."
+
+    def lost(self, sweep: Sweep, number: int) -> None:
+        """Claim the trial as a process does, and lose that."""
+        Trial.objects.filter(sweep=sweep, number=number).update(
+            state=TrialState.RUNNING, worker="worker@host 123", claimed_until=timezone.now() + work.CLAIM, attempt=1
+        )
+        work.turn_lost(str(sweep.pk), "worker@host", Lost(self.SENTENCE, 123))
+
+    def test_a_trial_too_large_fails_with_the_sentence_and_the_others_go_on(self, editor: User) -> None:
+        sweep = begun(editor)
+        self.lost(sweep, 3)
+        failed = Trial.objects.get(sweep=sweep, number=3)
+        assert (failed.state, failed.error) == (TrialState.FAILED, self.SENTENCE)
+        seed_sweeps.work_off()
+        assert Trial.objects.filter(sweep=sweep, state=TrialState.DONE).count() == 7
+        assert state(sweep) == State.SUCCEEDED
+
+    def test_a_base_policy_too_large_ends_the_sweep_with_the_sentence(self, editor: User) -> None:
+        sweep = begun(editor)
+        self.lost(sweep, 0)
+        assert job_of(sweep).error == f"The base policy's trial failed: {self.SENTENCE}"
+
+    def test_what_another_process_of_the_worker_does_is_left_alone(self, editor: User) -> None:
+        sweep = begun(editor)
+        claimed = work.trial_claim(sweep, "worker@host 124")
+        work.turn_lost(str(sweep.pk), "worker@host", Lost(self.SENTENCE, 123))
+        assert claimed is not None
+        assert Trial.objects.get(pk=claimed.pk).state == TrialState.RUNNING
+
+    def test_what_says_that_memory_ran_out_reaches_the_process(
+        self, editor: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def play(*_: Any) -> dict[str, Any]:
+            raise Unprocessable("It cannot be played.") from MemoryError()
+
+        monkeypatch.setattr(work, "_played", play)
+        with pytest.raises(Unprocessable):
+            work.turn_do(begun(editor), "one")
