@@ -28,6 +28,7 @@ KINDS = {
     "annotations": "Annotations",
     "approval": "Approvals",
     "audit": "Audit trail",
+    "capacity": "Capacity",
     "cluster": "Clusters",
     "comparison": "Comparisons",
     "experiment": "Experiments",

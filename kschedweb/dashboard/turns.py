@@ -13,6 +13,8 @@ from functools import wraps
 from threading import Event, Lock
 from typing import ParamSpec, TypeVar
 
+from kschedweb.jobs.inquiries import connection_released
+
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
 
@@ -45,6 +47,7 @@ class Turns:
                 return
             called = Event()
             self._queue.append(called)
+        connection_released()
         called.wait()
 
     def _pass_on(self) -> None:
@@ -61,7 +64,7 @@ heavy = Turns(2)
 
 
 def in_turn(view: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-    """Decorate a view that computes much, before all else: who waits holds no connection to the database yet."""
+    """Decorate a view that computes much, before all else: who waits holds no connection to the database."""
 
     @wraps(view)
     def waiting(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:

@@ -250,7 +250,7 @@ class TestPages:
             raise RuntimeError("the database is gone")
 
         monkeypatch.setattr("kschedweb.jobs.selectors.unfinished_count", fail)
-        monkeypatch.setattr("kschedweb.dashboard.problems.render", fail)
+        monkeypatch.setattr("kschedweb.dashboard.problems.render_to_string", fail)
         answer = person.get(reverse("jobs"))
         assert answer.status_code == 500
         assert answer["Content-Type"].startswith("text/plain")

@@ -34,8 +34,10 @@ from kschedweb.shadow.models import ShadowVerdict
 from tests.approvals.conftest import scheduler_row
 
 if TYPE_CHECKING:
-    from django.test import Client
+    from django.test import Client, RequestFactory
     from rest_framework.test import APIClient
+
+    from kschedweb.accounts.models import User
 
 pytestmark = pytest.mark.django_db
 LOOKED = 10  # rows that a page looks at here
@@ -107,7 +109,9 @@ def ordered(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
         (JobFilter, "search=a", "job_newest"),
     ],
 )
-def test_an_index_finds_the_rows_of_each_filter(live: LiveScheduler, filterset: Any, query: str, index: str) -> None:
+def test_an_index_finds_the_rows_of_each_filter(
+    live: LiveScheduler, filterset: Any, query: str, index: str, rf: RequestFactory, viewer: User
+) -> None:
     model = filterset.Meta.model
     AuditEntry.objects.create(actor_name="a", verb="job.started", object_type="job", object_id="1", object_name="a")
     rows = model.objects.all()
@@ -115,7 +119,9 @@ def test_an_index_finds_the_rows_of_each_filter(live: LiveScheduler, filterset: 
         rows = rows.filter(scheduler=live)
     elif model is ApprovalRequest:
         rows = request_list()
-    found = filterset(QueryDict(query), queryset=rows)
+    request = rf.get("/")
+    request.user = viewer
+    found = filterset(QueryDict(query), queryset=rows, request=request)
     assert found.is_valid(), found.errors
     said = plan(ordered(found.within if found.within is not None else found.qs))
     assert index in said, said
