@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import ProtectedError
 from django.utils import timezone
 
@@ -23,6 +23,7 @@ from kschedweb.clusters.signals import demo_loaded
 from kschedweb.clusters.snapshots import Prepared, cluster_lock
 from kschedweb.errors import ApplicationError, Conflict
 from kschedweb.jobs.services import job_start
+from kschedweb.saving import conflict_where
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -313,12 +314,8 @@ def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.
 
 def cluster_create(cluster: Cluster) -> Cluster:
     """Save a new cluster. Raises ``Conflict`` where somebody took its name in the meantime."""
-    try:
-        with transaction.atomic():
-            cluster.save(force_insert=True)
-    except IntegrityError:
-        name_free(cluster.name)
-        raise
+    with conflict_where(Cluster.objects.filter(name=cluster.name), _taken(cluster.name)):
+        cluster.save(force_insert=True)
     return cluster
 
 
@@ -331,5 +328,8 @@ def name_check(name: str) -> None:
 
 def name_free(name: str) -> None:
     if Cluster.objects.filter(name=name).exists():
-        message = f"There is already a cluster {name}."
-        raise Conflict.at("name", message)
+        raise _taken(name)
+
+
+def _taken(name: str) -> Conflict:
+    return Conflict.at("name", f"There is already a cluster {name}.")
