@@ -34,8 +34,8 @@ def webs(folder: Path, count: int, **settings: str) -> Iterator[list[Site]]:
         sites = []
         for number in range(count):
             port = free_port()
-            command = [{"0.0.0.0": "127.0.0.1", "8000": str(port)}.get(word, word) for word in WEB]
-            stack.enter_context(running(command, folder / f"web-{number}.log", env, ROOT))
+            place = {**env, "KSCHEDWEB_PORT": str(port)}
+            stack.enter_context(running(WEB, folder / f"web-{number}.log", place, ROOT))
             sites.append(Site(f"http://127.0.0.1:{port}"))
         for site in sites:
             wait_until(partial(site.answers, "/readyz"), 60, "the web process is ready")
