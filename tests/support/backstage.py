@@ -174,17 +174,9 @@ def decisions(live: str) -> list[Json]:
 
     from kschedweb.scheduling.models import LiveDecision
 
-    fields = ("uid", "namespace", "name", "result", "node", "message", "attempt", "epoch", "at")
-    rows = LiveDecision.objects.filter(scheduler__pk=live).order_by("at").values(*fields, number=F("revision__number"))
-    return [row | {"at": row["at"].timestamp()} for row in rows]
-
-
-def state(live: str) -> str:
-    """In a word, as its page has it."""
-    from kschedweb.scheduling.selectors import live_get
-    from kschedweb.scheduling.status import status_of
-
-    return status_of(live_get(live)).state
+    fields = ("uid", "namespace", "name", "result", "node", "message", "attempt", "epoch")
+    rows = LiveDecision.objects.filter(scheduler__pk=live).order_by("at")
+    return list(rows.values(*fields, number=F("revision__number")))
 
 
 def requests(live: str) -> list[Json]:
