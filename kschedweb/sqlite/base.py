@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from django.db.backends.sqlite3 import base
+
+_making = Lock()
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -21,10 +24,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def keep_to_owner(path: str) -> None:
-    """Make ``path`` with mode 0600, and take the rights of others from what an earlier release made."""
+    """Make ``path`` with mode 0600, and take the rights of others from what an earlier release made.
+
+    A file that is there already is never opened here: closing it again would end every lock that SQLite holds on it in
+    this process, and others would write at the same time.
+    """
     # SQLite itself says what is wrong with a path that cannot be used.
-    with contextlib.suppress(OSError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    with _making, contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     for file in (Path(f"{path}{suffix}") for suffix in ("", "-wal", "-shm", "-journal")):
         with contextlib.suppress(OSError):
             if file.stat().st_mode & 0o077:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,14 +14,21 @@ from django.db.utils import ConnectionHandler
 pytestmark = pytest.mark.skipif(bool(os.environ.get("DATABASE_URL")), reason="not of SQLite")
 
 
+WRITE = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute('INSERT INTO it VALUES (2)'); db.commit()"
+
+
+def opened(folder: Path):
+    """A connection of its own, as the site makes them."""
+    given = {"ENGINE": settings.DATABASES["default"]["ENGINE"], "OPTIONS": settings.DATABASES["default"]["OPTIONS"]}
+    return ConnectionHandler({"default": {**given, "NAME": str(folder / "kschedweb.sqlite3")}})["default"]
+
+
 @pytest.fixture
 def modes(tmp_path: Path, django_db_blocker):
     """Open the database as the site does, write, and look at the modes of its files while it is open."""
 
     def look() -> dict[str, int]:
-        path = tmp_path / "kschedweb.sqlite3"
-        given = {"ENGINE": settings.DATABASES["default"]["ENGINE"], "OPTIONS": settings.DATABASES["default"]["OPTIONS"]}
-        connection = ConnectionHandler({"default": {**given, "NAME": str(path)}})["default"]
+        connection = opened(tmp_path)
         with django_db_blocker.unblock():
             with connection.cursor() as cursor:
                 cursor.execute("CREATE TABLE IF NOT EXISTS it (id INTEGER)")
@@ -45,3 +54,19 @@ def test_files_of_an_earlier_release_are_mended(modes, tmp_path):
         path.touch()
         path.chmod(0o644)
     assert set(modes().values()) == {0o600}
+
+
+def test_another_connection_of_the_process_leaves_the_locks_of_the_first(tmp_path, django_db_blocker):
+    """Without its lock the first would not be seen by other processes, and the last of them would end its log."""
+    first, second = opened(tmp_path), opened(tmp_path)
+    with django_db_blocker.unblock():
+        with first.cursor() as cursor:
+            cursor.execute("CREATE TABLE it (id INTEGER)")
+        second.ensure_connection()
+        second.close()
+        subprocess.run([sys.executable, "-c", WRITE, str(tmp_path / "kschedweb.sqlite3")], check=True)
+        assert (tmp_path / "kschedweb.sqlite3-wal").exists()
+        with first.cursor() as cursor:
+            cursor.execute("SELECT id FROM it")
+            assert cursor.fetchall() == [(2,)]
+        first.close()
