@@ -78,7 +78,7 @@ class JobList(generics.ListAPIView[Job]):
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         page = self.paginate_queryset(self.filter_queryset(self.get_queryset())) or ()
-        return self.get_paginated_response(JobSerializer(selectors.with_places(page), many=True).data)
+        return self.get_paginated_response(self.get_serializer(selectors.with_places(page), many=True).data)
 
 
 class JobDetail(APIView):

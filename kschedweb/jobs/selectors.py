@@ -73,8 +73,7 @@ def limits(user: User) -> Limits:
 
 def with_places(jobs: Iterable[Job]) -> list[Job]:
     """``jobs``, those that wait for their turn with their ``place`` in it: 1 is taken next."""
-    listed = list(jobs)
-    found = places() if any(job.state == State.QUEUED and not job.apart for job in listed) else {}
+    listed, found = list(jobs), places()
     for job in listed:
         job.place = found.get(job.pk)
     return listed

@@ -95,9 +95,9 @@ PAGE = """<main><section><h2>First</h2><button type=button>Run</button><a href='
 def test_what_the_page_does_not_have_ends_the_tour(browser: Browser, step: str) -> None:
     page = browser.new_page()
     page.set_content(PAGE)
-    visitor = Visitor(page, patience=300)
+    visitor = Visitor(page, patience=3000)
     visitor.do("Press **Run**.", "Under **First**, type `x` into **Name** and choose `a`.")
-    page.set_default_timeout(300)
+    page.set_default_timeout(3000)
     with pytest.raises(TourError, match="Timeout"):
         visitor.do(step)
     page.close()

@@ -52,7 +52,7 @@ def test_a_job_names_a_private_scenario_only_to_who_may_see_it(
     knows = role != "viewer"
     assert [NAME in one for one in told] == [knows] * 5
     assert len(rest.get("/api/v1/jobs/?search=secret").json()["results"]) == knows
-    assert len(pages.get("/jobs/?search=secret").context["page"]) == knows
+    assert len(pages.get("/jobs/?search=secret").context["page"].rows) == knows
 
 
 def test_a_job_about_a_shared_scenario_is_no_secret(api_as: Callable[[str], APIClient], editor: User) -> None:

@@ -149,7 +149,7 @@ def test_the_migration_pins_what_follows_the_newest_and_leaves_what_is_pinned(
         user=admin, cluster=batch.cluster, scheduler_name="pinned", policy=batch.policy, revision=batch.revision
     )
     LiveScheduler.objects.filter(pk=batch.pk).update(revision=None)
-    import_module("kschedweb.scheduling.migrations.0005_pin_revisions").pin(apps, None)
+    import_module("kschedweb.scheduling.migrations.0006_pin_revisions").pin(apps, None)
     assert LiveScheduler.objects.get(pk=batch.pk).revision == second
     assert LiveScheduler.objects.get(pk=pinned.pk).revision == batch.revision
 
