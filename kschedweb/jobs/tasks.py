@@ -165,7 +165,7 @@ def job_task(
     the person as it is; any other error is logged, and the person reads where.
 
     The task's message only wakes a worker, which takes the job whose turn it is, of whatever kind. Called directly,
-    the task does the very job, here.
+    the task does the very job in this process.
     """
 
     def decorate(function: JobFunction) -> Any:
@@ -175,7 +175,7 @@ def job_task(
             job = services.job_claim(job_id) if directly or apart else services.job_take()
             if job is None:
                 logger.info("job_skipped", job=job_id, kind=name)
-            elif directly:
+            elif directly and not apart:
                 _run(function, job)
             else:
                 _do(job)
