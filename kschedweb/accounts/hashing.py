@@ -15,23 +15,32 @@ from django.db import connection
 from kschedweb.errors import TooManyRequests
 
 PATIENCE = 5  # seconds that one waits for its turn
-_core = threading.BoundedSemaphore()
+WAITING = 2  # requests that wait at most: each keeps one of the threads that answer pages
+_core, _queue = threading.BoundedSemaphore(), threading.BoundedSemaphore(WAITING)
 
 
 @contextmanager
 def _turn() -> Iterator[None]:
-    if not _core.acquire(blocking=False):
-        # Those who wait keep no connection from those who work.
-        if not connection.in_atomic_block:
-            connection.close()
-        if not _core.acquire(timeout=PATIENCE):
-            raise TooManyRequests(
-                "Too many people log in at this moment. Try again in a few seconds.", retry_after=PATIENCE
-            )
+    if not _core.acquire(blocking=False) and not _waited():
+        raise TooManyRequests(
+            "Too many people log in at this moment. Try again in a few seconds.", retry_after=PATIENCE
+        )
     try:
         yield
     finally:
         _core.release()
+
+
+def _waited() -> bool:
+    """Whether the turn came in time."""
+    if not _queue.acquire(blocking=False):
+        return False
+    try:
+        if not connection.in_atomic_block:
+            connection.close()  # who waits keeps none from those who work
+        return _core.acquire(timeout=PATIENCE)
+    finally:
+        _queue.release()
 
 
 class PBKDF2PasswordHasher(hashers.PBKDF2PasswordHasher):

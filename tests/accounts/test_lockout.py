@@ -18,6 +18,7 @@ from kschedweb import settings as production
 from kschedweb.accounts import hashing, lockout, services
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.errors import TooManyRequests
+from tests.support.processes import wait_until
 
 
 def log_in(username: str, password: str, address: str = "192.0.2.1"):
@@ -132,12 +133,25 @@ def probed(settings):
 
 
 def test_a_process_hashes_one_password_at_a_time(probed):
-    threads = [threading.Thread(target=hashers.make_password, args=("x",)) for _ in range(6)]
+    threads = [threading.Thread(target=hashers.make_password, args=("x",)) for _ in range(1 + hashing.WAITING)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert probed.most == 1
+
+
+def test_those_who_wait_leave_threads_to_others(probed, monkeypatch):
+    monkeypatch.setattr(hashing, "PATIENCE", 60)
+    with hashing._turn():
+        threads = [threading.Thread(target=hashers.make_password, args=("x",)) for _ in range(hashing.WAITING)]
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: hashing._queue._value == 0, 60, "as many wait as may")
+        with pytest.raises(TooManyRequests):
+            hashers.make_password("x")
+    for thread in threads:
+        thread.join()
 
 
 @pytest.mark.django_db

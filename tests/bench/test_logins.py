@@ -15,7 +15,7 @@ from tests.support.site import PASSWORD, Site
 from tests.support.webs import attempt, webs
 
 POSTERS, PAGES = 10, 40
-MOST_TIMES = 8.0
+MOST_TIMES = 12.0  # 2 to 7 on two cores; 19 where each poster takes a thread and a core
 
 
 def seconds(site: Site) -> list[float]:
