@@ -20,6 +20,7 @@ from django.utils import timezone
 from kschedweb import deletion, retention
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.approvals.models import ApprovalRequest, Delivery, Endpoint, Vote
+from kschedweb.capacity.models import Question as CapacityQuestion
 from kschedweb.celery import app
 from kschedweb.gate.models import Gate
 from kschedweb.jobs.models import IdempotencyKey, Job
@@ -48,7 +49,7 @@ KEPT = {
 }
 WITH_ANOTHER = {
     *("approvals.Vote", "experiments.Run", "recordings.Chunk", "runs.Difference", "scheduling.LiveColumns"),
-    "sweeps.Trial",
+    *("clusters.UploadPiece", "sweeps.Trial"),
 }
 
 
@@ -94,6 +95,11 @@ def question(days: float, **fields: Any) -> Model:
     return at(row, created_at=ago(days))
 
 
+def capacity_question(days: float, **fields: Any) -> Model:
+    row = CapacityQuestion.objects.create(kind="fit", asked={}, about="x", policy="p", **fields)
+    return at(row, created_at=ago(days))
+
+
 def session(days: float) -> Model:
     return Session.objects.create(session_key=uuid.uuid4().hex, session_data="x", expire_date=ago(days))
 
@@ -126,6 +132,10 @@ CASES: dict[str, tuple[Callable[[], Model], tuple[Callable[[], Model], ...]]] = 
     "moves.Question": (
         lambda: question(91, job=job(1)),
         (lambda: question(89), lambda: question(100, job=job(1, "queued"))),
+    ),
+    "capacity.Question": (
+        lambda: capacity_question(91, job=job(1)),
+        (lambda: capacity_question(89), lambda: capacity_question(100, job=job(1, "queued"))),
     ),
     "sessions.Session": (lambda: session(0.01), (lambda: session(-1),)),
     "axes.AccessLog": (lambda: login(AccessLog, 91), (lambda: login(AccessLog, 89),)),
