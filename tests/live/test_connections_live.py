@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support import loops
 from tests.support.processes import wait_until
 from tests.support.site import Site
 from tests.support.webtier import POOL, WebTier, open_stream, streams, web_tier
@@ -62,7 +63,7 @@ def test_two_hundred_streams_cost_as_many_queries_as_one(tier: WebTier, live: st
                 await one.comes('"told-to-all"')
             assert tier.connections() <= POOL + 1
 
-    asyncio.run(listen())
+    loops.run(listen())
 
 
 def test_streams_that_are_left_give_back_all_they_took(tier: WebTier, live: str) -> None:
@@ -79,11 +80,11 @@ def test_streams_that_are_left_give_back_all_they_took(tier: WebTier, live: str)
     async def fifty(number: int) -> None:
         await asyncio.gather(*(come_and_go(50 * number + one) for one in range(50)))
 
-    asyncio.run(fifty(0))
+    loops.run(fifty(0))
     seconds_of(site)
     before = tier.connections()  # the pool has grown to what so many at once need
     for number in range(10):
-        asyncio.run(fifty(number))
+        loops.run(fifty(number))
     seconds_of(site)
     wait_until(lambda: tier.connections() == before, 30, f"{before} connections, as before")
 
@@ -94,7 +95,7 @@ def test_streams_that_are_left_give_back_all_they_took(tier: WebTier, live: str)
     def all_may_listen() -> bool:
         """As many as each may have: no stream that ended is counted any more, once its end was noticed."""
         with contextlib.suppress(AssertionError):
-            asyncio.run(listen())
+            loops.run(listen())
             return True
         return False
 
@@ -123,7 +124,7 @@ def test_one_person_has_a_bounded_number_of_streams(tier: WebTier, live: str) ->
 
             await asyncio.to_thread(wait_until, taken, 20, "another stream in the place of the one that ended")
 
-    asyncio.run(listen())
+    loops.run(listen())
 
 
 def test_who_comes_again_is_told_what_they_missed(tier: WebTier, live: str) -> None:
@@ -145,4 +146,4 @@ def test_who_comes_again_is_told_what_they_missed(tier: WebTier, live: str) -> N
                 assert told == [1, 1, 1], one.text
             await again.close()
 
-    asyncio.run(listen())
+    loops.run(listen())

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import requests
 
+from tests.support import loops
 from tests.support.processes import wait_until
 from tests.support.site import ROOT
 from tests.support.webtier import POOL, WebTier, streams, web_tier
@@ -100,7 +101,7 @@ def test_without_the_database_all_is_said_soon_and_streams_go_on(
             assert {answer.status_code for answer in answers} == {200}
             assert tier.connections() <= max(before, POOL + 1)
 
-    asyncio.run(listen())
+    loops.run(listen())
 
 
 def test_a_database_that_says_nothing_any_more_holds_nobody(tier: WebTier, live: str, everything_back: None) -> None:
