@@ -70,10 +70,10 @@ check: $(DEV_STAMP)
 test: install static check
 	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
 
-bench: $(DEV_STAMP) $(FRONTEND_STAMP)
+bench: install static
 	KSCHEDWEB_LOG_LEVEL=WARNING $(BIN)/pytest tests/bench -s -q $(ARGS)
 
-growth: $(DEV_STAMP) $(FRONTEND_STAMP)
+growth: install static
 	$(BIN)/python -m tests.bench.growth
 
 schema: $(DEV_STAMP)
