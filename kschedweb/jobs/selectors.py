@@ -73,7 +73,8 @@ def limits(user: User) -> Limits:
 
 def with_places(jobs: Iterable[Job]) -> list[Job]:
     """``jobs``, those that wait for their turn with their ``place`` in it: 1 is taken next."""
-    listed, found = list(jobs), places()
+    listed = list(jobs)
+    found = places() if any(job.state == State.QUEUED for job in listed) else {}
     for job in listed:
         job.place = found.get(job.pk)
     return listed
