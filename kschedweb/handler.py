@@ -1,8 +1,8 @@
-"""From ASGI to Django: a fixed number of threads answers requests, each from its first query to its last.
+"""From ASGI to Django: fixed numbers of threads answer requests, each from its first query to its last.
 
 That thread gives its database connection back before the first byte of the answer is sent. So a stream, a slow reader
 or a client that left holds neither a thread nor a connection. As many requests as there are threads are worked on at
-once, the others wait in their order.
+once, the others wait in their order. Pages that compute much have two threads of their own.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from django.urls import get_resolver, set_script_prefix
 
 from kschedweb import health
 from kschedweb.dashboard import problems
+from kschedweb.dashboard.heavy import is_heavy
 from kschedweb.outages import DatabaseAway
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Handler(ASGIHandler):
         self.load_middleware()
         _ = get_resolver().url_patterns  # read now, so that the first request need not wait for every page's code
         self._threads = ThreadPoolExecutor(settings.REQUEST_THREADS, "request")
+        self._heavy = ThreadPoolExecutor(settings.HEAVY_THREADS, "heavy")
         self._probes = ThreadPoolExecutor(2, "probe")
         if pool := getattr(connection, "pool", None):
             pool.timeout = POOL_PATIENCE
@@ -117,12 +119,11 @@ class Handler(ASGIHandler):
         """What a thread makes of ``request``; without the database nobody waits for it."""
         if request.path == "/livez":
             return health.liveness()
-        probe = request.path == "/readyz"
-        threads = self._probes if probe else self._threads
+        threads, patience = self._room(request)
         work = threads.submit(contextvars.copy_context().run, self._in_thread, request)
         answered = asyncio.wrap_future(work)
         try:
-            while not (await asyncio.wait({answered}, timeout=None if probe else LOOK_AFTER))[0]:
+            while not (await asyncio.wait({answered}, timeout=patience))[0]:
                 if await health.database_is_away(SILENCE):
                     _abandon(work)
                     return problems.refusal(request, DatabaseAway())
@@ -130,6 +131,12 @@ class Handler(ASGIHandler):
             _abandon(work)
             raise
         return answered.result()
+
+    def _room(self, request: ASGIRequest) -> tuple[ThreadPoolExecutor, float | None]:
+        """The threads for ``request``, and the seconds after which to ask whether the database is away."""
+        if request.path == "/readyz":
+            return self._probes, None
+        return self._heavy if is_heavy(request.path_info) else self._threads, LOOK_AFTER
 
     def _in_thread(self, request: ASGIRequest) -> HttpResponseBase:
         set_script_prefix(get_script_prefix(request.scope))

@@ -120,7 +120,7 @@ TEMPLATES = [
 ]
 
 # Connections that one process has to PostgreSQL at most: docs/operations.md has the sum over all processes.
-DATABASE_POOL = env.integer("KSCHEDWEB_DATABASE_POOL", 12, 6, 200)
+DATABASE_POOL = env.integer("KSCHEDWEB_DATABASE_POOL", 12, 8, 200)
 DATABASE_URL = env.secret("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'kschedweb.sqlite3'}"
 if not DATABASE_URL.startswith(("postgres://", "postgresql://", "sqlite:///")):
     raise ImproperlyConfigured("DATABASE_URL must be like postgres://user:password@host/name or sqlite:////path.")
@@ -149,7 +149,8 @@ else:
         "tcp_user_timeout": 10_000,  # milliseconds
     }
 # Threads that answer requests; the pool has a connection for each of them, and four for streams and probes.
-REQUEST_THREADS = DATABASE_POOL - 4
+HEAVY_THREADS = 2  # while one computes another one may wait for the database
+REQUEST_THREADS = DATABASE_POOL - HEAVY_THREADS - 4
 
 REDIS_URL = env.secret("REDIS_URL")
 if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://")):

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.dashboard.turns import in_turn
+from kschedweb.dashboard.heavy import heavy
 from kschedweb.engine import Explanation
 from kschedweb.playground import selectors, services
 from kschedweb.playground.classic.decision import told
@@ -110,7 +110,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
     classic = ClassicDecisionSerializer(required=False)
 
 
-@method_decorator(in_turn, name="dispatch")
+@method_decorator(heavy, name="dispatch")
 class DecisionView(APIView):
     """Why a pod of a snapshot goes where it goes under a policy."""
 

@@ -13,8 +13,8 @@ from django.views.decorators.vary import vary_on_headers
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
+from kschedweb.dashboard.heavy import heavy
 from kschedweb.dashboard.scope import scope_of
-from kschedweb.dashboard.turns import in_turn
 from kschedweb.errors import NotFound
 from kschedweb.playground import arithmetic, load_figures, selectors, services, utilisation
 from kschedweb.playground.contest import Contest, contest
@@ -35,7 +35,7 @@ SUGGESTIONS = 20
 CONDITIONS = tuple(ConditionsForm.base_fields)
 
 
-@in_turn
+@heavy
 @require_safe
 @requires(Action.VIEW)
 @vary_on_headers("HX-Request")

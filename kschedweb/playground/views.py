@@ -12,8 +12,8 @@ from django.views.decorators.vary import vary_on_headers
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
+from kschedweb.dashboard.heavy import heavy
 from kschedweb.dashboard.scope import scope_of
-from kschedweb.dashboard.turns import in_turn
 from kschedweb.errors import ApplicationError, Unprocessable
 from kschedweb.playground import selectors, services, utilisation
 from kschedweb.playground.classic.decision import told
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SUGGESTIONS = 20
 
 
-@in_turn
+@heavy
 @require_safe
 @requires(Action.VIEW)
 @vary_on_headers("HX-Request")

@@ -1,0 +1,131 @@
+"""The threads of the web process: who waits for what, and who does not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+import requests
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import path, resolve
+
+from kschedweb import server
+from kschedweb.dashboard.heavy import heavy, is_heavy
+from kschedweb.server import Server
+from tests.support.processes import wait_until
+
+if TYPE_CHECKING:
+    from pytest_django import Settings as DjangoSettings
+
+PATIENCE = 60.0  # seconds until a test gives up
+
+
+class Door:
+    """What a page waits for, and the order in which pages came to it."""
+
+    def __init__(self) -> None:
+        self.came = list[int]()
+        self._open = threading.Event()
+
+    def open(self) -> None:
+        self._open.set()
+
+    def wait(self, number: int) -> None:
+        self.came.append(number)
+        assert self._open.wait(PATIENCE)
+
+
+door = Door()
+
+
+@heavy
+def computed(request: HttpRequest, number: int) -> HttpResponse:
+    door.wait(number)
+    return HttpResponse("computed")
+
+
+def plain(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("plain")
+
+
+urlpatterns = [path("computed/<int:number>/", computed), path("plain/", plain)]
+
+
+@dataclass(frozen=True)
+class Site:
+    server: Server
+    url: str
+
+    @property
+    def connections(self) -> int:
+        return len(self.server.server_state.connections)
+
+    def get(self, page: str, timeout: float = PATIENCE) -> str:
+        return requests.get(f"{self.url}/{page}", timeout=timeout).text
+
+
+@pytest.fixture
+def site(settings: DjangoSettings) -> Iterator[Site]:
+    """Ask a web process in a thread of this one, whose pages are the two above."""
+    global door
+    door = Door()
+    settings.ROOT_URLCONF = __name__
+    settings.MIDDLEWARE = []
+    listener = server.listen("127.0.0.1", 0)
+    running = server.server(patience=1)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    wait_until(lambda: running.started, PATIENCE, "the server listens")
+    yield Site(running, "http://{}:{}".format(*listener.getsockname()))
+    door.open()
+    running.should_exit = True
+    thread.join(10)
+
+
+def held(site: Site, crowd: ThreadPoolExecutor, people: int) -> list[Future[str]]:
+    """So many people wait for heavy pages; as many pages as have threads are being computed."""
+    coming = [crowd.submit(site.get, f"computed/{number}/") for number in range(people)]
+    wait_until(lambda: site.connections == people, PATIENCE, "all have asked")
+    wait_until(lambda: len(door.came) == settings.HEAVY_THREADS, PATIENCE, "some are computed")
+    return coming
+
+
+def test_twenty_heavy_pages_leave_the_others_as_they_are(site: Site) -> None:
+    with ThreadPoolExecutor(20) as crowd:
+        coming = held(site, crowd, 20)
+        for _ in range(settings.REQUEST_THREADS + 1):
+            assert site.get("plain/") == "plain"
+        assert len(door.came) == settings.HEAVY_THREADS
+        door.open()
+        assert {one.result() for one in coming} == {"computed"}
+    assert sorted(door.came) == list(range(20))
+
+
+def test_a_heavy_page_that_nobody_waits_for_any_more_is_not_computed(site: Site) -> None:
+    with ThreadPoolExecutor(settings.HEAVY_THREADS) as crowd:
+        coming = held(site, crowd, settings.HEAVY_THREADS)
+        with pytest.raises(requests.ReadTimeout):
+            site.get("computed/77/", timeout=0.5)
+        wait_until(lambda: site.connections == settings.HEAVY_THREADS, PATIENCE, "the server knows that it left")
+        door.open()
+        assert [one.result() for one in coming] == ["computed"] * settings.HEAVY_THREADS
+        assert site.get("computed/78/") == "computed"
+    assert 77 not in door.came
+
+
+@pytest.mark.parametrize(
+    "address", ["/decision/one/default/pod/", "/api/v1/clusters/one/pods/a/b/decision/", "/watermarks/policies/"]
+)
+def test_pages_that_compute_much_are_marked(address: str) -> None:
+    assert resolve(address)
+    assert is_heavy(address)
+
+
+@pytest.mark.parametrize("address", ["/", "/jobs/", "/api/v1/jobs/", "/no-such-page"])
+def test_other_pages_are_not(address: str) -> None:
+    assert not is_heavy(address)
