@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import statistics
 from collections.abc import Callable
 from functools import partial
 
@@ -52,7 +51,7 @@ def read(text: str) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_yaml_is_read_in_time_by_length(shape: str, report: Callable[..., None]) -> None:
     texts = (SHAPES[shape](size) for size in (SHORT, LONG))
-    short, long = ([worked(partial(read, text)) for _ in range(3)] for text in texts)
-    ratio = statistics.median(long) / statistics.median(short)
+    short, long = ([worked(partial(read, text)) for _ in range(5)] for text in texts)
+    ratio = min(long) / min(short)  # others on the machine only make it slower
     report(f"{LONG:,} characters: {shape}", long, 0, f"{ratio:.1f} times as long as {SHORT:,}")
-    assert ratio <= MOST_TIMES or statistics.median(long) <= LEAST
+    assert ratio <= MOST_TIMES or min(long) <= LEAST
