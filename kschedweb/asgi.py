@@ -1,16 +1,12 @@
 """The ASGI application that the web process serves."""
 
 import os
-import warnings
 
 import django
 
 from kschedweb import env
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
-
-# WhiteNoise reads static files synchronously; they are small, and Django reads them in a thread.
-warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous iterators")
 
 with env.one_line_errors():
     django.setup(set_prefix=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -38,6 +38,7 @@ Send = Callable[[Any], Awaitable[None]]
 POOL_PATIENCE = 1.5  # seconds that a request waits for a connection
 LOOK_AFTER = 0.6  # seconds without an answer after which it is asked whether the database is the reason
 SILENCE = 0.9  # seconds without a word from the database after which it counts as away
+FILE_PART = 1 << 24  # bytes of a file that are read at once: more than any static file has
 BODY_PAUSE = 20.0  # seconds for which a client may send nothing of a body
 BODY_RATE = 1024  # bytes a second that it sends at least, on average after the first pause
 
@@ -153,17 +154,27 @@ class Handler(ASGIHandler):
             connections.close_all()
 
     def _detached(self, response: HttpResponseBase) -> HttpResponseBase:
-        """``response`` with its content in hand, so that sending it needs no thread."""
+        """``response`` so that sending it needs no thread; a stream has its first part in hand."""
         if isinstance(response, FileResponse):
-            response.block_size = self.chunk_size
+            response.block_size = FILE_PART
         if isinstance(response, StreamingHttpResponse) and not response.is_async:
-            response.streaming_content = _each(list(cast("Iterable[bytes]", response.streaming_content)))
+            parts = iter(cast("Iterable[bytes]", response.streaming_content))
+            response.streaming_content = self._each(next(parts, b""), parts)
         return response
 
+    async def _each(self, part: bytes | None, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+        """``part`` and the other ``parts``, each read by a thread once the client has taken the one before."""
+        while part is not None:
+            yield part
+            work = self._threads.submit(contextvars.copy_context().run, _following, parts)
+            part = await asyncio.wrap_future(work)
 
-async def _each(parts: Iterable[bytes]) -> AsyncIterator[bytes]:
-    for part in parts:
-        yield part
+
+def _following(parts: Iterator[bytes]) -> bytes | None:
+    try:
+        return next(parts, None)
+    finally:
+        connections.close_all()
 
 
 def _abandon(work: Future[HttpResponseBase]) -> None:

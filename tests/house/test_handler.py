@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 import requests
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import path, resolve
 
 from kschedweb import server
+from kschedweb.dashboard.exports import LINES, csv_response
 from kschedweb.dashboard.heavy import heavy, is_heavy
 from kschedweb.server import Server
 from tests.support.processes import wait_until
@@ -22,6 +23,7 @@ from tests.support.processes import wait_until
 if TYPE_CHECKING:
     from pytest_django import Settings as DjangoSettings
 
+ROWS = 3 * LINES
 PATIENCE = 60.0  # seconds until a test gives up
 
 
@@ -53,7 +55,21 @@ def plain(request: HttpRequest) -> HttpResponse:
     return HttpResponse("plain")
 
 
-urlpatterns = [path("computed/<int:number>/", computed), path("plain/", plain)]
+def table(request: HttpRequest) -> StreamingHttpResponse:
+    rows = ([number, threading.current_thread().name] for number in range(ROWS))
+    return csv_response("table.csv", ["number", "thread"], rows)
+
+
+def broken(request: HttpRequest) -> StreamingHttpResponse:
+    return csv_response("table.csv", ["number"], ([1 / (LINES - number)] for number in range(ROWS)))
+
+
+urlpatterns = [
+    path("computed/<int:number>/", computed),
+    path("plain/", plain),
+    path("table/", table),
+    path("broken/", broken),
+]
 
 
 @dataclass(frozen=True)
@@ -65,8 +81,8 @@ class Site:
     def connections(self) -> int:
         return len(self.server.server_state.connections)
 
-    def get(self, page: str, timeout: float = PATIENCE) -> str:
-        return requests.get(f"{self.url}/{page}", timeout=timeout).text
+    def get(self, page: str, patience: float = PATIENCE) -> str:
+        return requests.get(f"{self.url}/{page}", timeout=(PATIENCE, patience)).text
 
 
 @pytest.fixture
@@ -110,12 +126,23 @@ def test_a_heavy_page_that_nobody_waits_for_any_more_is_not_computed(site: Site)
     with ThreadPoolExecutor(settings.HEAVY_THREADS) as crowd:
         coming = held(site, crowd, settings.HEAVY_THREADS)
         with pytest.raises(requests.ReadTimeout):
-            site.get("computed/77/", timeout=0.5)
+            site.get("computed/77/", patience=0.5)
         wait_until(lambda: site.connections == settings.HEAVY_THREADS, PATIENCE, "the server knows that it left")
         door.open()
         assert [one.result() for one in coming] == ["computed"] * settings.HEAVY_THREADS
         assert site.get("computed/78/") == "computed"
     assert 77 not in door.came
+
+
+def test_a_table_is_sent_in_parts_that_request_threads_read(site: Site) -> None:
+    lines = site.get("table/").split()
+    assert len(lines) == ROWS + 1
+    assert lines[-1].startswith(f"{ROWS - 1},request")
+
+
+def test_a_table_that_breaks_off_is_told_from_a_whole_one(site: Site) -> None:
+    with pytest.raises(requests.exceptions.ChunkedEncodingError):
+        site.get("broken/")
 
 
 @pytest.mark.parametrize(
