@@ -12,6 +12,6 @@ with env.one_line_errors():
     django.setup(set_prefix=False)
 
 # Imported late: it needs Django to be ready.
-from kschedweb.handler import Handler  # noqa: E402
+from kschedweb.handler import Handler
 
 application = Handler()
