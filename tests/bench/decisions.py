@@ -136,6 +136,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
     os.environ.setdefault("KSCHEDWEB_LOG_LEVEL", "ERROR")
     os.environ.setdefault("KSCHEDWEB_ALLOWED_HOSTS", "testserver")
+    os.environ.setdefault("KSCHEDWEB_SECRET_KEY", "for-this-command-only")
     import django
 
     django.setup()
