@@ -7,7 +7,7 @@ import sys
 from django.conf import settings
 from django.core.management import execute_from_command_line
 
-from kschedweb import env
+from kschedweb.web import env
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")

@@ -4,7 +4,7 @@ import os
 
 import django
 
-from kschedweb import env
+from kschedweb.web import env
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
 
@@ -12,6 +12,6 @@ with env.one_line_errors():
     django.setup(set_prefix=False)
 
 # Imported late: it needs Django to be ready.
-from kschedweb.handler import Handler
+from kschedweb.web.handler import Handler
 
 application = Handler()

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from kschedweb import env, server
+from kschedweb import server
+from kschedweb.web import env
 
 if TYPE_CHECKING:
     import socket
 
     import uvicorn
 
-    from kschedweb.scheduling.host import Host
+    from kschedweb.live.schedulers.running.host import Host
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 5  # seconds that running work is given to come to an end
@@ -119,7 +120,7 @@ def start_beat() -> Any:
 
 def start_host() -> Host:
     """What hosts live schedulers, as threads."""
-    from kschedweb.scheduling.host import Host
+    from kschedweb.live.schedulers.running.host import Host
 
     host = Host()
     host.start()

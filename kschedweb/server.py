@@ -15,7 +15,7 @@ import uvicorn
 from django.core.exceptions import ImproperlyConfigured
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from kschedweb import env
+from kschedweb.web import env
 
 HEAD_WITHIN = 10.0  # seconds from a connection's or a head's first sign to the end of the head
 READ_WITHIN = 60.0  # seconds in which a client must take something of its answer

@@ -13,7 +13,8 @@ import environ
 from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from kschedweb import __version__, env, logs
+from kschedweb import __version__
+from kschedweb.web import env, logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(env.text("KSCHEDWEB_DATA_DIR") or BASE_DIR / ".data").resolve()
@@ -61,32 +62,32 @@ INSTALLED_APPS = [
     "kschedweb.clusters",
     "kschedweb.watermarks",
     "kschedweb.policies",
-    "kschedweb.playground",
-    "kschedweb.scenarios",
-    "kschedweb.runs",
-    "kschedweb.sweeps",
-    "kschedweb.capacity",
-    "kschedweb.gate",
-    "kschedweb.moves",
-    "kschedweb.experiments",
-    "kschedweb.scheduling",
-    "kschedweb.approvals",
-    "kschedweb.extender",
-    "kschedweb.shadow",
-    "kschedweb.recordings",
+    "kschedweb.decisions",
+    "kschedweb.playground.scenarios",
+    "kschedweb.playground.runs",
+    "kschedweb.playground.sweeps",
+    "kschedweb.playground.capacity",
+    "kschedweb.playground.gate",
+    "kschedweb.playground.migration",
+    "kschedweb.playground.experiments",
+    "kschedweb.live.schedulers",
+    "kschedweb.live.approvals",
+    "kschedweb.live.extender",
+    "kschedweb.live.shadow",
+    "kschedweb.playground.recordings",
     "kschedweb.dashboard",
 ]
 
 MIDDLEWARE = [
-    "kschedweb.health.HealthMiddleware",
-    "kschedweb.extender.middleware.ExtenderMiddleware",
+    "kschedweb.web.health.HealthMiddleware",
+    "kschedweb.live.extender.middleware.ExtenderMiddleware",
     # Before all the rest, so that an error anywhere below it has a request id.
     "django_structlog.middlewares.RequestMiddleware",
-    "kschedweb.dashboard.problems.ProblemMiddleware",
+    "kschedweb.web.problems.ProblemMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # Below static files, which everybody may keep.
-    "kschedweb.dashboard.caching.CacheControlMiddleware",
+    "kschedweb.web.caching.CacheControlMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -129,7 +130,7 @@ try:
 except ValueError:
     raise ImproperlyConfigured("DATABASE_URL is not a well-formed address.") from None
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
-    DATABASES["default"]["ENGINE"] = "kschedweb.sqlite"
+    DATABASES["default"]["ENGINE"] = "kschedweb.web.sqlite"
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
@@ -156,7 +157,7 @@ REDIS_URL = env.secret("REDIS_URL")
 if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://")):
     raise ImproperlyConfigured("REDIS_URL must start with redis:// or rediss://.")
 CACHES = {
-    "default": {"BACKEND": "kschedweb.cache.LenientRedisCache", "LOCATION": REDIS_URL}
+    "default": {"BACKEND": "kschedweb.web.cache.LenientRedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
@@ -261,12 +262,12 @@ REST_FRAMEWORK = {
         "kschedweb.accounts.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["kschedweb.accounts.permissions.RolePermission"],
-    "DEFAULT_PAGINATION_CLASS": "kschedweb.dashboard.pagination.CursorPagination",
-    "DEFAULT_FILTER_BACKENDS": ["kschedweb.dashboard.filtering.FilterBackend"],
-    "DEFAULT_SCHEMA_CLASS": "kschedweb.dashboard.schema.AutoSchema",
+    "DEFAULT_PAGINATION_CLASS": "kschedweb.web.pagination.CursorPagination",
+    "DEFAULT_FILTER_BACKENDS": ["kschedweb.web.filtering.FilterBackend"],
+    "DEFAULT_SCHEMA_CLASS": "kschedweb.web.schema.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["kschedweb.dashboard.parsers.StrictJSONParser"],
-    "EXCEPTION_HANDLER": "kschedweb.dashboard.rest.problem_details",
+    "DEFAULT_PARSER_CLASSES": ["kschedweb.web.parsers.StrictJSONParser"],
+    "EXCEPTION_HANDLER": "kschedweb.web.rest.problem_details",
     "DEFAULT_THROTTLE_CLASSES": ["kschedweb.accounts.authentication.CallerThrottle"],
     "DEFAULT_THROTTLE_RATES": {
         "caller": f"{env.integer('KSCHEDWEB_API_RATE', 1200, 1, 1_000_000)}/min",
@@ -284,8 +285,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "kschedweb.dashboard.schema.drop_database_limits",
-        "kschedweb.dashboard.schema.add_problems",
+        "kschedweb.web.schema.drop_database_limits",
+        "kschedweb.web.schema.add_problems",
     ],
     "ENUM_NAME_OVERRIDES": {
         "Role": "kschedweb.accounts.roles.Role",
@@ -295,13 +296,13 @@ SPECTACULAR_SETTINGS = {
         "GateVerdictKind": ["pass", "fail"],
         "JobState": "kschedweb.jobs.models.State",
         "TokenState": ["active", "expired", "revoked"],
-        "ApprovalState": "kschedweb.approvals.models.State",
-        "VoteVerdict": "kschedweb.approvals.models.Verdict",
+        "ApprovalState": "kschedweb.live.approvals.models.State",
+        "VoteVerdict": "kschedweb.live.approvals.models.Verdict",
         "MovesRuleKind": ["rejects", "prefers", "fails"],
-        "LiveMode": "kschedweb.scheduling.models.Mode",
-        "LiveResult": "kschedweb.scheduling.models.Result",
+        "LiveMode": "kschedweb.live.schedulers.models.Mode",
+        "LiveResult": "kschedweb.live.schedulers.models.Result",
         "RunMoveKind": ["bound", "left", "evicted", "preempted", "node-gone"],
-        "ScenarioFileKind": "kschedweb.scenarios.models.FileKind",
+        "ScenarioFileKind": "kschedweb.playground.scenarios.models.FileKind",
         "PolicyKind": "kschedweb.policies.models.Kind",
         "SourceKind": "kschedweb.watermarks.models.SourceKind",
     },
@@ -340,7 +341,7 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
-CSRF_FAILURE_VIEW = "kschedweb.dashboard.problems.csrf_failure"
+CSRF_FAILURE_VIEW = "kschedweb.web.problems.csrf_failure"
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = UPLOAD_LIMIT
 

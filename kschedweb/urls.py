@@ -4,7 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from kschedweb.dashboard import reference
-from kschedweb.scheduling.scraping import MetricsView
+from kschedweb.live.schedulers.scraping import MetricsView
 
 api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.accounts.api")),
@@ -13,25 +13,25 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.watermarks.annotations.api")),
     path("", include("kschedweb.watermarks.api")),
     path("", include("kschedweb.policies.api")),
-    path("", include("kschedweb.playground.api")),
-    path("", include("kschedweb.capacity.api")),
-    path("", include("kschedweb.gate.api")),
-    path("", include("kschedweb.moves.api")),
-    path("", include("kschedweb.scenarios.api")),
-    path("", include("kschedweb.runs.api")),
-    path("", include("kschedweb.runs.map_api")),
-    path("", include("kschedweb.sweeps.api")),
-    path("", include("kschedweb.experiments.api")),
-    path("", include("kschedweb.scheduling.api")),
-    path("", include("kschedweb.extender.api")),
-    path("", include("kschedweb.shadow.api")),
-    path("", include("kschedweb.recordings.api")),
-    path("", include("kschedweb.approvals.api")),
-    path("", include("kschedweb.approvals.webhooks.api")),
-    path("", include("kschedweb.usage.api")),
+    path("", include("kschedweb.decisions.api")),
+    path("", include("kschedweb.playground.capacity.api")),
+    path("", include("kschedweb.playground.gate.api")),
+    path("", include("kschedweb.playground.migration.api")),
+    path("", include("kschedweb.playground.scenarios.api")),
+    path("", include("kschedweb.playground.runs.api")),
+    path("", include("kschedweb.playground.runs.maps.api")),
+    path("", include("kschedweb.playground.sweeps.api")),
+    path("", include("kschedweb.playground.experiments.api")),
+    path("", include("kschedweb.live.schedulers.api")),
+    path("", include("kschedweb.live.extender.api")),
+    path("", include("kschedweb.live.shadow.api")),
+    path("", include("kschedweb.playground.recordings.api")),
+    path("", include("kschedweb.live.approvals.api")),
+    path("", include("kschedweb.live.approvals.webhooks.api")),
+    path("", include("kschedweb.watermarks.usage.api")),
     path("", include("kschedweb.dashboard.map_api")),
-    path("", include("kschedweb.playground.load_api")),
-    path("", include("kschedweb.playground.classic_api")),
+    path("", include("kschedweb.decisions.load_aware.api")),
+    path("", include("kschedweb.decisions.classic.api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("docs/", reference.page, name="schema-page"),
 ]
@@ -45,25 +45,25 @@ urlpatterns = [
     path("", include("kschedweb.watermarks.annotations.urls")),
     path("", include("kschedweb.watermarks.urls")),
     path("", include("kschedweb.policies.urls")),
-    path("", include("kschedweb.playground.urls")),
-    path("", include("kschedweb.capacity.urls")),
-    path("", include("kschedweb.gate.urls")),
-    path("", include("kschedweb.moves.urls")),
-    path("", include("kschedweb.scenarios.urls")),
-    path("", include("kschedweb.runs.urls")),
-    path("", include("kschedweb.sweeps.urls")),
-    path("", include("kschedweb.experiments.urls")),
-    path("", include("kschedweb.scheduling.urls")),
-    path("", include("kschedweb.extender.urls")),
-    path("", include("kschedweb.shadow.urls")),
-    path("", include("kschedweb.recordings.urls")),
-    path("", include("kschedweb.approvals.webhooks.urls")),
-    path("", include("kschedweb.approvals.urls")),
-    path("", include("kschedweb.usage.urls")),
+    path("", include("kschedweb.decisions.urls")),
+    path("", include("kschedweb.playground.capacity.urls")),
+    path("", include("kschedweb.playground.gate.urls")),
+    path("", include("kschedweb.playground.migration.urls")),
+    path("", include("kschedweb.playground.scenarios.urls")),
+    path("", include("kschedweb.playground.runs.urls")),
+    path("", include("kschedweb.playground.sweeps.urls")),
+    path("", include("kschedweb.playground.experiments.urls")),
+    path("", include("kschedweb.live.schedulers.urls")),
+    path("", include("kschedweb.live.extender.urls")),
+    path("", include("kschedweb.live.shadow.urls")),
+    path("", include("kschedweb.playground.recordings.urls")),
+    path("", include("kschedweb.live.approvals.webhooks.urls")),
+    path("", include("kschedweb.live.approvals.urls")),
+    path("", include("kschedweb.watermarks.usage.urls")),
     path("", include("kschedweb.dashboard.urls")),
 ]
 
-handler400 = "kschedweb.dashboard.problems.bad_request"
-handler403 = "kschedweb.dashboard.problems.permission_denied"
-handler404 = "kschedweb.dashboard.problems.not_found"
-handler500 = "kschedweb.dashboard.problems.server_error"
+handler400 = "kschedweb.web.problems.bad_request"
+handler403 = "kschedweb.web.problems.permission_denied"
+handler404 = "kschedweb.web.problems.not_found"
+handler500 = "kschedweb.web.problems.server_error"

@@ -31,7 +31,7 @@ from kschedweb.settings import DATABASES, STORAGES  # noqa: E402
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "testserver"]
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-if DATABASES["default"]["ENGINE"] == "kschedweb.sqlite":
+if DATABASES["default"]["ENGINE"] == "kschedweb.web.sqlite":
     # A file, since a worker thread beside a live server opens a connection of its own.
     DATABASES["default"]["TEST"] = {"NAME": Path(_folder) / "test.sqlite3"}
 else:

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from kschedweb.accounts.addresses import current_address
 from kschedweb.accounts.models import AuditEntry, User
-from kschedweb.redaction import redact
+from kschedweb.web.redaction import redact
 
 if TYPE_CHECKING:
     from django.db import models

@@ -10,7 +10,7 @@ from django_filters.widgets import BooleanWidget
 from kschedweb.accounts.audit import KINDS
 from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.accounts.roles import Role
-from kschedweb.dashboard.filtering import DayFilter, GrowingFilterSet
+from kschedweb.web.filtering import DayFilter, GrowingFilterSet
 
 STATE = BooleanWidget()
 STATE.choices = [("", "Any"), ("true", "Active"), ("false", "Deactivated")]

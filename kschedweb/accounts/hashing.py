@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from django.contrib.auth import hashers
 from django.db import connection
 
-from kschedweb.errors import TooManyRequests
+from kschedweb.web.errors import TooManyRequests
 
 PATIENCE = 5  # seconds that one waits for its turn
 WAITING = 2  # requests that wait at most: each keeps one of the threads that answer pages

@@ -23,7 +23,7 @@ from django.utils.crypto import salted_hmac
 from kschedweb.accounts import audit
 from kschedweb.accounts.addresses import client_network
 from kschedweb.accounts.models import User
-from kschedweb.errors import TooManyRequests
+from kschedweb.web.errors import TooManyRequests
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse

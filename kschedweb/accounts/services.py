@@ -14,8 +14,8 @@ from django.utils import timezone
 from kschedweb.accounts import audit, tokens
 from kschedweb.accounts.models import Token, User
 from kschedweb.accounts.roles import Role, may
-from kschedweb.errors import ApplicationError, Conflict
-from kschedweb.saving import conflict_where
+from kschedweb.web.errors import ApplicationError, Conflict
+from kschedweb.web.saving import conflict_where
 
 if TYPE_CHECKING:
     from kschedweb.accounts.roles import Action

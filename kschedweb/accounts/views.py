@@ -23,9 +23,9 @@ from kschedweb.accounts.filters import AuditFilter, UserFilter
 from kschedweb.accounts.forms import LoginForm, PasswordForm, PersonForm, RoleForm, TokenForm
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.dashboard.exports import csv_response
-from kschedweb.dashboard.pagination import in_pieces, page_shown
-from kschedweb.errors import ApplicationError
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.exports import csv_response
+from kschedweb.web.pagination import in_pieces, page_shown
 
 if TYPE_CHECKING:
     from django.forms import Form

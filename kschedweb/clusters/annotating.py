@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from kschedweb.clusters.access import allowed, is_served
-from kschedweb.clusters.client import JSON, Client, ClusterError, Stopped
+from kschedweb.clusters.connecting.access import allowed, is_served
+from kschedweb.clusters.connecting.client import JSON, Client, ClusterError, Stopped
 from kschedweb.clusters.kinds import BY_NAME, Kind
 from kschedweb.clusters.reader import object_key
 

@@ -14,12 +14,13 @@ from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters import selectors, services, uploads
+from kschedweb.clusters import selectors, services
 from kschedweb.clusters.filters import NodeFilter, PodFilter
+from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
-from kschedweb.dashboard.rest import IdempotencyMixin, accepted, validated
-from kschedweb.errors import ApplicationError, TooLarge
 from kschedweb.jobs.api import JobSerializer
+from kschedweb.web.errors import ApplicationError, TooLarge
+from kschedweb.web.rest import IdempotencyMixin, accepted, validated
 
 if TYPE_CHECKING:
     from uuid import UUID

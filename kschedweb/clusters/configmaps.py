@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.clusters import sources
-from kschedweb.clusters.client import Client
-from kschedweb.clusters.failures import ClusterError
+from kschedweb.clusters.connecting import sources
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.clusters.connecting.failures import ClusterError
 from kschedweb.clusters.services import CONNECTED
-from kschedweb.errors import ApplicationError, Conflict, NotFound
+from kschedweb.web.errors import ApplicationError, Conflict, NotFound
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
-from kschedweb.clusters.kubeconfig import LIMITS
+from kschedweb.clusters.connecting.kubeconfig import LIMITS
+from kschedweb.clusters.importing.uploads import pieces
 from kschedweb.clusters.models import Source
 from kschedweb.clusters.services import NAME
-from kschedweb.clusters.uploads import pieces
 
 if TYPE_CHECKING:
-    from kschedweb.clusters.uploads import Files
+    from kschedweb.clusters.importing.uploads import Files
 
 NAME_HELP = "Lower-case letters, digits and hyphens, such as production-eu."
 

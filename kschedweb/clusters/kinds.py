@@ -89,3 +89,12 @@ def reduce(item: dict[str, object]) -> dict[str, object]:
                     for name in _CONTAINER:
                         container.pop(name, None)
     return item
+
+
+# Kinds that decisions about pods that exist already do not need.
+NOT_NEEDED = frozenset({"PriorityClass", "RuntimeClass"})
+
+
+def kinds_watched() -> set[str]:
+    """The names of the kinds that are followed where decisions are made about new pods."""
+    return {kind.name for kind in KINDS} - NOT_NEEDED

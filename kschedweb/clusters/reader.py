@@ -7,8 +7,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
-from kschedweb.clusters.client import PAGE, Client, ClusterError
-from kschedweb.clusters.failures import Gone
+from kschedweb.clusters.connecting.client import PAGE, Client, ClusterError
+from kschedweb.clusters.connecting.failures import Gone
 from kschedweb.clusters.kinds import KINDS, Kind, reduce
 
 Json = dict[str, Any]

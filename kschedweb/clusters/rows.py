@@ -14,7 +14,7 @@ from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.objects import Node, ObjectError, Pod, reference
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
-from kschedweb.engine.snapshot import FINISHED
+from kschedweb.engine.state.snapshot import FINISHED
 
 Json = dict[str, Any]
 Problem = dict[str, str]

@@ -12,25 +12,27 @@ from django.db.models import ProtectedError
 from django.utils import timezone
 
 from kschedweb.accounts import audit
-from kschedweb.clusters import demo, reader, selectors, sources, uploads
-from kschedweb.clusters.access import permissions_review
-from kschedweb.clusters.client import Client
-from kschedweb.clusters.credentials import credential_save, keys
-from kschedweb.clusters.imports import Content, Import, files_read
-from kschedweb.clusters.kubeconfig import kubeconfig_read
+from kschedweb.clusters import demo, reader, selectors
+from kschedweb.clusters.connecting import sources
+from kschedweb.clusters.connecting.access import permissions_review
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.clusters.connecting.credentials import credential_save, keys
+from kschedweb.clusters.connecting.kubeconfig import kubeconfig_read
+from kschedweb.clusters.importing import uploads
+from kschedweb.clusters.importing.imports import Content, Import, files_read
 from kschedweb.clusters.models import Cluster, Snapshot, Source, Upload
 from kschedweb.clusters.signals import demo_loaded
 from kschedweb.clusters.snapshots import Prepared, cluster_lock
-from kschedweb.errors import ApplicationError, Conflict
 from kschedweb.jobs.services import job_start
-from kschedweb.saving import conflict_where
+from kschedweb.web.errors import ApplicationError, Conflict
+from kschedweb.web.saving import conflict_where
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
-    from kschedweb.clusters.access import Permission
-    from kschedweb.clusters.credentials import Secret
+    from kschedweb.clusters.connecting.access import Permission
+    from kschedweb.clusters.connecting.credentials import Secret
+    from kschedweb.clusters.importing.uploads import Files
     from kschedweb.clusters.snapshots import Step
-    from kschedweb.clusters.uploads import Files
     from kschedweb.jobs.models import Job
 
 Json = dict[str, Any]
@@ -141,15 +143,9 @@ def cluster_refresh(*, user: User | None, cluster: Cluster) -> Job:
         return selectors.refresh_job(cluster) or _refresh_job(cluster, user)
 
 
-def _refresh_task() -> Any:
-    from kschedweb.clusters.tasks import refresh  # Tasks call services: this is the one way back.
-
-    return refresh
-
-
 def _refresh_job(cluster: Cluster, user: User | None) -> Job:
     return job_start(
-        _refresh_task(), title=f"Read cluster {cluster.name}", params={"cluster": str(cluster.pk)}, user=user
+        "clusters.refresh", title=f"Read cluster {cluster.name}", params={"cluster": str(cluster.pk)}, user=user
     )
 
 
@@ -256,18 +252,12 @@ def cluster_import_later(*, user: User | None, name: str, files: Files, limit: i
     try:
         with transaction.atomic():
             title = f"Import cluster {name}"
-            upload.job = job_start(_import_task(), title=title, params={"upload": str(upload.pk)}, user=user)
+            upload.job = job_start("clusters.import", title=title, params={"upload": str(upload.pk)}, user=user)
             upload.save(update_fields=["job"])
     except BaseException:
         uploads.upload_drop(upload)
         raise
     return upload.job
-
-
-def _import_task() -> Any:
-    from kschedweb.clusters.tasks import import_files  # Tasks call services: this is the one way back.
-
-    return import_files
 
 
 def _replaceable(name: str, replace: bool) -> Cluster | None:

@@ -18,7 +18,7 @@ from django.utils import timezone
 from kschedweb.clusters import storage
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
 from kschedweb.clusters.rows import MOST_PROBLEMS, Rows, pod_row, rows_of
-from kschedweb.errors import Conflict
+from kschedweb.web.errors import Conflict
 
 Json = dict[str, Any]
 Act = Callable[[], object]

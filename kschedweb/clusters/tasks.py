@@ -9,11 +9,12 @@ from typing import Any
 
 from django.conf import settings
 
-from kschedweb.clusters import services, uploads
+from kschedweb.clusters import services
+from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.models import Cluster, Upload
-from kschedweb.errors import ApplicationError, NotFound
 from kschedweb.jobs.services import job_problems
 from kschedweb.jobs.tasks import Progress, job_task
+from kschedweb.web.errors import ApplicationError, NotFound
 
 LOOK = 0.5  # seconds between looks whether the job was cancelled while it waits
 

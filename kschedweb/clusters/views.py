@@ -15,13 +15,14 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.clusters import selectors, services, uploads
+from kschedweb.clusters import selectors, services
+from kschedweb.clusters.connecting.sources import in_cluster_available
 from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm
+from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.kinds import KINDS
 from kschedweb.clusters.services import CONNECTED, STORED
-from kschedweb.clusters.sources import in_cluster_available
-from kschedweb.dashboard.pages import add_errors
-from kschedweb.errors import ApplicationError
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.pages import add_errors
 
 if TYPE_CHECKING:
     from django.http import HttpResponse

@@ -9,17 +9,17 @@ import numpy as np
 
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.clusters.selectors import snapshot_objects
-from kschedweb.dashboard import grouping, nodemap
-from kschedweb.dashboard.grouping import Grouping
-from kschedweb.dashboard.nodemap import PODS, STATE, Show, requested, used
-from kschedweb.playground.services import Shelf
+from kschedweb.decisions.services import Shelf
+from kschedweb.web.nodemap import grouping, nodemap
+from kschedweb.web.nodemap.grouping import Grouping
+from kschedweb.web.nodemap.nodemap import PODS, STATE, Show, requested, used
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from kschedweb.usage.selectors import Present
+    from kschedweb.watermarks.usage.selectors import Present
 
 MOST_PODS = 2_000  # of one node that are told of
 _labels: Shelf[dict[str, Mapping[str, str]]] = Shelf(4)

@@ -14,18 +14,26 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.filters import NodeFilter
 from kschedweb.clusters.selectors import cluster_get, node_rows, snapshot_current
-from kschedweb.dashboard import inventory, nodemap
-from kschedweb.dashboard.grouping import packed
-from kschedweb.dashboard.mapping import NODE, SHOW, FramesSerializer, MapSerializer, NodePodsSerializer, asked_node
-from kschedweb.errors import ApplicationError, FieldProblem, NotFound
-from kschedweb.usage.selectors import present
+from kschedweb.dashboard import inventory
+from kschedweb.watermarks.usage.selectors import present
+from kschedweb.web.errors import ApplicationError, FieldProblem, NotFound
+from kschedweb.web.nodemap import nodemap
+from kschedweb.web.nodemap.grouping import packed
+from kschedweb.web.nodemap.serializers import (
+    NODE,
+    SHOW,
+    FramesSerializer,
+    MapSerializer,
+    NodePodsSerializer,
+    asked_node,
+)
 
 if TYPE_CHECKING:
     from typing import Any
 
     from kschedweb.accounts.typing import ApiRequest
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.usage.selectors import Present
+    from kschedweb.watermarks.usage.selectors import Present
 
 FILTERS = [
     OpenApiParameter("search", str, description="A part of the name or of the instance type."),

@@ -5,81 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from django.db.models import Count, Q, Sum
-from django.urls import reverse
 
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.clusters.selectors import node_rows, pod_rows
-from kschedweb.dashboard import navigation
+from kschedweb.decisions import services as playground
 from kschedweb.jobs.models import Job
 from kschedweb.jobs.selectors import job_list, shown
-from kschedweb.playground import services as playground
 from kschedweb.policies.models import Revision
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kschedweb.accounts.models import User
-    from kschedweb.dashboard.scope import Scope
-    from kschedweb.usage.selectors import Present
-
-Result = dict[str, str]
-PER_GROUP = 8
-
+    from kschedweb.policies.scope import Scope
+    from kschedweb.watermarks.usage.selectors import Present
 
 MOST_PENDING = 200
-
-
-def search(scope: Scope, words: str, role: str) -> list[tuple[str, list[Result]]]:
-    """Pages, clusters, policies, pods and nodes of the chosen cluster whose name holds ``words``, in groups."""
-    low = words.lower()
-    pages = navigation.entries(navigation.MAIN + navigation.ACCOUNT, role, "", scope.query)
-    groups = [
-        (
-            "Pages",
-            [_result(page["label"], page["address"], page["icon"]) for page in pages if low in page["label"].lower()],
-        ),
-        ("Clusters", [_link(item.name, "boxes", "cluster", item.name) for item in scope.clusters if low in item.name]),
-        (
-            "Policies",
-            [
-                _link(item.name, "sliders-horizontal", "policy", item.name)
-                for item in scope.policies
-                if low in item.name
-            ],
-        ),
-    ]
-    if scope.snapshot is not None and scope.cluster is not None and words:
-        cluster = scope.cluster.name
-        groups.append(("Pods", _pods_named(scope.snapshot, cluster, words)))
-        groups.append(("Nodes", _nodes_named(scope.snapshot, cluster, words)))
-    return [(title, items[:PER_GROUP]) for title, items in groups if items]
-
-
-def _pods_named(snapshot: Snapshot, cluster: str, words: str) -> list[Result]:
-    """``words`` may be a part of the name or "namespace/part"."""
-    namespace, _, name = words.rpartition("/")
-    found = pod_rows(snapshot).filter(name__icontains=name, namespace__startswith=namespace)
-    return [
-        _link(f"{space}/{pod}", "package", "decision", cluster, space, pod, note="pending" if pending else "")
-        for space, pod, pending in found.values_list("namespace", "name", "pending")[:PER_GROUP]
-    ]
-
-
-def _nodes_named(snapshot: Snapshot, cluster: str, words: str) -> list[Result]:
-    names = node_rows(snapshot).filter(name__icontains=words).values_list("name", flat=True)[:PER_GROUP]
-    address = reverse("nodes")
-    return [_result(name, f"{address}?{urlencode({'cluster': cluster, 'search': name})}", "server") for name in names]
-
-
-def _link(label: str, icon: str, name: str, *args: str, note: str = "") -> Result:
-    return _result(label, reverse(name, args=args), icon, note)
-
-
-def _result(label: str, address: str, icon: str, note: str = "") -> Result:
-    return {"label": label, "address": address, "icon": icon, "note": note}
 
 
 def counts(snapshot: Snapshot) -> dict[str, int]:

@@ -20,10 +20,11 @@ from kschedweb.clusters.models import NodeRow
 from kschedweb.clusters.selectors import node_rows, pod_rows
 from kschedweb.dashboard import inventory, selectors
 from kschedweb.dashboard.context import THEMES
-from kschedweb.dashboard.exports import FORMATS, export
-from kschedweb.dashboard.nodemap import MOST_NODES, NodeMap, Now, Side
-from kschedweb.dashboard.scope import scope_of
-from kschedweb.usage.selectors import present
+from kschedweb.policies.scope import scope_of
+from kschedweb.watermarks.usage.selectors import present
+from kschedweb.web import searching
+from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.nodemap.nodemap import MOST_NODES, NodeMap, Now, Side
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.clusters.models import PodRow
-    from kschedweb.dashboard.scope import Scope
-    from kschedweb.usage.selectors import Present
+    from kschedweb.policies.scope import Scope
+    from kschedweb.watermarks.usage.selectors import Present
 
 
 PAGE_SIZE = 50
@@ -180,7 +181,7 @@ def _pod_lines(scope: Scope, rows: QuerySet[PodRow]) -> Iterator[tuple[object, .
 def search(request: HttpRequest) -> HttpResponse:
     """Everything whose name holds the words: the palette asks for the fragment, a person for the page."""
     words = request.GET.get("q", "").replace("\0", "").strip()[:100]
-    found = selectors.search(scope_of(request), words, request.user.role)  # type: ignore[union-attr]
+    found = searching.search(request, words)
     template = "dashboard/results.html" if getattr(request, "htmx", False) else "dashboard/search.html"
     return render(request, template, {"words": words, "groups": found, "total": sum(len(items) for _, items in found)})
 

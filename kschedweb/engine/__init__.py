@@ -3,12 +3,12 @@
 Standard library and numpy only; no clock, disk, network or randomness that is not passed in.
 """
 
-from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.framework.explanation import Explanation, FilterColumn, ScoreColumn
 from kschedweb.engine.framework.status import Code, Status
 from kschedweb.engine.objects import Node, ObjectError, Pod
-from kschedweb.engine.placement import Placement
-from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.state.snapshot import Snapshot
 
 __all__ = [
     "Code",

@@ -31,8 +31,8 @@ from kschedweb.engine.classic.scenario import ClassicScenario, Registries, read_
 from kschedweb.engine.config import cli_validate
 from kschedweb.engine.config.registry import PluginError
 from kschedweb.engine.scenario import Scenario, ScenarioError, read_text
-from kschedweb.engine.whatif import command as gate
-from kschedweb.engine.whatif.document import DocumentError
+from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.gate import command as gate
 
 
 @np.errstate(over="ignore")  # amounts wrap around without a word, as they do in kube-scheduler

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.columns import Codes, Ints, Mask, Rows
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.fields import Problem, child, invalid, required
 from kschedweb.engine.config.registry import ArgsSpec, PluginSpec
@@ -12,6 +11,7 @@ from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, default_normalize
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.columns import Codes, Ints, Mask, Rows
 
 __all__ = [
     "BOOL",

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kschedweb.engine.config import EMPTY, Configuration, load
-from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.extenders.extender import Extenders, Post
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, ObjectError, number, reference
 from kschedweb.engine.objects.oddities import oddities
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.placement import Placement
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.watermarks.table import Watermarks
 
 EACH, SEQUENCE = "each", "sequence"
 Cluster = TypeVar("Cluster", bound=Snapshot)

@@ -12,10 +12,10 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.permissions import owned
 from kschedweb.accounts.roles import Action
-from kschedweb.dashboard.rest import IdempotencyMixin
 from kschedweb.jobs import selectors, services
 from kschedweb.jobs.filters import JobFilter
 from kschedweb.jobs.models import Job
+from kschedweb.web.rest import IdempotencyMixin
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -18,8 +18,8 @@ from django.db import connection
 
 from kschedweb.celery import AWAY as BROKER_AWAY
 from kschedweb.celery import app
-from kschedweb.errors import ApplicationError, Unavailable
 from kschedweb.jobs.connections import own_connection
+from kschedweb.web.errors import ApplicationError, Unavailable
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import django_filters as filters
 
-from kschedweb.dashboard.filtering import GrowingFilterSet
 from kschedweb.jobs.models import Job, State
 from kschedweb.jobs.selectors import titled
+from kschedweb.web.filtering import GrowingFilterSet
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 
-from kschedweb.errors import Conflict
 from kschedweb.jobs.models import ENDED
+from kschedweb.web.errors import Conflict
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

@@ -8,8 +8,8 @@ from celery import bootsteps
 from django.conf import settings
 from django.utils import timezone
 
-from kschedweb.errors import Unavailable
 from kschedweb.jobs.tasks import reconcile
+from kschedweb.web.errors import Unavailable
 
 _process_began = timezone.now()
 

@@ -7,6 +7,8 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from kschedweb.web.idempotency import IdempotencyKey  # noqa: F401  a table of this app
+
 
 class State(models.TextChoices):
     QUEUED = "queued", "Queued"
@@ -78,17 +80,3 @@ class Inquiry(models.Model):
         if self.ended_at:
             return State.SUCCEEDED
         return self.job.state if self.job else State.FAILED
-
-
-class IdempotencyKey(models.Model):
-    """A POST that named a key: its digest, and what it answered (``status`` 0: still being done)."""
-
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    key = models.CharField(max_length=128)
-    digest = models.CharField(max_length=64)
-    status = models.PositiveSmallIntegerField(default=0)
-    body = models.JSONField(null=True)
-    created_at = models.DateTimeField(db_index=True)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["user", "key"], name="idempotency_key_once_a_user")]

@@ -23,8 +23,8 @@ from django.conf import settings
 from django.db import connection
 
 from kschedweb.celery import app
-from kschedweb.errors import Unavailable
 from kschedweb.jobs import child, nursery
+from kschedweb.web.errors import Unavailable
 
 logger = structlog.get_logger(__name__)
 

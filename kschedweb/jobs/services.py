@@ -15,16 +15,16 @@ from django.utils import timezone
 
 from kschedweb.accounts import audit
 from kschedweb.celery import app
-from kschedweb.errors import Conflict, Unavailable
 from kschedweb.jobs.models import Job, State
 from kschedweb.jobs.turns import Turn, in_turn
-from kschedweb.redaction import redact_text
+from kschedweb.web.errors import Conflict, Unavailable
+from kschedweb.web.redaction import redact_text
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from kschedweb.accounts.models import User
-    from kschedweb.errors import FieldProblem
+    from kschedweb.web.errors import FieldProblem
 
 logger = structlog.get_logger(__name__)
 
@@ -36,7 +36,7 @@ WORKER_STOPPED = "The worker stopped before the job ended. Start it again."
 
 @transaction.atomic
 def job_start(
-    task: Any,
+    kind: str,
     *,
     title: str,
     params: dict[str, Any],
@@ -44,12 +44,13 @@ def job_start(
     private: bool = False,
     asked_before: bool = False,
 ) -> Job:
-    """Write the row of a task made with ``job_task``; a message goes out when the transaction commits.
+    """Write the row of a job for the task of this name; a message goes out when the transaction commits.
 
     ``params`` are plain ids for the task's keyword arguments, never a secret. A ``private`` one is about something that
     is not open to all. Raises Conflict where too many jobs of ``user`` wait, except for work that was ``asked_before``:
     what another job of theirs leads to.
     """
+    task = task_of(kind)
     apart = bool(task.apart)
     theirs = Job.objects.filter(created_by=user, apart=False)
     if user is not None and not apart and not asked_before:
@@ -75,6 +76,13 @@ def job_start(
 
     transaction.on_commit(send, robust=True)
     return job
+
+
+def task_of(kind: str) -> Any:
+    """The task made with ``job_task`` of this name; a web process imports tasks when it starts its first job."""
+    if kind not in app.tasks:
+        app.loader.import_default_modules()
+    return app.tasks[kind]
 
 
 def _refuse_more(theirs: QuerySet[Job]) -> None:

@@ -17,12 +17,12 @@ from django.conf import settings
 from django.db import close_old_connections, connection
 
 from kschedweb.celery import app
-from kschedweb.errors import ApplicationError
 from kschedweb.jobs import processes, services
 from kschedweb.jobs.child import out_of_memory
 from kschedweb.jobs.connections import own_connection
 from kschedweb.jobs.estimate import Estimate
 from kschedweb.jobs.models import Job, State
+from kschedweb.web.errors import ApplicationError
 
 logger = structlog.get_logger(__name__)
 
@@ -158,7 +158,7 @@ def job_task(
 ) -> Callable[[JobFunction], Any]:
     """Make a Celery task called ``name`` of ``def refresh(progress, **params) -> dict``.
 
-    Start it by ``jobs.services.job_start(refresh, …)``. A restartable one may run twice without harm: it is run
+    Start it by ``jobs.services.job_start(name, …)``. A restartable one may run twice without harm: it is run
     again when its worker died, until there were ``attempts``. It runs in a process of its own, within a job's limits
     of time and memory. One that waits for hours and does little runs ``apart``, in a thread of the worker: it takes no
     place in the worker from others, and no limit ends it. ``options`` go to Celery. An ``ApplicationError`` is shown to

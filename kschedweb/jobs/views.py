@@ -12,11 +12,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import owned, requires
 from kschedweb.accounts.roles import Action, may_change
-from kschedweb.dashboard.pagination import page_shown
-from kschedweb.errors import Conflict
 from kschedweb.jobs import selectors, services
 from kschedweb.jobs.filters import JobFilter
 from kschedweb.jobs.models import ENDED
+from kschedweb.web.errors import Conflict
+from kschedweb.web.pagination import page_shown
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -14,8 +14,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.dashboard.preconditions import IF_MATCH
-from kschedweb.dashboard.rest import IdempotencyMixin, validated
 from kschedweb.policies import selectors, services
 from kschedweb.policies.classic.effective import effective
 from kschedweb.policies.classic.serializers import PROCESS_HELP, ClassicEffectiveSerializer
@@ -39,12 +37,14 @@ from kschedweb.policies.revisions.api import (
 )
 from kschedweb.policies.revisions.lines import unified
 from kschedweb.policies.validation import Checked
+from kschedweb.web.preconditions import IF_MATCH
+from kschedweb.web.rest import IdempotencyMixin, validated
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from kschedweb.accounts.typing import ApiRequest
-    from kschedweb.errors import FieldProblem
+    from kschedweb.web.errors import FieldProblem
 
 
 class PolicySerializer(AboutSerializer, serializers.ModelSerializer[Policy]):

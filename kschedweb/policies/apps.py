@@ -1,15 +1,26 @@
 from django.apps import AppConfig
 from django.core.exceptions import ImproperlyConfigured
 
+from kschedweb.web import navigation, searching
+from kschedweb.web.navigation import Entry
+
+PAGES = frozenset({"policy", "policy-new", "policy-revisions", "policy-diff", "policy-effective"})
+
 
 class PoliciesConfig(AppConfig):
     name = "kschedweb.policies"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Load the plugins of other packages: one that cannot be used stops the start, not the first page."""
+        """Load the plugins of other packages, too: one that cannot be used stops the start, not the first page."""
+        from kschedweb.clusters import scope
         from kschedweb.engine.config.registry import PluginError, installed
+        from kschedweb.policies.scope import Scope
+        from kschedweb.policies.searches import policies
 
+        scope.extend(Scope)
+        navigation.register(navigation.MAIN, Entry("Policies", "sliders-horizontal", "policies", 50, PAGES))
+        searching.register("Policies", 30, policies)
         try:
             installed()
         except PluginError as error:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kschedweb.clusters.addresses import EXTENDERS, AddressError, Allowlist, server_split
-from kschedweb.errors import FieldProblem
+from kschedweb.clusters.connecting.addresses import EXTENDERS, AddressError, Allowlist, server_split
+from kschedweb.web.errors import FieldProblem
 
 VERBS = ("filterVerb", "prioritizeVerb", "preemptVerb", "bindVerb")
 VERB = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")

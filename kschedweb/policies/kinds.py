@@ -10,7 +10,7 @@ from kschedweb.policies import diff
 from kschedweb.policies.classic import diff as classic_diff
 from kschedweb.policies.classic.validation import MISSPELT, ClassicChecked, check_classic
 from kschedweb.policies.diff import Change
-from kschedweb.policies.document import Document, DocumentError, Problem, parse
+from kschedweb.policies.editing.document import Document, DocumentError, Problem, parse
 from kschedweb.policies.models import Kind, Policy, Revision
 from kschedweb.policies.validation import Checked, check
 

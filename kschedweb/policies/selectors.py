@@ -10,9 +10,9 @@ from django.http import Http404
 
 from kschedweb.engine.classic import Registry, edition_of, load_policy
 from kschedweb.engine.config import load
-from kschedweb.errors import Unprocessable
 from kschedweb.policies.models import Kind, Policy, Revision
 from kschedweb.policies.revisions.selectors import numbered, with_newest
+from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

@@ -12,14 +12,14 @@ from django.db.models import ProtectedError
 from kschedweb.accounts import audit
 from kschedweb.engine import config
 from kschedweb.engine.classic import edition_of, process_of
-from kschedweb.errors import ApplicationError, Conflict, FieldProblem, NotFound
 from kschedweb.policies.classic.validation import ClassicChecked
-from kschedweb.policies.document import Problem, kept
+from kschedweb.policies.editing.document import Problem, kept
 from kschedweb.policies.kinds import check_either, other_kind
 from kschedweb.policies.models import Kind, Policy, Revision
 from kschedweb.policies.revisions import services as revisions
 from kschedweb.policies.selectors import DEFAULT_POLICY
-from kschedweb.saving import conflict_where
+from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound
+from kschedweb.web.saving import conflict_where
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User

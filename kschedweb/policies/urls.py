@@ -10,7 +10,6 @@ urlpatterns = [
     path("policies/<slug:name>/", views.policy, name="policy"),
     path("policies/<slug:name>/edit/preview/", views.policy_preview, name="policy-preview"),
     path("policies/<slug:name>/edit/curves/", views.policy_curves, name="policy-curves"),
-    path("policies/<slug:name>/edit/effect/", views.policy_effect, name="policy-effect"),
     path("policies/<slug:name>/revisions/", views.policy_revisions, name="policy-revisions"),
     path("policies/<slug:name>/revisions/<int:number>/restore/", views.policy_restore, name="policy-restore"),
     path("policies/<slug:name>/diff/", views.policy_diff, name="policy-diff"),

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kschedweb.engine.config import load
-from kschedweb.policies.document import Document, DocumentError, Path, Problem, parse
+from kschedweb.policies.editing.document import Document, DocumentError, Path, Problem, parse
+from kschedweb.policies.editing.switches import as_dict, as_list
 from kschedweb.policies.extenders import refusals
-from kschedweb.policies.switches import as_dict, as_list
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Loaded
-    from kschedweb.errors import FieldProblem
+    from kschedweb.web.errors import FieldProblem
 
 _TYPES = "Invalid value|Required value|Forbidden|Duplicate value|Unsupported value"
 _PATH = r"[A-Za-z][\w.\[\]]*"

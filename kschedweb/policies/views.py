@@ -15,18 +15,15 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
-from kschedweb.dashboard.pages import add_errors
-from kschedweb.dashboard.scope import scope_of
 from kschedweb.engine import config
-from kschedweb.errors import ApplicationError
-from kschedweb.policies import curves, editor, selectors, services
+from kschedweb.policies import selectors, services
 from kschedweb.policies.classic import editor as classic_editor
 from kschedweb.policies.classic.editor import ClassicEditor
 from kschedweb.policies.classic.schema import classic_schema
-from kschedweb.policies.document import as_yaml
 from kschedweb.policies.download import document_response
-from kschedweb.policies.editor import Editor
-from kschedweb.policies.effect import POD_LIMIT, effect
+from kschedweb.policies.editing import editor, panels
+from kschedweb.policies.editing.document import as_yaml
+from kschedweb.policies.editing.editor import Editor
 from kschedweb.policies.filters import PolicyFilter
 from kschedweb.policies.forms import PolicyCreateForm
 from kschedweb.policies.kinds import changes_since, deviations, revision_changes
@@ -41,6 +38,8 @@ from kschedweb.policies.revisions.views import (
     schema_response,
     tried,
 )
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.pages import add_errors
 
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
@@ -108,7 +107,7 @@ def policy(request: PageRequest, name: str) -> HttpResponseBase:
 def _edited(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     newest = selectors.revision_get(found)
-    shown = _posted(request, newest)
+    shown = posted(request, newest)
     process = shown.process if isinstance(shown, ClassicEditor) else {}
 
     def store(document: str, comment: str, expected: int) -> int:
@@ -128,7 +127,7 @@ def policy_preview(request: PageRequest, name: str) -> HttpResponse:
     """Parts of the editor after a change on either side, for HTMX."""
     found = selectors.policy_get(name)
     saved = selectors.revision_get(found)
-    context = _editor_context(request, found, saved, _posted(request, saved))
+    context = _editor_context(request, found, saved, posted(request, saved))
     return render(request, f"{_folder(found)}/_preview.html", context)
 
 
@@ -138,25 +137,9 @@ def policy_curves(request: PageRequest, name: str) -> HttpResponse:
     """The score curves of one load-aware plugin while a person moves its weights, for HTMX."""
     found = selectors.policy_get(name)
     shown = editor.posted(request.POST.dict())
-    panel = curves.panels(shown, selectors.revision_get(found), request.POST.dict()).get(request.GET.get("plugin", ""))
+    found_panels = panels.panels(shown, selectors.revision_get(found), request.POST.dict())
+    panel = found_panels.get(request.GET.get("plugin", ""))
     return render(request, "policies/_curve.html", {"panel": panel, "editor": shown})
-
-
-@requires(Action.VIEW)
-@require_POST
-def policy_effect(request: PageRequest, name: str) -> HttpResponse:
-    """How many pending pods of the chosen cluster would change node, for HTMX."""
-    found = selectors.policy_get(name)
-    scope = scope_of(request)
-    saved = selectors.revision_get(found)
-    shown = _posted(request, saved)
-    context: dict[str, Any] = {"policy": found, "cluster": scope.cluster, "limit": POD_LIMIT, "saved": saved}
-    if scope.snapshot and isinstance(shown, ClassicEditor) and shown.algorithm:
-        context["effect"] = effect(scope.snapshot, selectors.algorithm(saved), shown.algorithm)
-    elif scope.snapshot and isinstance(shown, Editor) and shown.configuration:
-        context["effect"] = effect(scope.snapshot, selectors.configuration(saved), shown.configuration)
-    context["snapshot"] = scope.snapshot
-    return render(request, "policies/_effect.html", context)
 
 
 @requires(Action.VIEW)
@@ -244,7 +227,7 @@ def _opened(request: PageRequest, revision: Revision) -> Editor | ClassicEditor:
     return editor.opened(revision.document, number_of(request, "profile") or 0)
 
 
-def _posted(request: PageRequest, saved: Revision) -> Editor | ClassicEditor:
+def posted(request: PageRequest, saved: Revision) -> Editor | ClassicEditor:
     fields = request.POST.dict()
     is_classic = saved.policy.kind == Kind.CLASSIC
     return classic_editor.posted(fields, saved.process) if is_classic else editor.posted(fields)
@@ -273,13 +256,13 @@ def _editor_context(
     if isinstance(shown, ClassicEditor):
         is_changed = (shown.document, shown.process) != (saved.document, saved.process)
         return context | {"is_changed": is_changed, "changes": changes_since(saved, shown.checked)}
-    panels = curves.panels(shown, saved, request.POST.dict())
+    drawn = panels.panels(shown, saved, request.POST.dict())
     for row in shown.form.plugins:
-        row.panel = panels.get(row.name)
+        row.panel = drawn.get(row.name)
     return context | {
         "points": editor.effective_points(shown),
         "arguments": editor.effective_arguments(shown),
-        "has_panels": bool(panels),
+        "has_panels": bool(drawn),
         "is_changed": shown.document != saved.document,
         "changes": changes_since(saved, shown.checked),
     }

@@ -13,11 +13,11 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.selectors import cluster_get
-from kschedweb.dashboard.rest import IdempotencyMixin, validated
 from kschedweb.watermarks import selectors, services
 from kschedweb.watermarks.models import Authentication, SourceKind, Unit
 from kschedweb.watermarks.presets import PRESETS
 from kschedweb.watermarks.setup import LONGEST_QUERY, LONGEST_TOKEN, Settings
+from kschedweb.web.rest import IdempotencyMixin, validated
 
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest

@@ -5,6 +5,10 @@ from typing import Any
 from django.apps import AppConfig
 
 from kschedweb.clusters.signals import demo_loaded
+from kschedweb.web import navigation, retention
+from kschedweb.web.navigation import Entry
+
+USAGE = ("watermarks", "watermark-heatmap", "watermark-distribution", "watermark-nodes", "watermark-workloads")
 
 
 class WatermarksConfig(AppConfig):
@@ -12,7 +16,13 @@ class WatermarksConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from kschedweb.watermarks.services import samples_forget
+
         demo_loaded.connect(record_demo, dispatch_uid="record the demo's use")
+        pages = frozenset({*USAGE, "watermark-source", "annotations"})
+        navigation.register(navigation.MAIN, Entry("Watermarks", "activity", "watermarks", 60, pages))
+        navigation.scoped(*USAGE)
+        retention.register_cleaning("watermarks.Sample", samples_forget)
 
 
 def record_demo(*, cluster: Any, objects: Any, **_: Any) -> None:

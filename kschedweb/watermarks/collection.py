@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.clusters.addresses import Endpoint
-from kschedweb.clusters.credentials import Secret
-from kschedweb.engine.columns import Floats
-from kschedweb.errors import ApplicationError
+from kschedweb.clusters.connecting.addresses import Endpoint
+from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.engine.state.columns import Floats
 from kschedweb.watermarks import prometheus
 from kschedweb.watermarks.figures import BY_NAME, NODE, WORKLOAD, Figure
 from kschedweb.watermarks.inventory import WITHOUT_OWNER, Inventory
 from kschedweb.watermarks.prometheus import PrometheusError, Vector
 from kschedweb.watermarks.units import convert, looks_like, unit_problem
+from kschedweb.web.errors import ApplicationError
 
 MOST_CORES = 100_000.0  # a pod that uses more uses nothing of the kind
 SKEW = 60.0  # seconds between clocks, from which on ages tell little

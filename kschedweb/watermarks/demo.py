@@ -16,8 +16,8 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from kschedweb.clusters.demo import SEED
-from kschedweb.engine.columns import Floats
 from kschedweb.engine.objects.quantity import NANO, parse
+from kschedweb.engine.state.columns import Floats
 from kschedweb.watermarks.figures import KINDS, Figure
 from kschedweb.watermarks.inventory import WITHOUT_OWNER, inventory_make
 from kschedweb.watermarks.models import Resolution

@@ -8,12 +8,12 @@ from typing import Any
 from django import forms
 
 from kschedweb.clusters.forms import SecretTextarea
-from kschedweb.errors import ApplicationError
 from kschedweb.watermarks.figures import FIGURES, KINDS, RESOURCE_WORDS, RESOURCES, WORDS
 from kschedweb.watermarks.models import Authentication, SourceKind, Unit, WatermarkSource
 from kschedweb.watermarks.presets import PRESETS, Preset
 from kschedweb.watermarks.setup import LONGEST_QUERY, NUMBERS, Settings
 from kschedweb.watermarks.words import found_text
+from kschedweb.web.errors import ApplicationError
 
 KEEP = "Empty: the stored one stays."
 

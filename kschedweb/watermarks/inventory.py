@@ -13,13 +13,13 @@ import numpy as np
 
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.clusters.selectors import snapshot_current, snapshot_objects
-from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import Floats
 from kschedweb.engine.objects import ObjectError, Pod
 from kschedweb.engine.objects.quantity import NANO, parse
-from kschedweb.engine.watermarks.table import workload_of
-from kschedweb.errors import Conflict
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.state.watermarks.table import workload_of
 from kschedweb.watermarks.figures import RESOURCES
+from kschedweb.web.errors import Conflict
 
 Json = dict[str, Any]
 

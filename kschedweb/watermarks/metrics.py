@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 from django.utils.dateparse import parse_datetime
 
-from kschedweb.clusters.client import Client, ClusterError
+from kschedweb.clusters.connecting.client import Client, ClusterError
 from kschedweb.clusters.models import Cluster
-from kschedweb.engine.columns import Floats
 from kschedweb.engine.objects import ObjectError
 from kschedweb.engine.objects.quantity import NANO, parse
-from kschedweb.errors import ApplicationError
+from kschedweb.engine.state.columns import Floats
 from kschedweb.watermarks.collection import Collected, QueryReport, Report, finish, mean_of_pods
 from kschedweb.watermarks.figures import AVERAGES, DEVIATIONS, KINDS, MAXIMA, NODE, NOW, RESOURCES, STATISTICS, Figure
 from kschedweb.watermarks.inventory import Inventory
 from kschedweb.watermarks.models import Resolution
 from kschedweb.watermarks.selectors import samples_matrix
 from kschedweb.watermarks.storage import combine
+from kschedweb.web.errors import ApplicationError
 
 PATHS = {NODE: "/apis/metrics.k8s.io/v1beta1/nodes", "workload": "/apis/metrics.k8s.io/v1beta1/pods"}
 OLDEST = 300.0  # seconds: metrics-server answers with its last sample of a kubelet that fell silent

@@ -17,7 +17,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from kschedweb.clusters.models import Cluster, Sealed
-from kschedweb.engine.watermarks.crane import DEFAULT_TIME_ZONE
+from kschedweb.engine.state.watermarks.crane import DEFAULT_TIME_ZONE
 
 
 class SourceKind(models.TextChoices):

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb import __version__
-from kschedweb.clusters.addresses import Endpoint
-from kschedweb.clusters.client import tls_context
-from kschedweb.clusters.credentials import Secret
-from kschedweb.errors import ApplicationError
-from kschedweb.redaction import redact_text
+from kschedweb.clusters.connecting.addresses import Endpoint
+from kschedweb.clusters.connecting.client import tls_context
+from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.redaction import redact_text
 
 CONNECT_SECONDS = 5.0
 TOGETHER = 4  # queries at a time: a run must not be what makes Prometheus slow

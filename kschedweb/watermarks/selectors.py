@@ -24,9 +24,9 @@ from django.db.models import Max, QuerySet
 from numpy.typing import NDArray
 
 from kschedweb.clusters.models import Cluster
-from kschedweb.engine.columns import Floats
-from kschedweb.engine.watermarks.collected import MOST_TIMES, MOST_VALUES, Collected
-from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.state.watermarks.collected import MOST_TIMES, MOST_VALUES, Collected
+from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.watermarks.figures import KINDS, MAXIMA, NODE, NOW, STATISTICS, WORKLOAD, Figure
 from kschedweb.watermarks.models import Resolution, Sample, Series, WatermarkSource
 from kschedweb.watermarks.storage import combine, names_of, unpack

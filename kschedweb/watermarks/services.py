@@ -12,12 +12,12 @@ from django.db.models import Q
 from django.utils import timezone
 
 from kschedweb.accounts import audit
-from kschedweb.clusters import sources
-from kschedweb.clusters.client import Client
-from kschedweb.clusters.credentials import Secret, credential_save, keys
+from kschedweb.celery import app
+from kschedweb.clusters.connecting import sources
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.clusters.connecting.credentials import Secret, credential_save, keys
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
-from kschedweb.errors import ApplicationError, Conflict, FieldProblem
 from kschedweb.watermarks import selectors, storage
 from kschedweb.watermarks.collection import Collected, Report, Setup, from_prometheus
 from kschedweb.watermarks.figures import NODE, WORKLOAD
@@ -25,6 +25,7 @@ from kschedweb.watermarks.inventory import inventory_of
 from kschedweb.watermarks.metrics import from_metrics, windows
 from kschedweb.watermarks.models import Resolution, SourceKind, WatermarkCredential, WatermarkSource
 from kschedweb.watermarks.setup import KEPT, Settings, endpoint_of, is_secret, secret_of, settings_check, stored_secret
+from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -194,9 +195,7 @@ def run_ask(*, user: User | None, cluster: Cluster) -> None:
 
 
 def _send(cluster: Cluster) -> None:
-    from kschedweb.watermarks.tasks import collect  # Tasks call services: this is the one way back.
-
-    collect.apply_async([str(cluster.pk)], {"due_only": False}, expires=300)
+    app.send_task("kschedweb.watermarks.tasks.collect", [str(cluster.pk)], {"due_only": False}, expires=300)
 
 
 def samples_forget(*, now: float | None = None) -> int:

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from django.core.exceptions import ValidationError
 from django.db.models import PositiveIntegerField
 
-from kschedweb.clusters import sources
-from kschedweb.clusters.addresses import AddressError, Endpoint, endpoint_check, server_split
-from kschedweb.clusters.credentials import LONGEST_TOKEN, Secret, credential_open
+from kschedweb.clusters.connecting import sources
+from kschedweb.clusters.connecting.addresses import AddressError, Endpoint, endpoint_check, server_split
+from kschedweb.clusters.connecting.credentials import LONGEST_TOKEN, Secret, credential_open
 from kschedweb.clusters.models import Cluster
-from kschedweb.errors import ApplicationError, FieldProblem
 from kschedweb.watermarks.figures import BY_NAME
 from kschedweb.watermarks.models import Authentication, SourceKind, Unit, WatermarkCredential, WatermarkSource
+from kschedweb.web.errors import ApplicationError, FieldProblem
 
 LONGEST_QUERY = 4000
 NUMBERS = ("interval", "keep_hours", "keep_days", "keep_long_days")

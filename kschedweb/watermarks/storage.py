@@ -22,9 +22,9 @@ from django.db.models import Exists, Max, OuterRef
 from numpy.typing import ArrayLike, NDArray
 
 from kschedweb.clusters.models import Cluster
-from kschedweb.deletion import delete_batches
 from kschedweb.watermarks.figures import MAXIMA, Figure
 from kschedweb.watermarks.models import Members, Resolution, Sample, Series
+from kschedweb.web.deletion import delete_batches
 
 Values = NDArray[np.float32]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kschedweb.engine.columns import Floats
+from kschedweb.engine.state.columns import Floats
 from kschedweb.watermarks.figures import DEVIATIONS, Figure
 from kschedweb.watermarks.inventory import Inventory
 from kschedweb.watermarks.models import Unit

@@ -15,12 +15,12 @@ from django.views.decorators.http import require_POST, require_safe
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.selectors import cluster_get
-from kschedweb.errors import ApplicationError
 from kschedweb.watermarks import selectors, services
 from kschedweb.watermarks.annotations.selectors import annotating_get, lint_get
 from kschedweb.watermarks.forms import SourceForm, form_of, with_preset
 from kschedweb.watermarks.presets import PRESETS
 from kschedweb.watermarks.words import report_rows
+from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
     from django.http import HttpResponse

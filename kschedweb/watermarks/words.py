@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kschedweb.dashboard.units import memory
 from kschedweb.watermarks.figures import BY_NAME, NODE, NOW, Figure
+from kschedweb.web.units import memory
 
 
 def figure_named(name: str) -> Figure:

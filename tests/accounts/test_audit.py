@@ -15,7 +15,7 @@ from django.utils import timezone
 from kschedweb.accounts import audit, services
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.accounts.roles import Action
-from kschedweb.dashboard.exports import csv_cell
+from kschedweb.web.exports import csv_cell
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.django_db

@@ -17,7 +17,7 @@ from django.utils.module_loading import import_string
 from kschedweb import settings as production
 from kschedweb.accounts import hashing, lockout, services
 from kschedweb.accounts.models import AuditEntry
-from kschedweb.errors import TooManyRequests
+from kschedweb.web.errors import TooManyRequests
 from tests.support.processes import wait_until
 
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from kschedweb.accounts import services
 from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.accounts.roles import Role
-from kschedweb.errors import Conflict
+from kschedweb.web.errors import Conflict
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 from kschedweb.accounts import services, tokens
 from kschedweb.accounts.models import AuditEntry, Token, User
 from kschedweb.accounts.roles import ALLOWED, Action, Role, may, scope_allows
-from kschedweb.errors import ApplicationError, Conflict
+from kschedweb.web.errors import ApplicationError, Conflict
 
 pytestmark = pytest.mark.django_db
 

@@ -9,13 +9,13 @@ import yaml
 from kschedweb.accounts import services as accounts
 from kschedweb.accounts.models import Token, User
 from kschedweb.accounts.roles import Action
-from kschedweb.approvals.models import ApprovalRequest, Endpoint
-from kschedweb.approvals.webhooks import services as webhooks
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster, Snapshot
-from kschedweb.experiments.models import Experiment
 from kschedweb.jobs.models import Job
-from kschedweb.scheduling.models import LiveDecision
+from kschedweb.live.approvals.models import ApprovalRequest, Endpoint
+from kschedweb.live.approvals.webhooks import services as webhooks
+from kschedweb.live.schedulers.models import LiveDecision
+from kschedweb.playground.experiments.models import Experiment
 from tests.conftest import person
 from tests.support import (
     scenarios,

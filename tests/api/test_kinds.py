@@ -8,8 +8,8 @@ import pytest
 from rest_framework.test import APIClient
 
 from kschedweb.jobs.models import Job
+from kschedweb.live.schedulers.models import LiveScheduler
 from kschedweb.policies import services
-from kschedweb.scheduling.models import LiveScheduler
 
 if TYPE_CHECKING:
     from tests.api.conftest import Seed

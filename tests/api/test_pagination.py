@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rest_framework.request import Request
 from rest_framework.test import APIRequestFactory
 
-from kschedweb.dashboard.pagination import CursorPagination, encode, keys_of
 from kschedweb.jobs.models import Job
+from kschedweb.web.pagination import CursorPagination, encode, keys_of
 
 pytestmark = pytest.mark.django_db
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from rest_framework.exceptions import ErrorDetail
 
 from kschedweb.accounts.models import Token, User
-from kschedweb.dashboard.rest import field_problems
-from kschedweb.errors import PreconditionFailed
+from kschedweb.web.errors import PreconditionFailed
+from kschedweb.web.rest import field_problems
 
 pytestmark = pytest.mark.django_db
 
@@ -250,7 +250,7 @@ class TestPages:
             raise RuntimeError("the database is gone")
 
         monkeypatch.setattr("kschedweb.jobs.selectors.unfinished_count", fail)
-        monkeypatch.setattr("kschedweb.dashboard.problems.render_to_string", fail)
+        monkeypatch.setattr("kschedweb.web.problems.render_to_string", fail)
         answer = person.get(reverse("jobs"))
         assert answer.status_code == 500
         assert answer["Content-Type"].startswith("text/plain")

@@ -9,7 +9,7 @@ import yaml
 from django.db import connection
 
 from kschedweb.accounts.models import Token
-from kschedweb.clusters import credentials
+from kschedweb.clusters.connecting import credentials
 from kschedweb.clusters.models import Cluster, Source
 from tests.api.test_access import routes
 

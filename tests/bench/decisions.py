@@ -160,11 +160,11 @@ def fill(rows: int) -> None:
     """``rows`` live decisions, and everything else in proportion."""
     from django.db import connection
 
-    from kschedweb.approvals.models import Endpoint
     from kschedweb.clusters.models import Cluster, Source
+    from kschedweb.live.approvals.models import Endpoint
+    from kschedweb.live.schedulers.models import LiveDecision, LiveScheduler
     from kschedweb.policies import services as policies
     from kschedweb.policies.models import Policy
-    from kschedweb.scheduling.models import LiveDecision, LiveScheduler
 
     if LiveDecision.objects.exists():
         sys.exit("There are live decisions in this database already: --filled measures those.")
@@ -312,8 +312,8 @@ def _values() -> dict[str, Any]:
 
     from django.utils import timezone
 
-    from kschedweb.approvals.models import ApprovalRequest, Endpoint
-    from kschedweb.scheduling.models import LiveDecision
+    from kschedweb.live.approvals.models import ApprovalRequest, Endpoint
+    from kschedweb.live.schedulers.models import LiveDecision
 
     rows = LiveDecision.objects.filter(scheduler=LIVE).order_by("-at")
     recent, old = rows[10], LiveDecision.objects.filter(scheduler=LIVE).order_by("at")[10]
@@ -347,7 +347,7 @@ def _deep(client: Client, address: str) -> Callable[[], str]:
     import json
 
     from kschedweb.accounts.models import AuditEntry
-    from kschedweb.scheduling.models import LiveDecision
+    from kschedweb.live.schedulers.models import LiveDecision
 
     rows: Any = AuditEntry.objects.all() if "audit" in address else LiveDecision.objects.filter(scheduler=LIVE)
     middle = rows.order_by("-at")[rows.count() // 2]
@@ -377,8 +377,8 @@ def _rest(response: list[Any]) -> Callable[[], str]:
 
 def _cleanings() -> Iterator[tuple[str, Callable[[], str]]]:
     """The clean-up with nothing to delete, then with 10,000 decisions more than are kept."""
-    from kschedweb.retention import rows_delete
-    from kschedweb.scheduling.models import LiveDecision, LiveScheduler
+    from kschedweb.live.schedulers.models import LiveDecision, LiveScheduler
+    from kschedweb.web.retention import rows_delete
 
     def cleaned() -> str:
         return ", ".join(f"{rows:,} of {table}" for table, rows in rows_delete().items()) or "nothing"

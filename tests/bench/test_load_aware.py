@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from kschedweb.engine import Pod, Snapshot
-from kschedweb.engine.columns import ALL
 from kschedweb.engine.config import load
 from kschedweb.engine.config.load_aware import LOAD_AWARE_SPECS
 from kschedweb.engine.framework.interface import Cycle, ScorePlugin
 from kschedweb.engine.plugins import registry
-from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.state.columns import ALL
+from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.bench import workloads
 from tests.bench.conftest import timed
 from tests.support import trimaran_by_hand as by_hand

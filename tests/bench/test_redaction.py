@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from kschedweb.redaction import redact_text
+from kschedweb.web.redaction import redact_text
 from tests.bench.conftest import worked
 
 SHORT, LONG = 15_000, 60_000  # characters

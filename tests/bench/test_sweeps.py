@@ -14,8 +14,8 @@ import pytest
 
 from kschedweb.accounts.models import User
 from kschedweb.jobs.models import Job, State
-from kschedweb.scenarios.models import ScenarioRevision
-from kschedweb.sweeps.models import Trial
+from kschedweb.playground.scenarios.models import ScenarioRevision
+from kschedweb.playground.sweeps.models import Trial
 from tests.bench.conftest import timed
 from tests.bench.cores import gains
 from tests.jobs.conftest import WorkerProcess, broker, send, worker_process

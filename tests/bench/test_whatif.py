@@ -15,12 +15,12 @@ from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration, load
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.simulation import Event, PodArrives, Settings
-from kschedweb.engine.whatif.deciding import decide
-from kschedweb.engine.whatif.document import read
-from kschedweb.engine.whatif.outcome import Outcome
-from kschedweb.engine.whatif.prepared import Prepared, prepare
-from kschedweb.engine.whatif.rewind import Rewinds, knows
-from kschedweb.engine.whatif.run import run
+from kschedweb.engine.studies.document.document import read
+from kschedweb.engine.studies.play.deciding import decide
+from kschedweb.engine.studies.play.outcome import Outcome
+from kschedweb.engine.studies.play.rewind import Rewinds, knows
+from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
 from tests.bench.conftest import worked
 from tests.conformance.make_goldens import DEFAULT, PACKING
 from tests.conformance.test_whatif_live import DOCUMENT

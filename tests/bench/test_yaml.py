@@ -8,11 +8,11 @@ from functools import partial
 
 import pytest
 
-from kschedweb.clusters.documents import Limits, documents_read
-from kschedweb.engine.whatif.reading import ReadError, documents
-from kschedweb.errors import ApplicationError
+from kschedweb.clusters.importing.documents import Limits, documents_read
+from kschedweb.engine.studies.document.reading import ReadError, documents
+from kschedweb.playground.scenarios.validation import check
 from kschedweb.policies.kinds import check_either
-from kschedweb.scenarios.validation import check
+from kschedweb.web.errors import ApplicationError
 from tests.bench.conftest import worked
 
 SHORT, LONG = 20_000, 80_000  # characters

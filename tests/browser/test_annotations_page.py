@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.utils import timezone
 
-from kschedweb.engine.watermarks import crane
-from kschedweb.engine.watermarks.annotations import KEY
+from kschedweb.engine.state.watermarks import crane
+from kschedweb.engine.state.watermarks.annotations import KEY
 from kschedweb.watermarks.annotations.selectors import annotating_get
 from tests.watermarks.conftest import node, stored
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.approvals.models import ApprovalRequest, State
-from kschedweb.scheduling.models import LiveScheduler
+from kschedweb.live.approvals.models import ApprovalRequest, State
+from kschedweb.live.schedulers.models import LiveScheduler
 from tests.support import seed_approvals, seed_live
 
 if TYPE_CHECKING:

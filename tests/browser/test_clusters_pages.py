@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.clusters.access import WITHOUT_WATCH
+from kschedweb.clusters.connecting.access import WITHOUT_WATCH
 from kschedweb.clusters.kinds import KINDS
 from kschedweb.clusters.models import Cluster, Source
 from tests.clusters.conftest import node, pod

@@ -31,11 +31,11 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
     """The demo cluster, a second revision of `default`, and a job."""
     from kschedweb.clusters.models import NodeRow, PodRow
     from kschedweb.clusters.services import demo_load
+    from kschedweb.decisions.services import outcomes
     from kschedweb.jobs.models import Job, State
-    from kschedweb.playground.services import outcomes
+    from kschedweb.live.schedulers.models import LiveScheduler
     from kschedweb.policies.selectors import policy_get, revision_get
     from kschedweb.policies.services import revision_save
-    from kschedweb.scheduling.models import LiveScheduler
 
     cluster = demo_load(user=admin)
     policy = policy_get("default")

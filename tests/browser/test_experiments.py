@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kschedweb.experiments.models import Experiment
-from kschedweb.experiments.services import experiment_run
 from kschedweb.jobs import services as jobs
+from kschedweb.playground.experiments.models import Experiment
+from kschedweb.playground.experiments.services import experiment_run
 from tests.browser.test_every_page import OVERFLOW, keep
 
 

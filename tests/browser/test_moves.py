@@ -10,8 +10,8 @@ import pytest
 from kschedweb.accounts.models import User
 from kschedweb.clusters.services import demo_load
 from kschedweb.jobs.models import Job
-from kschedweb.moves import services, tasks
-from kschedweb.moves.models import Question
+from kschedweb.playground.migration import services, tasks
+from kschedweb.playground.migration.models import Question
 from tests.browser.test_every_page import OVERFLOW
 from tests.support import seed_moves
 

@@ -22,9 +22,9 @@ def test_a_newer_revision_is_reviewed_and_rolled_out(
     live_server: Any, admin: User, page_as: Callable[..., Page], axe: Callable[..., None], monkeypatch: Any
 ) -> None:
     from kschedweb.clusters.services import demo_load
+    from kschedweb.live.schedulers import rollout
+    from kschedweb.live.schedulers.services import live_create
     from kschedweb.policies.services import policy_create, revision_save
-    from kschedweb.scheduling import rollout
-    from kschedweb.scheduling.services import live_create
 
     monkeypatch.setattr(rollout, "POD_LIMIT", 10)
     policy = policy_create(name="spread", document=HEAD, author=admin)

@@ -77,7 +77,7 @@ def test_from_a_scenario_to_the_plugin_that_moved_a_pod(
 
 def test_a_run_that_is_cancelled_says_so_at_once(page_as: Callable[..., Any], editor: User) -> None:
     from kschedweb.jobs.services import job_claim
-    from kschedweb.runs import services
+    from kschedweb.playground.runs import services
 
     made = services.run_start(user=editor, revision=seed_runs.scenario(editor), policy="default")
     assert made.job is not None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from kschedweb.scenarios import selectors, services
+from kschedweb.playground.scenarios import selectors, services
 from tests.support.scenarios import on_cluster
 
 if TYPE_CHECKING:

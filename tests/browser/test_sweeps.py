@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kschedweb.accounts.models import User
+from kschedweb.playground.sweeps.models import Sweep
 from kschedweb.policies.models import Policy
-from kschedweb.sweeps.models import Sweep
 from tests.browser.test_every_page import OVERFLOW, keep
 from tests.support import seed_runs, seed_sweeps
 

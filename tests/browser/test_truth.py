@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models.functions import Now
 from playwright.sync_api import expect
 
-from kschedweb.scheduling.models import Candidate
+from kschedweb.live.schedulers.models import Candidate
 from tests.support import seed_live
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_django.live_server_helper import LiveServer
 
     from kschedweb.accounts.models import User
-    from kschedweb.scheduling.models import LiveScheduler
+    from kschedweb.live.schedulers.models import LiveScheduler
 
 PATIENCE = 60_000  # milliseconds; only a failing test waits so long
 

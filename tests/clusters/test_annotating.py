@@ -10,8 +10,8 @@ import pytest
 
 from kschedweb.clusters import annotating
 from kschedweb.clusters.annotating import KINDS, METADATA_ONLY, Change, annotations_read, annotations_write
-from kschedweb.clusters.client import Client, ClusterError
-from kschedweb.clusters.credentials import Secret
+from kschedweb.clusters.connecting.client import Client, ClusterError
+from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.clusters.kinds import BY_NAME
 from tests.clusters.conftest import OddServer, Request
 

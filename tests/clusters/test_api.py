@@ -11,10 +11,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from pytest_django import Settings
 
 from kschedweb.accounts.models import AuditEntry
-from kschedweb.clusters import services, uploads
+from kschedweb.clusters import services
+from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.models import Cluster, Credential, NodeRow, PodRow, Snapshot
-from kschedweb.errors import Conflict
 from kschedweb.jobs.models import Job
+from kschedweb.web.errors import Conflict
 from tests.clusters.conftest import OddServer, node, pod
 from tests.clusters.malformed import JSON, YAML, malformed
 

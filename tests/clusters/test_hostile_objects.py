@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kschedweb.clusters import demo
-from kschedweb.clusters.imports import ImportFailed, files_read
+from kschedweb.clusters.importing.imports import ImportFailed, files_read
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.rows import pod_row, rows_of
 from tests.support.hostile import places

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kschedweb.clusters.models import PodRow, Snapshot
+from kschedweb.decisions import services as playground
 from kschedweb.engine.objects import reference
-from kschedweb.playground import services as playground
 from tests.support.hostile import REQUIRED, bare_pod, bent, originals
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from kschedweb.clusters import demo, storage
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.clusters.reader import Collection, changed, collections_of, reached
 from kschedweb.clusters.rows import pod_row, rows_of
-from kschedweb.engine.watermarks.annotations import KEY
+from kschedweb.engine.state.watermarks.annotations import KEY
 from tests.clusters.conftest import node, pod
 
 json_values = st.recursive(

@@ -11,8 +11,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from pytest_django import Settings
 
 from kschedweb.clusters import services
+from kschedweb.clusters.connecting.sources import secret_of
 from kschedweb.clusters.models import Cluster
-from kschedweb.clusters.sources import secret_of
 from tests.clusters.conftest import OddServer, node, pod
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod, Scheduler, Snapshot, Status
-from kschedweb.engine.columns import ALL
 from kschedweb.engine.config import load
 from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.state.columns import ALL
 from tests.engine.builders import CONFIGURATION
 
 FOLDERS = (

@@ -13,8 +13,8 @@ import pytest
 from kschedweb.engine import Snapshot
 from kschedweb.engine.config import EMPTY, load
 from kschedweb.engine.objects.access import ObjectError
-from kschedweb.engine.whatif.capacity import fit
-from kschedweb.engine.whatif.shapes import PodShape
+from kschedweb.engine.studies.capacity.capacity import fit
+from kschedweb.engine.studies.capacity.shapes import PodShape
 from tests.conformance.hunting import KINDS, SEED
 from tests.conformance.reference import Reference
 

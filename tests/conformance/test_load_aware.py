@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from kschedweb.engine import Pod, Snapshot
-from kschedweb.engine.columns import ALL
 from kschedweb.engine.config import load
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins import registry
 from kschedweb.engine.plugins.lowriskovercommitment import limit_risk, probability, promised, shapes, total_risk
 from kschedweb.engine.plugins.peaks import Peaks, cheapest_first
-from kschedweb.engine.watermarks.table import Watermarks
-from kschedweb.engine.watermarks.trimaran import Measured
+from kschedweb.engine.state.columns import ALL
+from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.engine.state.watermarks.trimaran import Measured
 from tests.conformance.load_aware import answers_of, asked, files
 from tests.engine.builders import CONFIGURATION
 

@@ -11,7 +11,7 @@ import pytest
 
 from kschedweb.engine import Snapshot
 from kschedweb.engine.plugins.dynamic import base_scores
-from kschedweb.engine.watermarks import crane
+from kschedweb.engine.state.watermarks import crane
 from tests.conformance.load_aware import answer, loaded_with, plugin_of, vectors
 from tests.engine.builders import node, pod
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod, Snapshot
-from kschedweb.engine.watermarks.koordinator import priority_class
-from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.state.watermarks.koordinator import priority_class
+from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.conformance.load_aware import answer, containers, loaded_with, plugin_of, vectors
 from tests.engine.builders import node, pod
 

@@ -10,7 +10,7 @@ import pytest
 
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.plugins.volcanousage import Model, Shadow, VolcanoUsage
-from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.conformance.load_aware import answer, containers, plugin_of, vectors
 from tests.engine.builders import node, pod
 

@@ -11,9 +11,9 @@ import pytest
 
 from kschedweb.engine.config import load
 from kschedweb.engine.simulation import PodArrives
-from kschedweb.engine.whatif.document import read
-from kschedweb.engine.whatif.prepared import Prepared, prepare
-from kschedweb.engine.whatif.run import run
+from kschedweb.engine.studies.document.document import read
+from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
 from tests.conformance.make_goldens import DEFAULT, PACKING, PODS, RECORDED
 from tests.conformance.make_goldens import read as golden
 from tests.support import openb as recorded

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.dashboard import grouping
-from kschedweb.dashboard.grouping import Grouping, Relabelled, groupings, packed, unpacked
+from kschedweb.web.nodemap import grouping
+from kschedweb.web.nodemap.grouping import Grouping, Relabelled, groupings, packed, unpacked
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 70_000)), max_size=40))

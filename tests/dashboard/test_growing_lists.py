@@ -19,19 +19,19 @@ from django.utils import timezone
 
 from kschedweb.accounts.filters import AuditFilter
 from kschedweb.accounts.models import AuditEntry
-from kschedweb.approvals.filters import RequestFilter
-from kschedweb.approvals.models import ApprovalRequest, Delivery
-from kschedweb.approvals.selectors import request_list
-from kschedweb.dashboard import pagination
-from kschedweb.dashboard.exports import csv_response
-from kschedweb.dashboard.pagination import beyond, cursor_page, in_pieces, keys_of, place_of
 from kschedweb.jobs.filters import JobFilter
 from kschedweb.jobs.models import UNFINISHED, Job
-from kschedweb.scheduling.filters import DecisionFilter
-from kschedweb.scheduling.models import LiveDecision, LiveScheduler, Result
-from kschedweb.shadow.filters import VerdictFilter
-from kschedweb.shadow.models import ShadowVerdict
-from tests.approvals.conftest import scheduler_row
+from kschedweb.live.approvals.filters import RequestFilter
+from kschedweb.live.approvals.models import ApprovalRequest, Delivery
+from kschedweb.live.approvals.selectors import request_list
+from kschedweb.live.schedulers.decisions.filters import DecisionFilter
+from kschedweb.live.schedulers.models import LiveDecision, LiveScheduler, Result
+from kschedweb.live.shadow.filters import VerdictFilter
+from kschedweb.live.shadow.models import ShadowVerdict
+from kschedweb.web import pagination
+from kschedweb.web.exports import csv_response
+from kschedweb.web.pagination import beyond, cursor_page, in_pieces, keys_of, place_of
+from tests.live.approvals.conftest import scheduler_row
 from tests.support import loops
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def test_rows_of_one_time_are_not_lost_where_a_page_stops_looking(
 def test_how_many_came_since_is_counted_among_the_newest(
     decided: LiveScheduler, client_as: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("kschedweb.scheduling.views.MOST_LOOKED_AT", LOOKED)
+    monkeypatch.setattr("kschedweb.live.schedulers.views.MOST_LOOKED_AT", LOOKED)
     since = (NOW - timedelta(days=1)).isoformat()
     shown = client_as("viewer").get(f"/live/{decided.pk}/now/", {"search": "pod", "since": since})
     assert shown.context["new"] == LOOKED

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kschedweb.dashboard import nodemap
-from kschedweb.dashboard.grouping import Grouping
-from kschedweb.dashboard.nodemap import CORDONED, FULL_STATE, NOT_READY, WITH_PODS, WITHOUT_POD, Now
-from kschedweb.errors import Unprocessable
+from kschedweb.web.errors import Unprocessable
+from kschedweb.web.nodemap import nodemap
+from kschedweb.web.nodemap.grouping import Grouping
+from kschedweb.web.nodemap.nodemap import CORDONED, FULL_STATE, NOT_READY, WITH_PODS, WITHOUT_POD, Now
 
 
 def test_a_state_that_needs_a_person_covers_how_full_a_node_is() -> None:

@@ -13,9 +13,9 @@ from django.test import Client
 
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.dashboard import selectors
-from kschedweb.playground import services
+from kschedweb.decisions import services
 from kschedweb.policies.models import Revision
-from tests.playground.conftest import HEAD
+from tests.decisions.conftest import HEAD
 
 
 @pytest.fixture

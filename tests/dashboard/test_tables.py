@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.template import Context, Template
 
 from kschedweb.dashboard.templatetags.ui import numbers
-from kschedweb.playground.parts import Cell, Row
-from kschedweb.playground.templatetags.playground import placed
+from kschedweb.decisions.parts import Cell, Row
+from kschedweb.decisions.templatetags.playground import placed
 
 HOSTILE = '<b>"&'
 SAFE = "&lt;b&gt;&quot;&amp;"

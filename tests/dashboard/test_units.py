@@ -9,8 +9,8 @@ from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.dashboard import units
 from kschedweb.engine.objects.quantity import NANO, parse
+from kschedweb.web import units
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from kschedweb.engine.config.registry import IN_TREE_REGISTRY, PluginSpec
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error, unresolvable, unschedulable
-from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.plugins import registry
+from kschedweb.engine.state.nominator import Nominator
 from tests.engine.builders import CONFIGURATION, node, pod, scheduler
 
 NO_CLAIMS = "no new claims to deallocate"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.binding import duration
 from kschedweb.engine.config import load
 from kschedweb.engine.config.registry import IN_TREE_REGISTRY, PluginSpec
+from kschedweb.engine.cycle.binding import duration
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Code, Status, error, unschedulable
 from kschedweb.engine.plugins import registry

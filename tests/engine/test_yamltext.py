@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.clusters.documents import DocumentError, Limits, documents_read
+from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
 from kschedweb.engine.config import load
 from kschedweb.engine.config.source import UnreadableError
 from kschedweb.engine.config.yaml_text import read
-from kschedweb.engine.whatif.reading import ReadError, documents
+from kschedweb.engine.studies.document.reading import ReadError, documents
 from kschedweb.engine.yamltext.reading import Bounds, RefusedError, events
 from kschedweb.engine.yamltext.scalars import resolve
 from kschedweb.engine.yamltext.writing import written
-from kschedweb.policies.document import DocumentError as TextError
-from kschedweb.policies.document import parse
+from kschedweb.policies.editing.document import DocumentError as TextError
+from kschedweb.policies.editing.document import parse
 
 LIMITS = Limits(size=1 << 20, depth=50, nodes=50_000)
 PARTS = [

@@ -11,7 +11,7 @@ import pytest
 from django.db.utils import ConnectionHandler
 
 # As settings.py has it where no DATABASE_URL names a server.
-SQLITE = {"ENGINE": "kschedweb.sqlite", "OPTIONS": {"init_command": "PRAGMA journal_mode=WAL;"}}
+SQLITE = {"ENGINE": "kschedweb.web.sqlite", "OPTIONS": {"init_command": "PRAGMA journal_mode=WAL;"}}
 
 
 WRITE = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute('INSERT INTO it VALUES (2)'); db.commit()"

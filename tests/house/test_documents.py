@@ -9,7 +9,7 @@ import yaml
 
 from kschedweb.clusters.annotating import KINDS as ANNOTATED
 from kschedweb.clusters.kinds import KINDS
-from kschedweb.engine.watermarks.annotations import NODE_GRAINS, WORKLOAD_GRAINS, Grain, Use
+from kschedweb.engine.state.watermarks.annotations import NODE_GRAINS, WORKLOAD_GRAINS, Grain, Use
 from kschedweb.watermarks.figures import FIGURES
 from kschedweb.watermarks.metrics import PATHS as METRICS_PATHS
 from kschedweb.watermarks.models import WatermarkSource

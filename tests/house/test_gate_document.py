@@ -21,14 +21,14 @@ from kschedweb.accounts import services as accounts
 from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Snapshot
 from kschedweb.engine.__main__ import _parser
-from kschedweb.engine.whatif.thresholds import LIMITS, THRESHOLDS, read
-from kschedweb.gate import services, tasks
-from kschedweb.gate.models import Gate
-from kschedweb.gate.words import DUMP
+from kschedweb.engine.studies.gate.thresholds import LIMITS, THRESHOLDS, read
 from kschedweb.jobs.models import Job
+from kschedweb.playground.gate import services, tasks
+from kschedweb.playground.gate.models import Gate
+from kschedweb.playground.gate.words import DUMP
 from tests.conftest import ROOT
-from tests.engine.whatif.gates import PACKED, cluster
-from tests.playground.conftest import stored
+from tests.decisions.conftest import stored
+from tests.engine.studies.gates import PACKED, cluster
 from tests.support.needs import missing
 
 __all__ = ["stored"]

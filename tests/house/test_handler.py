@@ -15,9 +15,9 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import path, resolve
 
 from kschedweb import server
-from kschedweb.dashboard.exports import LINES, csv_response
-from kschedweb.dashboard.heavy import heavy, is_heavy
 from kschedweb.server import Server
+from kschedweb.web.exports import LINES, csv_response
+from kschedweb.web.heavy import heavy, is_heavy
 from tests.support.processes import wait_until
 
 if TYPE_CHECKING:

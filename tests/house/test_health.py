@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb import health
+from kschedweb.web import health
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -26,7 +26,7 @@ def test_ready_process_has_every_check(client: Client, db: None, settings: Any) 
 
 
 def test_lost_encryption_key_is_not_ready(client: Client, transactional_db: None, settings: Any) -> None:
-    from kschedweb.clusters.credentials import Secret, credential_save
+    from kschedweb.clusters.connecting.credentials import Secret, credential_save
     from kschedweb.clusters.models import Cluster, Source
 
     cluster = Cluster.objects.create(name="sealed", source=Source.TOKEN)

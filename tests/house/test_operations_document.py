@@ -9,8 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from kschedweb.extender import metrics as extender
-from kschedweb.scheduling.metrics import exposition
+from kschedweb.live.extender import metrics as extender
+from kschedweb.live.schedulers.metrics import exposition
 from tests.conftest import ROOT
 from tests.support.needs import missing
 

@@ -13,8 +13,8 @@ from django.db import DatabaseError, connections
 from django.db.backends.sqlite3.base import DatabaseWrapper
 from django.test import RequestFactory
 
-from kschedweb.dashboard import problems
-from kschedweb.outages import outage
+from kschedweb.web import problems
+from kschedweb.web.outages import outage
 
 if TYPE_CHECKING:
     from pathlib import Path

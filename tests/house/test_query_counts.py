@@ -53,7 +53,7 @@ def test_every_address_costs_its_committed_number_of_queries(
     settings.ADMIN_SESSION_IDLE_MINUTES = 0  # activity is noted once a minute, by whatever is visited just then
     settings.JOBS_WAITING = 10_000  # one person asks for everything here
     # A busy machine makes no job of a quick question.
-    monkeypatch.setattr("kschedweb.capacity.services.AT_ONCE_SECONDS", 600.0)
+    monkeypatch.setattr("kschedweb.playground.capacity.services.AT_ONCE_SECONDS", 600.0)
     counts = counted(client_as("admin"), seed.everything(rows, admin))
     if os.environ.get("UPDATE_QUERY_COUNTS") and rows == 10:
         COMMITTED.write_text(json.dumps(counts, indent=2, sort_keys=True) + "\n")

@@ -17,19 +17,20 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from kschedweb import deletion, retention
 from kschedweb.accounts.models import AuditEntry
-from kschedweb.approvals.models import ApprovalRequest, Delivery, Endpoint, Vote
-from kschedweb.capacity.models import Question as CapacityQuestion
 from kschedweb.celery import app
-from kschedweb.gate.models import Gate
 from kschedweb.jobs.models import IdempotencyKey, Job
-from kschedweb.moves.models import Question
-from kschedweb.scheduling.decisionlog import DecisionLog
-from kschedweb.scheduling.models import LiveDecision, LiveScheduler, Result
-from kschedweb.shadow.models import ShadowVerdict
-from tests.approvals.conftest import hold, scheduler_row
+from kschedweb.jobs.retention import clean
+from kschedweb.live.approvals.models import ApprovalRequest, Delivery, Endpoint, Vote
+from kschedweb.live.schedulers.decisions.log import DecisionLog
+from kschedweb.live.schedulers.models import LiveDecision, LiveScheduler, Result
+from kschedweb.live.shadow.models import ShadowVerdict
+from kschedweb.playground.capacity.models import Question as CapacityQuestion
+from kschedweb.playground.gate.models import Gate
+from kschedweb.playground.migration.models import Question
+from kschedweb.web import deletion, retention
 from tests.conftest import person
+from tests.live.approvals.conftest import hold, scheduler_row
 
 if TYPE_CHECKING:
     from django.db.models import Model
@@ -185,7 +186,7 @@ def test_beat_asks_for_it_also_by_the_names_of_the_release_before() -> None:
     app.loader.import_default_modules()
     assert "kschedweb.retention.clean" in asked & set(app.tasks)
     for name in ("approvals.webhooks", "shadow", "watermarks"):
-        assert app.tasks[f"kschedweb.{name}.tasks.forget"].run is retention.clean
+        assert app.tasks[f"kschedweb.{name}.tasks.forget"].run is clean
 
 
 def test_what_fails_for_one_table_is_done_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

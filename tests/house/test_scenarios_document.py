@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from kschedweb.engine.config import EMPTY, load
-from kschedweb.engine.watermarks.collected import Collected
-from kschedweb.engine.whatif import prepare, read
-from kschedweb.engine.whatif.keys import ACTIONS, COLUMNS, DOCUMENT
-from kschedweb.engine.whatif.run import run
+from kschedweb.engine.state.watermarks.collected import Collected
+from kschedweb.engine.studies import prepare, read
+from kschedweb.engine.studies.document.keys import ACTIONS, COLUMNS, DOCUMENT
+from kschedweb.engine.studies.play.run import run
 from tests.engine.builders import node
 
 TEXT = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text()

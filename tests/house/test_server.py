@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from kschedweb import handler, server
+from kschedweb import server
+from kschedweb.web import handler
 from tests.support import loops
 from tests.support.processes import wait_until
 

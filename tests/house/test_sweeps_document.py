@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 from kschedweb.engine.config import EMPTY
-from kschedweb.engine.whatif.sensitivity import FEWEST, MOST_GROUPS
-from kschedweb.engine.whatif.space import KEYS, MOST_DIMENSIONS, read
-from kschedweb.sweeps import selectors, services, work
-from kschedweb.sweeps.models import Method
+from kschedweb.engine.studies.search.sensitivity import FEWEST, MOST_GROUPS
+from kschedweb.engine.studies.search.space import KEYS, MOST_DIMENSIONS, read
+from kschedweb.playground.sweeps import selectors, services, work
+from kschedweb.playground.sweeps.models import Method
 
 TEXT = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text()
 

@@ -67,7 +67,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def database_url() -> str:
     """The test database's address, for another process."""
     it = connection.settings_dict
-    if it["ENGINE"] == "kschedweb.sqlite":
+    if it["ENGINE"] == "kschedweb.web.sqlite":
         return f"sqlite:///{it['NAME']}"
     return f"postgres://{it['USER']}:{it['PASSWORD']}@{it['HOST']}:{it['PORT']}/{it['NAME']}"
 

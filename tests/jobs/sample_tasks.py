@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import structlog
 
-from kschedweb.errors import ApplicationError
 from kschedweb.jobs.tasks import job_task
+from kschedweb.web.errors import ApplicationError
 
 
 def _count(progress: Any, to: int, pause: float) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from rest_framework.test import APIClient
 
 from kschedweb.accounts.models import User
 from kschedweb.celery import app
-from kschedweb.errors import Unavailable
 from kschedweb.jobs.models import Job, State
 from kschedweb.jobs.tasks import reconcile
+from kschedweb.web.errors import Unavailable
 from tests.jobs.conftest import WorkerProcess
 from tests.support import seed_runs
 from tests.support.databases import Redis

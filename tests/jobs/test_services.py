@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kschedweb.accounts.models import AuditEntry
-from kschedweb.errors import Conflict
 from kschedweb.jobs import services
 from kschedweb.jobs.models import ENDED, Job, State
 from kschedweb.jobs.tasks import Cancelled, Progress
+from kschedweb.web.errors import Conflict
 from tests.jobs import sample_tasks
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +34,7 @@ def make(state: str = State.QUEUED, **values) -> Job:
 
 def test_the_message_goes_out_when_the_transaction_commits(sent, admin, django_capture_on_commit_callbacks):
     with django_capture_on_commit_callbacks(execute=True):
-        job = services.job_start(sample_tasks.count, title="Count", params={"to": 1}, user=admin)
+        job = services.job_start(sample_tasks.count.name, title="Count", params={"to": 1}, user=admin)
         assert sent == []
     assert sent == [str(job.pk)]
     assert AuditEntry.objects.get(verb="job.started").object_name == "Count"
@@ -46,7 +46,7 @@ def test_a_broker_that_is_away_does_not_lose_the_job(monkeypatch, admin, django_
 
     monkeypatch.setattr(services.app, "send_task", refuse)
     with django_capture_on_commit_callbacks(execute=True):
-        job = services.job_start(sample_tasks.count, title="Count", params={"to": 1}, user=admin)
+        job = services.job_start(sample_tasks.count.name, title="Count", params={"to": 1}, user=admin)
     job.refresh_from_db()
     assert (job.state, job.sent_at) == (State.QUEUED, None)
 

@@ -16,11 +16,11 @@ from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 from rest_framework.test import APIClient
 
 from kschedweb.accounts.models import User
-from kschedweb.errors import Conflict
 from kschedweb.jobs import services, turns
 from kschedweb.jobs.models import Job, State
-from kschedweb.runs import services as runs
-from kschedweb.runs.models import Comparison, Run
+from kschedweb.playground.runs import services as runs
+from kschedweb.playground.runs.models import Comparison, Run
+from kschedweb.web.errors import Conflict
 from tests.jobs import sample_tasks
 from tests.support import seed_runs
 
@@ -127,7 +127,8 @@ class TestMessages:
 
     def start(self, user: User, count: int) -> list[Job]:
         return [
-            services.job_start(sample_tasks.count, title="Count", params={"to": 1}, user=user) for _ in range(count)
+            services.job_start(sample_tasks.count.name, title="Count", params={"to": 1}, user=user)
+            for _ in range(count)
         ]
 
     def test_as_many_go_out_as_may_run_and_whoever_ends_one_sends_the_next(
@@ -189,15 +190,15 @@ class TestRefusal:
     def test_the_site_itself_is_not_refused(self, settings: Settings) -> None:
         settings.JOBS_WAITING = 1
         for _ in range(3):
-            services.job_start(sample_tasks.count, title="Count", params={"to": 1}, user=None)
+            services.job_start(sample_tasks.count.name, title="Count", params={"to": 1}, user=None)
         assert Job.objects.count() == 3
 
     def test_one_person_s_jobs_do_not_count_for_another(self, editor: User, admin: User, settings: Settings) -> None:
         settings.JOBS_WAITING = 1
         queued(editor, 1)
-        services.job_start(sample_tasks.count, title="Count", params={"to": 1}, user=admin)
+        services.job_start(sample_tasks.count.name, title="Count", params={"to": 1}, user=admin)
         with pytest.raises(Conflict):
-            services.job_start(sample_tasks.count, title="Count", params={"to": 1}, user=editor)
+            services.job_start(sample_tasks.count.name, title="Count", params={"to": 1}, user=editor)
 
 
 def test_pages_and_rest_show_the_limits_and_one_s_place(

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_job_runs_and_keeps_its_result(worker, ended, admin):
-    job = services.job_start(sample_tasks.count, title="Count to three", params={"to": 3}, user=admin)
+    job = services.job_start(sample_tasks.count.name, title="Count to three", params={"to": 3}, user=admin)
     assert job.state == State.QUEUED
     job = ended(job)
     assert (job.state, job.result, job.done, job.total) == (State.SUCCEEDED, {"counted": 3, "attempt": 1}, 3, 3)
@@ -28,7 +28,7 @@ def test_a_job_runs_and_keeps_its_result(worker, ended, admin):
 
 
 def test_progress_is_seen_while_it_runs(worker, ended, admin):
-    job = services.job_start(sample_tasks.count, title="Slowly", params={"to": 40, "pause": 0.1}, user=admin)
+    job = services.job_start(sample_tasks.count.name, title="Slowly", params={"to": 40, "pause": 0.1}, user=admin)
 
     def halfway() -> bool:
         job.refresh_from_db()
@@ -43,7 +43,7 @@ def test_progress_is_seen_while_it_runs(worker, ended, admin):
 
 
 def test_what_a_service_refuses_is_shown_without_its_secret(worker, ended, admin):
-    job = ended(services.job_start(sample_tasks.refuse, title="Refuse", params={}, user=admin))
+    job = ended(services.job_start(sample_tasks.refuse.name, title="Refuse", params={}, user=admin))
     assert job.state == State.FAILED
     assert job.error.startswith("The cluster does not answer")
     assert "abcdef123456" not in job.error
@@ -51,7 +51,7 @@ def test_what_a_service_refuses_is_shown_without_its_secret(worker, ended, admin
 
 def test_what_nobody_foresaw_is_logged_and_shown_without_traceback(worker, ended, admin, caplog):
     with caplog.at_level(logging.ERROR):
-        job = ended(services.job_start(sample_tasks.crash, title="Crash", params={}, user=admin))
+        job = ended(services.job_start(sample_tasks.crash.name, title="Crash", params={}, user=admin))
     assert job.state == State.FAILED
     assert "hunter2" not in job.error
     assert "Traceback" not in job.error
@@ -61,14 +61,14 @@ def test_what_nobody_foresaw_is_logged_and_shown_without_traceback(worker, ended
 
 def test_the_log_of_a_job_carries_the_id_of_the_request_that_started_it(worker, ended, admin, caplog):
     with caplog.at_level(logging.ERROR), structlog.contextvars.bound_contextvars(request_id="request-7"):
-        ended(services.job_start(sample_tasks.crash, title="Crash", params={}, user=admin))
+        ended(services.job_start(sample_tasks.crash.name, title="Crash", params={}, user=admin))
     failures = [record.getMessage() for record in caplog.records if "job_failed" in record.getMessage()]
     assert failures
     assert all("request-7" in text for text in failures)
 
 
 def test_a_message_delivered_three_times_runs_once(worker, ended, admin):
-    job = services.job_start(sample_tasks.count, title="Once", params={"to": 3, "pause": 0.1}, user=admin)
+    job = services.job_start(sample_tasks.count.name, title="Once", params={"to": 3, "pause": 0.1}, user=admin)
     services.job_send(job)
     services.job_send(job)
     job = ended(job)
@@ -82,7 +82,7 @@ def test_a_message_delivered_three_times_runs_once(worker, ended, admin):
 
 def test_two_workers_threads_never_run_one_job_twice(worker, ended, admin):
     jobs = [
-        services.job_start(sample_tasks.count, title=f"Job {number}", params={"to": 2}, user=admin)
+        services.job_start(sample_tasks.count.name, title=f"Job {number}", params={"to": 2}, user=admin)
         for number in range(10)
     ]
     for job in jobs:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.controllers.admission import AdmissionError, admit
+from kschedweb.engine.state.cluster import ClusterObjects
 from tests.engine.builders import pod
 
 if TYPE_CHECKING:

@@ -16,15 +16,15 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import load
-from kschedweb.engine.watermarks.annotations import KEY, Use, node_uses, workload_uses
-from kschedweb.engine.watermarks.crane import METRICS, read
-from kschedweb.engine.watermarks.table import Watermarks
-from kschedweb.errors import ApplicationError
+from kschedweb.engine.state.watermarks.annotations import KEY, Use, node_uses, workload_uses
+from kschedweb.engine.state.watermarks.crane import METRICS, read
+from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.watermarks import storage
 from kschedweb.watermarks.annotations import services
 from kschedweb.watermarks.annotations.selectors import annotating_get, lint_get
 from kschedweb.watermarks.figures import NODE, WORKLOAD, Figure
 from kschedweb.watermarks.selectors import current
+from kschedweb.web.errors import ApplicationError
 from tests.support.controlplane import READ_EVERYTHING
 from tests.support.processes import wait_until
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kschedweb.engine.config import load
-from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.live import Free, LiveLoop, Report
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.scheduling.preparing import Preparer
-from kschedweb.scheduling.writer import Result
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.live.schedulers.writing.preparing import Preparer
+from kschedweb.live.schedulers.writing.writer import Result
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 from tests.support.place import Place
 

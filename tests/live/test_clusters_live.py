@@ -14,14 +14,15 @@ import yaml
 from django.conf import settings
 from pytest_django import Settings
 
-from kschedweb.clusters import reader, selectors, services, sources, tasks
-from kschedweb.clusters.client import Client, ClusterError
-from kschedweb.clusters.credentials import Secret, credential_open
-from kschedweb.clusters.failures import Gone
+from kschedweb.clusters import reader, selectors, services, tasks
+from kschedweb.clusters.connecting import sources
+from kschedweb.clusters.connecting.client import Client, ClusterError
+from kschedweb.clusters.connecting.credentials import Secret, credential_open
+from kschedweb.clusters.connecting.failures import Gone
 from kschedweb.clusters.kinds import BY_NAME, KINDS
 from kschedweb.clusters.models import Cluster, Credential, NodeRow, PodRow, Snapshot
-from kschedweb.errors import ApplicationError
 from kschedweb.jobs.models import Job
+from kschedweb.web.errors import ApplicationError
 from tests.support.controlplane import READ_EVERYTHING
 from tests.support.processes import free_port, running, wait_until
 

@@ -11,12 +11,12 @@ import pytest
 import yaml
 
 from kschedweb.accounts.models import AuditEntry
-from kschedweb.clusters import sources
+from kschedweb.clusters.connecting import sources
+from kschedweb.clusters.connecting.opening import Opener, opener, renew
+from kschedweb.clusters.following.reflector import Changed, Listed, Reflector
 from kschedweb.clusters.kinds import BY_NAME
 from kschedweb.clusters.models import Cluster, Source
-from kschedweb.clusters.opening import Opener, opener, renew
 from kschedweb.clusters.services import cluster_connect
-from kschedweb.scheduling.reflector import Changed, Listed, Reflector
 from tests.support import seed
 from tests.support.processes import wait_until
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pytest_django import Settings
 
-from kschedweb.clusters.client import Client
-from kschedweb.clusters.credentials import Secret
-from kschedweb.scheduling.elector import Elector, new_identity
-from kschedweb.scheduling.lease import LeaseLock
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.live.schedulers.election.elector import Elector, new_identity
+from kschedweb.live.schedulers.election.lease import LeaseLock
 from tests.support.processes import wait_until
 
 if TYPE_CHECKING:

@@ -14,15 +14,15 @@ import urllib3
 import yaml
 from pytest_django import Settings
 
-from kschedweb.engine.watermarks import crane
-from kschedweb.extender import services as extender
-from kschedweb.extender.configuration import extender_configuration
-from kschedweb.extender.desks import desks
-from kschedweb.extender.middleware import TROUBLE
+from kschedweb.engine.state.watermarks import crane
+from kschedweb.live.extender import services as extender
+from kschedweb.live.extender.configuration import extender_configuration
+from kschedweb.live.extender.desks import desks
+from kschedweb.live.extender.middleware import TROUBLE
+from kschedweb.live.schedulers import services
+from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
+from kschedweb.live.schedulers.rbac import EXTENDER, Needs, rights, rules
 from kschedweb.policies.services import policy_create
-from kschedweb.scheduling import services
-from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
-from kschedweb.scheduling.rbac import EXTENDER, Needs, rights, rules
 from tests.live.test_clusters_live import by_token
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 from tests.support.processes import free_port, wait_until

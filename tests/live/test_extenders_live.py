@@ -14,7 +14,7 @@ from zlib import crc32
 import pytest
 
 from kschedweb.engine.config import load
-from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.extenders.transport import transport
 from tests.live.test_kube_scheduler_live import CONFIG, Json, Live, path_of, read_all, start

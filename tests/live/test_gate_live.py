@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.engine.builders import node, pod
-from tests.engine.whatif.gates import PACKED
+from tests.engine.studies.gates import PACKED
 from tests.house.test_gate_document import SHELL, run
 from tests.support.kubectl import kubeconfig_file
 

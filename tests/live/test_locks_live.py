@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.scheduling.annotationlock import KEY
-from kschedweb.scheduling.locks import PARTS
+from kschedweb.live.schedulers.election.annotationlock import KEY
+from kschedweb.live.schedulers.election.locks import PARTS
 from tests.support.candidate import Field
 from tests.support.needs import missing
 from tests.support.processes import wait_until
@@ -124,10 +124,10 @@ def test_each_lock_is_held_renewed_taken_over_and_given_back(
 
 
 def test_a_record_that_cannot_be_read_lets_nobody_lead_and_is_told(control_plane: ControlPlane, settings: Any) -> None:
-    from kschedweb.clusters.client import Client
-    from kschedweb.clusters.credentials import Secret
-    from kschedweb.scheduling.elector import Elector
-    from kschedweb.scheduling.locks import make_lock
+    from kschedweb.clusters.connecting.client import Client
+    from kschedweb.clusters.connecting.credentials import Secret
+    from kschedweb.live.schedulers.election.elector import Elector
+    from kschedweb.live.schedulers.election.locks import make_lock
 
     settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
     item = {"metadata": {"name": "broken", "annotations": {KEY: "{"}}}

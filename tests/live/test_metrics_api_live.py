@@ -22,9 +22,9 @@ from pytest_django import Settings as DjangoSettings
 
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster
-from kschedweb.errors import ApplicationError
 from kschedweb.watermarks import selectors, services
 from kschedweb.watermarks.setup import Settings
+from kschedweb.web.errors import ApplicationError
 from tests.support.processes import wait_until
 
 if TYPE_CHECKING:

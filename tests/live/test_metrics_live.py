@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.live import Depths
-from kschedweb.scheduling.metrics import WHOSE, Instruments, exposition
+from kschedweb.live.schedulers.metrics import WHOSE, Instruments, exposition
 from tests.live.test_extenders_live import node, pod, priority_class
 from tests.live.test_kube_scheduler_live import CONFIG, decided, path_of
 from tests.support.kubescheduler import PodWatch, kube_scheduler, kube_scheduler_metrics

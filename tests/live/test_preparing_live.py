@@ -9,8 +9,8 @@ import pytest
 
 from kschedweb.engine.framework.preparation import ReserveClaim, SelectNode, TakeVolume
 from kschedweb.engine.live import PodRef
-from kschedweb.scheduling.preparing import BIND_COMPLETED, SELECTED_NODE, Preparer
-from kschedweb.scheduling.writer import Outcome, Result
+from kschedweb.live.schedulers.writing.preparing import BIND_COMPLETED, SELECTED_NODE, Preparer
+from kschedweb.live.schedulers.writing.writer import Outcome, Result
 from tests.live.test_volumes_live import CLAIMS, VOLUMES, claim, volume
 from tests.support.place import Place
 from tests.support.processes import wait_until

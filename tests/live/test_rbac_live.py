@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pytest_django import Settings
 
-from kschedweb.clusters.client import Client
-from kschedweb.clusters.credentials import Secret
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.clusters.following.facts import KnownPods
+from kschedweb.clusters.following.reflector import Reflector
 from kschedweb.clusters.kinds import KINDS
 from kschedweb.engine.live import PodRef
-from kschedweb.scheduling.elector import Elector
-from kschedweb.scheduling.facts import KnownPods
-from kschedweb.scheduling.locks import LEASES, PARTS, make_lock
-from kschedweb.scheduling.rbac import EXTENDER, SCHEDULING, SHADOW, Needs, manifests, rights, rights_missing
-from kschedweb.scheduling.recorder import Recorder
-from kschedweb.scheduling.reflector import Reflector
-from kschedweb.scheduling.writer import Result, Writer
+from kschedweb.live.schedulers.election.elector import Elector
+from kschedweb.live.schedulers.election.locks import LEASES, PARTS, make_lock
+from kschedweb.live.schedulers.rbac import EXTENDER, SCHEDULING, SHADOW, Needs, manifests, rights, rights_missing
+from kschedweb.live.schedulers.writing.recorder import Recorder
+from kschedweb.live.schedulers.writing.writer import Result, Writer
 from tests.support.processes import wait_until
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import PodArrives
 from kschedweb.jobs import services as jobs
 from kschedweb.jobs.models import Job, State
-from kschedweb.recordings import selectors, services, tasks
-from kschedweb.recordings.models import Recording
-from kschedweb.scenarios import selectors as scenarios
+from kschedweb.playground.recordings import selectors, services, tasks
+from kschedweb.playground.recordings.models import Recording
+from kschedweb.playground.scenarios import selectors as scenarios
 from tests.jobs.conftest import WorkerProcess, broker, send, worker_process
 from tests.live.test_clusters_live import by_token
 from tests.live.test_extender_endpoint_live import EMPTY
@@ -194,7 +194,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing_and_another_goes_on(
 def test_a_cluster_that_may_not_be_read_says_so(
     plane: ControlPlane, editor: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kschedweb.recordings.recorder.PATIENCE", 3.0)
+    monkeypatch.setattr("kschedweb.playground.recordings.recorder.PATIENCE", 3.0)
     plane.grant("limited", [rule | {"resources": ["pods"]} for rule in READ_EVERYTHING])
     cluster, refresh = by_token(plane, "limited", name="limited")
     with contextlib.suppress(Exception):

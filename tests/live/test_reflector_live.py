@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pytest_django import Settings
 
-from kschedweb.clusters.client import Client, ClusterError
-from kschedweb.clusters.credentials import Secret
+from kschedweb.clusters.connecting.client import Client, ClusterError
+from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.clusters.following.reflector import Backoff, Changed, Listed, Message, Reflector, Removed
 from kschedweb.clusters.kinds import BY_NAME
-from kschedweb.scheduling.reflector import Backoff, Changed, Listed, Message, Reflector, Removed
 from tests.support.faultproxy import FaultProxy
 from tests.support.faults import Fault, Hang, Refuse, Sever, Truncate
 from tests.support.processes import free_port, running, wait_until

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pytest_django import Settings
 
-from kschedweb.clusters.client import Client
-from kschedweb.clusters.credentials import Secret
-from kschedweb.scheduling.limits import TokenBucket
-from kschedweb.scheduling.recorder import Recorder
-from kschedweb.scheduling.writer import Outcome, Result, Writer
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.live.schedulers.writing.limits import TokenBucket
+from kschedweb.live.schedulers.writing.recorder import Recorder
+from kschedweb.live.schedulers.writing.writer import Outcome, Result, Writer
 from tests.support.faultproxy import FaultProxy
 from tests.support.faults import DropReply, Fault, Hang, Refuse, Sever, Truncate
 from tests.support.place import PODS, Place

@@ -10,14 +10,14 @@ import pytest
 import yaml
 from pytest_django import Settings
 
+from kschedweb.live.schedulers import services
+from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
+from kschedweb.live.schedulers.rbac import SHADOW, Needs, rights, rules
+from kschedweb.live.schedulers.running.host import Host
+from kschedweb.live.shadow import selectors
+from kschedweb.live.shadow.models import ShadowVerdict
 from kschedweb.policies.models import Policy
 from kschedweb.policies.services import policy_create
-from kschedweb.scheduling import services
-from kschedweb.scheduling.host import Host
-from kschedweb.scheduling.models import Candidate, LiveScheduler, Mode
-from kschedweb.scheduling.rbac import SHADOW, Needs, rights, rules
-from kschedweb.shadow import selectors
-from kschedweb.shadow.models import ShadowVerdict
 from tests.live.test_clusters_live import by_token
 from tests.live.test_extender_endpoint_live import EMPTY, Pasted
 from tests.support.kubescheduler import PodWatch, kube_scheduler

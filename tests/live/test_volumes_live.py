@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kschedweb.engine.config import load
-from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.state.snapshot import Snapshot
 from tests.live.test_claims_live import PODS, decided, message
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 from tests.support.processes import wait_until

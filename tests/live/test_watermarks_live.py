@@ -16,11 +16,11 @@ from pytest_django import Settings as DjangoSettings
 
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster
-from kschedweb.errors import ApplicationError
 from kschedweb.watermarks import selectors, services, tasks
 from kschedweb.watermarks.figures import BY_NAME, WORKLOAD
 from kschedweb.watermarks.presets import PRESETS
 from kschedweb.watermarks.setup import Settings
+from kschedweb.web.errors import ApplicationError
 from tests.support.processes import wait_until
 from tests.support.prometheus import Curve, Exporter, Prometheus, counter, series
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kschedweb.errors import Unprocessable
 from kschedweb.policies import selectors, services
 from kschedweb.policies.kinds import kind_of
 from kschedweb.policies.models import Kind, Policy, Revision
+from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

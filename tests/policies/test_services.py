@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kschedweb.accounts.models import AuditEntry
-from kschedweb.errors import ApplicationError, Conflict, NotFound, PreconditionFailed
 from kschedweb.policies import selectors, services
 from kschedweb.policies.models import Policy
+from kschedweb.web.errors import ApplicationError, Conflict, NotFound, PreconditionFailed
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User

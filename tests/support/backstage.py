@@ -80,8 +80,8 @@ def replace_token(cluster: str, token: str) -> None:
 def live(cluster: str, scheduler: str, document: str, **limits: Any) -> str:
     """A scheduling live scheduler under a policy of its own; its id."""
     from kschedweb.clusters.models import Cluster
+    from kschedweb.live.schedulers.services import live_create
     from kschedweb.policies.services import policy_create
-    from kschedweb.scheduling.services import live_create
 
     policy = policy_create(name=f"policy-{scheduler}", document=document, author=None)
     place = Cluster.objects.get(name=cluster)
@@ -90,17 +90,17 @@ def live(cluster: str, scheduler: str, document: str, **limits: Any) -> str:
 
 
 def mode(live: str, mode: str) -> None:
-    from kschedweb.scheduling.models import LiveScheduler
-    from kschedweb.scheduling.services import live_set_mode
+    from kschedweb.live.schedulers.models import LiveScheduler
+    from kschedweb.live.schedulers.services import live_set_mode
 
     live_set_mode(user=None, live=LiveScheduler.objects.get(pk=live), mode=mode)
 
 
 def change(live: str, **changes: Any) -> str:
     """Change settings; why that is refused, "" where it is not."""
-    from kschedweb.errors import ApplicationError
-    from kschedweb.scheduling.models import LiveScheduler
-    from kschedweb.scheduling.services import live_change
+    from kschedweb.live.schedulers.models import LiveScheduler
+    from kschedweb.live.schedulers.services import live_change
+    from kschedweb.web.errors import ApplicationError
 
     try:
         live_change(user=None, live=LiveScheduler.objects.get(pk=live), **changes)
@@ -112,8 +112,8 @@ def change(live: str, **changes: Any) -> str:
 def save(live: str, document: str) -> int:
     """An editor saves a document as the next revision of the scheduler's policy; its number."""
     from kschedweb.accounts.models import User
+    from kschedweb.live.schedulers.selectors import live_get
     from kschedweb.policies.services import revision_save
-    from kschedweb.scheduling.selectors import live_get
 
     found, editor = live_get(live), User.objects.get(username="editor")
     return revision_save(policy=found.policy, document=document, author=editor, expected=found.newest).number
@@ -122,8 +122,8 @@ def save(live: str, document: str) -> int:
 def roll_out(live: str, number: int) -> None:
     """An admin rolls a revision of the scheduler's policy out."""
     from kschedweb.accounts.models import User
-    from kschedweb.scheduling.selectors import live_get, revision_in_force
-    from kschedweb.scheduling.services import live_roll_out
+    from kschedweb.live.schedulers.selectors import live_get, revision_in_force
+    from kschedweb.live.schedulers.services import live_roll_out
 
     found, admin = live_get(live), User.objects.get(username="admin")
     revision = found.policy.revisions.get(number=number)
@@ -131,22 +131,22 @@ def roll_out(live: str, number: int) -> None:
 
 
 def pause(live: str) -> None:
-    from kschedweb.scheduling.models import LiveScheduler
-    from kschedweb.scheduling.services import live_pause
+    from kschedweb.live.schedulers.models import LiveScheduler
+    from kschedweb.live.schedulers.services import live_pause
 
     live_pause(user=None, live=LiveScheduler.objects.get(pk=live))
 
 
 def resume(live: str) -> None:
-    from kschedweb.scheduling.models import LiveScheduler
-    from kschedweb.scheduling.services import live_resume
+    from kschedweb.live.schedulers.models import LiveScheduler
+    from kschedweb.live.schedulers.services import live_resume
 
     live_resume(user=None, live=LiveScheduler.objects.get(pk=live))
 
 
 def step(live: str, pods: int) -> None:
-    from kschedweb.scheduling.models import LiveScheduler
-    from kschedweb.scheduling.services import live_step
+    from kschedweb.live.schedulers.models import LiveScheduler
+    from kschedweb.live.schedulers.services import live_step
 
     live_step(user=None, live=LiveScheduler.objects.get(pk=live), pods=pods)
 
@@ -155,7 +155,7 @@ def candidates(live: str) -> list[Json]:
     """What every process said of itself last, the one that took part last first."""
     from django.utils import timezone
 
-    from kschedweb.scheduling.models import Candidate
+    from kschedweb.live.schedulers.models import Candidate
 
     said = ("bound", "rate", "depths", "latency", "error", "watches", "comparison")
     fields = ("identity", "leading", "synced", "epoch", *said)
@@ -172,7 +172,7 @@ def decisions(live: str) -> list[Json]:
     """Every decision that is kept, oldest first, with the number of the revision that made it."""
     from django.db.models import F
 
-    from kschedweb.scheduling.models import LiveDecision
+    from kschedweb.live.schedulers.models import LiveDecision
 
     fields = ("uid", "namespace", "name", "result", "node", "message", "attempt", "epoch")
     rows = LiveDecision.objects.filter(scheduler__pk=live).order_by("at")
@@ -181,7 +181,7 @@ def decisions(live: str) -> list[Json]:
 
 def requests(live: str) -> list[Json]:
     """Every request for approval, oldest first; ``granted`` (approved at) and ``asked`` in seconds of the epoch."""
-    from kschedweb.approvals.models import ApprovalRequest
+    from kschedweb.live.approvals.models import ApprovalRequest
 
     return [
         {
@@ -205,7 +205,7 @@ def requests(live: str) -> list[Json]:
 def decide(ids: list[str], verdict: str, reason: str = "", person: str = "approver") -> list[str]:
     """One person's vote on each; what was wrong with those for which it did not count."""
     from kschedweb.accounts.models import User
-    from kschedweb.approvals.services import requests_decide
+    from kschedweb.live.approvals.services import requests_decide
 
     user = User.objects.get(username=person)
     found = requests_decide(user=user, request_ids=ids, verdict=verdict, reason=reason)
@@ -235,7 +235,7 @@ def watched(scheduler: str) -> str:
 
 def hold(live: str, pod: str) -> str:
     """A pod that waits for people; the request's id."""
-    from kschedweb.scheduling.models import LiveScheduler
+    from kschedweb.live.schedulers.models import LiveScheduler
     from tests.support import seed_approvals
 
     return str(seed_approvals.request(LiveScheduler.objects.get(pk=live), pod).pk)
@@ -243,7 +243,7 @@ def hold(live: str, pod: str) -> str:
 
 def record(live: str, pod: str) -> None:
     """A decision, as the process that hosts the scheduler writes it."""
-    from kschedweb.scheduling.models import LiveScheduler
+    from kschedweb.live.schedulers.models import LiveScheduler
     from tests.support import seed_live
 
     seed_live.decision(LiveScheduler.objects.get(pk=live), pod)

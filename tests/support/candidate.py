@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.clusters.credentials import Secret
+from kschedweb.clusters.connecting.credentials import Secret
 from tests.support.candidate_process import LEASE, RENEW, RETRY, clock, take_part
 from tests.support.processes import wait_until
 

@@ -14,10 +14,10 @@ from django.conf import settings
 if not apps.ready:
     django.setup()
 
-from kschedweb.clusters.client import Client
-from kschedweb.clusters.credentials import Secret
-from kschedweb.scheduling.elector import Elector
-from kschedweb.scheduling.locks import make_lock
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.live.schedulers.election.elector import Elector
+from kschedweb.live.schedulers.election.locks import make_lock
 
 # Seconds. A lease that is as short makes the tests shorter, and nothing else.
 LEASE, RENEW, RETRY = 2.0, 1.0, 0.2

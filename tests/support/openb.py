@@ -6,9 +6,9 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from kschedweb.engine.whatif.traces import openb
-from kschedweb.engine.whatif.traces.table import Doubts
-from kschedweb.engine.whatif.traces.text import lines
+from kschedweb.engine.studies.traces import openb
+from kschedweb.engine.studies.traces.table import Doubts
+from kschedweb.engine.studies.traces.text import lines
 
 Json = dict[str, Any]
 GPU = openb.GPU

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pytest_django import Settings
 
-from kschedweb.clusters.client import Client
-from kschedweb.clusters.credentials import Secret
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.clusters.following.facts import KnownPods
 from kschedweb.engine.live import PodRef
-from kschedweb.scheduling.facts import KnownPods
-from kschedweb.scheduling.writer import Writer
+from kschedweb.live.schedulers.writing.writer import Writer
 
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane

@@ -29,7 +29,7 @@ def on_cluster(user: User, name: str = "Three more", changes: str = "") -> str:
 
 def seeded(user: User, snapshot: str, revisions: int = 2, name: str = "Seeded") -> str:
     """A scenario on ``snapshot`` with changes, arrivals, a file, and so many revisions; its id."""
-    from kschedweb.scenarios import services, uploads
+    from kschedweb.playground.scenarios import services, uploads
 
     text = (
         f"apiVersion: kschedweb/v1\nkind: Scenario\nname: {name}\ndescription: A zone is lost\n"
@@ -47,6 +47,6 @@ def seeded(user: User, snapshot: str, revisions: int = 2, name: str = "Seeded") 
 
 def explained(key: str = "spread-one-constraint") -> str:
     """The id of a scenario that comes with the site, with its run."""
-    from kschedweb.scenarios.placing import ready_place
+    from kschedweb.playground.scenarios.placing import ready_place
 
     return str(ready_place(keys=[key])[0].scenario_id)

@@ -107,8 +107,8 @@ def experimented(user: User) -> str:
 
     import numpy as np
 
-    from kschedweb.experiments.models import Experiment, Run
     from kschedweb.jobs.models import Job, State
+    from kschedweb.playground.experiments.models import Experiment, Run
 
     job = Job.objects.create(kind="seeded", title="Experiment", state=State.SUCCEEDED, created_by=user)
     policies = ["default", "water-level"]
@@ -136,8 +136,8 @@ def everything(rows: int, admin: User) -> Places:
     from kschedweb.accounts import services as accounts
     from kschedweb.accounts.models import User
     from kschedweb.jobs.models import Job, State
+    from kschedweb.live.schedulers.models import LiveScheduler
     from kschedweb.policies import services as policies
-    from kschedweb.scheduling.models import LiveScheduler
     from tests.support.scenarios import explained
     from tests.support.scenarios import seeded as seed_scenarios
     from tests.support.seed_capacity import question as seed_capacity

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
-    from kschedweb.approvals.models import ApprovalRequest
-    from kschedweb.scheduling.models import LiveScheduler
+    from kschedweb.live.approvals.models import ApprovalRequest
+    from kschedweb.live.schedulers.models import LiveScheduler
 
 ASK: dict[str, Any] = {
     "rules": ["production"],
@@ -30,7 +30,7 @@ ASK: dict[str, Any] = {
 
 def request(live: LiveScheduler, name: str = "web-0", seconds: float = 3600.0, **ask: Any) -> ApprovalRequest:
     """A pod that ``live`` holds for ``seconds``."""
-    from kschedweb.approvals import services
+    from kschedweb.live.approvals import services
     from tests.support import seed_live
 
     stored = seed_live.decision(live, name, "held")
@@ -61,7 +61,7 @@ def request(live: LiveScheduler, name: str = "web-0", seconds: float = 3600.0, *
 
 def everything(rows: int, live: LiveScheduler, user: User) -> tuple[str, str]:
     """``rows`` requests that wait and as many that ended, with deliveries; ids of a request and an endpoint."""
-    from kschedweb.approvals.models import ApprovalRequest, Delivery, Endpoint, State, Vote
+    from kschedweb.live.approvals.models import ApprovalRequest, Delivery, Endpoint, State, Vote
 
     now = timezone.now()
     endpoint = Endpoint.objects.create(name="chat", url="https://192.0.2.9/hooks/approvals", created_by=user)

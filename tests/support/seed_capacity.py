@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 def question(user: User, snapshot: str) -> str:
     """How many small pods fit, under the default policy; its id."""
-    from kschedweb.capacity import services, tasks
-    from kschedweb.capacity.questions import FitAsked, PodAsked
     from kschedweb.clusters.models import Snapshot
+    from kschedweb.playground.capacity import services, tasks
+    from kschedweb.playground.capacity.questions import FitAsked, PodAsked
     from kschedweb.policies.selectors import policy_get, revision_get
 
     asked = FitAsked(PodAsked(requests=(("cpu", "500m"), ("memory", "1Gi"))), limit=200)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
-    from kschedweb.scenarios.models import ScenarioRevision
+    from kschedweb.playground.scenarios.models import ScenarioRevision
 
 
 def scenario(user: User, place: str = "all") -> ScenarioRevision:
     """The demo's pods arrive anew (``place``: all), or those that wait in it (pending)."""
     from kschedweb.clusters.services import demo_load
-    from kschedweb.scenarios.services import scenario_create
+    from kschedweb.playground.scenarios.services import scenario_create
 
     snapshot = demo_load(user=user).snapshots.get()
     text = (

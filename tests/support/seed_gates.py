@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.gate.models import Gate
+    from kschedweb.playground.gate.models import Gate
 
 
 def gate(user: User, snapshot: Snapshot) -> Gate:
     """A policy that fills nodes up, on ``snapshot``: some of its pods move, which is not allowed."""
-    from kschedweb.engine.whatif.gate import DEFAULTS, Policy
-    from kschedweb.engine.whatif.thresholds import read
-    from kschedweb.gate import services
-    from kschedweb.gate.words import about_snapshot
+    from kschedweb.engine.studies.gate.gate import DEFAULTS, Policy
+    from kschedweb.engine.studies.gate.thresholds import read
+    from kschedweb.playground.gate import services
+    from kschedweb.playground.gate.words import about_snapshot
     from tests.support.seed_runs import PACKED
 
     question = services.Question(
@@ -31,7 +31,7 @@ def gate(user: User, snapshot: Snapshot) -> Gate:
 def gates(rows: int, user: User, snapshot: str) -> str:
     """``rows`` verdicts; the id of one."""
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.gate.models import Gate
+    from kschedweb.playground.gate.models import Gate
 
     made = gate(user, Snapshot.objects.select_related("cluster").get(pk=snapshot))
     first = made.pk

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
-    from kschedweb.scheduling.models import LiveDecision, LiveScheduler
-    from kschedweb.shadow.models import ShadowVerdict
+    from kschedweb.live.schedulers.models import LiveDecision, LiveScheduler
+    from kschedweb.live.shadow.models import ShadowVerdict
 
 DURATIONS = {"PreFilter": 0.0002, "Filter": 0.0011, "PreScore": 0.0001, "Score": 0.0006, "Reserve": 0.00005}
 DEPTHS = {
@@ -23,8 +23,8 @@ DEPTHS = {
 def scheduler(user: User, name: str = "kschedweb", *, cluster: str = "watched", mode: str = "scheduling") -> Any:
     """A live scheduler in a cluster whose address nobody answers at."""
     from kschedweb.clusters.models import Cluster, Source
+    from kschedweb.live.schedulers import services
     from kschedweb.policies.models import Policy
-    from kschedweb.scheduling import services
 
     found, _ = Cluster.objects.get_or_create(
         name=cluster, defaults={"source": Source.TOKEN, "server": "https://192.0.2.1:6443"}
@@ -35,7 +35,7 @@ def scheduler(user: User, name: str = "kschedweb", *, cluster: str = "watched", 
 
 def hosted(live: LiveScheduler, now: datetime | None = None) -> None:
     """A leader with a quarter of an hour of history, and a standby."""
-    from kschedweb.scheduling.models import Candidate
+    from kschedweb.live.schedulers.models import Candidate
 
     now = now or timezone.now()
     end = int(now.timestamp())
@@ -52,7 +52,7 @@ def hosted(live: LiveScheduler, now: datetime | None = None) -> None:
 
 
 def decision(live: LiveScheduler, name: str = "web-0", result: str = "bound", **more: Any) -> LiveDecision:
-    from kschedweb.scheduling.models import LiveDecision
+    from kschedweb.live.schedulers.models import LiveDecision
 
     at = more.pop("at", None) or timezone.now()
     placed = result not in ("unschedulable", "error")
@@ -87,10 +87,10 @@ def explained(live: LiveScheduler, name: str = "pending-00000") -> LiveDecision:
     """A decision whose every verdict and score is kept."""
     from kschedweb.engine import Scheduler, Snapshot
     from kschedweb.engine.live import Judged
+    from kschedweb.live.schedulers.decisions import insight
+    from kschedweb.live.schedulers.decisions.columns import pack
+    from kschedweb.live.schedulers.models import LiveColumns
     from kschedweb.policies.selectors import configuration, revision_get
-    from kschedweb.scheduling import insight
-    from kschedweb.scheduling.columns import pack
-    from kschedweb.scheduling.models import LiveColumns
     from tests.support.seed import cluster, node
 
     snapshot = Snapshot.from_objects([*cluster(30, 60), node("small", cpu="50m")])
@@ -118,7 +118,7 @@ def explained(live: LiveScheduler, name: str = "pending-00000") -> LiveDecision:
 
 def judged(live: LiveScheduler, name: str = "web-0", verdict: str = "agree", **more: Any) -> ShadowVerdict:
     """A verdict of a shadow."""
-    from kschedweb.shadow.models import ShadowVerdict
+    from kschedweb.live.shadow.models import ShadowVerdict
 
     differs = verdict == "differ"
     values: dict[str, Any] = {

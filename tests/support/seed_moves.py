@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.moves.models import Question
+    from kschedweb.playground.migration.models import Question
     from kschedweb.policies.models import Revision
 
 # Fills nodes up, and does not look at taints: what it is converted to differs from today's default by both.
@@ -33,7 +33,7 @@ def classic(user: User, name: str = "filling") -> Revision:
 
 def question(user: User, snapshot: Snapshot, old: Revision) -> Question:
     """Against the default profile, about all pods of ``snapshot``."""
-    from kschedweb.moves import services
+    from kschedweb.playground.migration import services
     from kschedweb.policies.selectors import policy_get, revision_get
 
     asked = services.Asked(old, revision_get(policy_get("default")), snapshot, bound=True)
@@ -43,7 +43,7 @@ def question(user: User, snapshot: Snapshot, old: Revision) -> Question:
 def questions(rows: int, user: User, snapshot: str) -> str:
     """``rows`` questions; the id of one."""
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.moves.models import Question
+    from kschedweb.playground.migration.models import Question
 
     found = Snapshot.objects.select_related("cluster").get(pk=snapshot)
     first = question(user, found, classic(user)).pk

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Cluster
-    from kschedweb.recordings.models import Recording
+    from kschedweb.playground.recordings.models import Recording
 
 BEGAN = datetime(2026, 5, 1, 12, tzinfo=UTC)
 PODS = 6
@@ -23,18 +23,18 @@ def cluster(name: str = "recorded") -> Cluster:
 
 def started(user: User | None, of: Cluster | None = None, seconds: int = 3600) -> Recording:
     """A recording that waits for a worker."""
-    from kschedweb.recordings import services
+    from kschedweb.playground.recordings import services
 
     return services.recording_start(user=user, cluster=of or cluster(), seconds=seconds)
 
 
 def recording(user: User | None, of: Cluster | None = None, pods: int = PODS) -> Recording:
     """One that is done: two nodes and a pod, then ``pods``, one a minute, of which every other one went again."""
-    from kschedweb.engine.whatif.traces.ledger import Ledger
+    from kschedweb.engine.studies.traces.ledger import Ledger
     from kschedweb.jobs import services as jobs
-    from kschedweb.recordings.models import Recording
-    from kschedweb.recordings.services import recording_begin
-    from kschedweb.recordings.storage import Writer
+    from kschedweb.playground.recordings.models import Recording
+    from kschedweb.playground.recordings.services import recording_begin
+    from kschedweb.playground.recordings.storage import Writer
 
     made = started(user, of)
     job = jobs.job_claim(str(made.job_id))

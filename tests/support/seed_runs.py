@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
-    from kschedweb.engine.whatif.outcome import Outcome
-    from kschedweb.runs.models import Comparison, Run
-    from kschedweb.scenarios.models import ScenarioRevision
+    from kschedweb.engine.studies.play.outcome import Outcome
+    from kschedweb.playground.runs.models import Comparison, Run
+    from kschedweb.playground.scenarios.models import ScenarioRevision
 
 Json = dict[str, Any]
 SMALL = {"cpu": "250m", "memory": "512Mi", "life": "2m"}
@@ -56,9 +56,9 @@ def document(nodes: int = 6, pods: int = 20, drawn: bool = False, changes: list[
 def outcome(policy: str = "", seed: int = 1, **asked: Any) -> Outcome:
     """What comes of the ``document`` that is asked for under ``policy`` ("": the default); no database."""
     from kschedweb.engine.config import default_document, load
-    from kschedweb.engine.whatif.document import read
-    from kschedweb.engine.whatif.prepared import prepare
-    from kschedweb.engine.whatif.run import run
+    from kschedweb.engine.studies.document.document import read
+    from kschedweb.engine.studies.play.run import run
+    from kschedweb.engine.studies.prepare.prepared import prepare
 
     configuration = load(policy or default_document()).configuration
     assert configuration is not None
@@ -67,7 +67,7 @@ def outcome(policy: str = "", seed: int = 1, **asked: Any) -> Outcome:
 
 def scenario(user: User | None, name: str = "rush", shared: bool = True, **size: Any) -> ScenarioRevision:
     """The first revision of a scenario that is stored."""
-    from kschedweb.scenarios.models import Scenario, ScenarioRevision
+    from kschedweb.playground.scenarios.models import Scenario, ScenarioRevision
 
     slug = f"{name}-{Scenario.objects.count()}"
     made = Scenario.objects.create(name=name, slug=slug, shared=shared, created_by=user)
@@ -88,7 +88,7 @@ def packed(user: User) -> str:
 def work_off() -> int:
     """Do all jobs of runs that are queued, in their order, as a worker does; how many."""
     from kschedweb.jobs.models import Job, State
-    from kschedweb.runs import tasks
+    from kschedweb.playground.runs import tasks
 
     done = 0
     while job := Job.objects.filter(state=State.QUEUED, kind__startswith="runs.").order_by("created_at").first():
@@ -99,8 +99,8 @@ def work_off() -> int:
 
 def run(user: User, revision: ScenarioRevision | None = None) -> Run:
     """A run that is done."""
-    from kschedweb.runs import services
-    from kschedweb.runs.models import Run
+    from kschedweb.playground.runs import services
+    from kschedweb.playground.runs.models import Run
 
     made = services.run_start(user=user, revision=revision or scenario(user), policy="default")
     work_off()
@@ -109,7 +109,7 @@ def run(user: User, revision: ScenarioRevision | None = None) -> Run:
 
 def comparison(user: User, seeds: list[int] | None = None, revision: ScenarioRevision | None = None) -> Comparison:
     """Two policies, done; of a scenario in which something is drawn where there are several seeds."""
-    from kschedweb.runs import services
+    from kschedweb.playground.runs import services
 
     policies = ["default", packed(user)]
     revision = revision or scenario(user, drawn=len(seeds or [1]) > 1)
@@ -120,8 +120,8 @@ def comparison(user: User, seeds: list[int] | None = None, revision: ScenarioRev
 
 def everything(rows: int, user: User) -> tuple[str, str]:
     """About ``rows`` runs and comparisons, of each one that is done; the ids of these two."""
-    from kschedweb.runs import services
-    from kschedweb.runs.models import Run
+    from kschedweb.playground.runs import services
+    from kschedweb.playground.runs.models import Run
 
     revision = scenario(user)
     compared = comparison(user, revision=revision)

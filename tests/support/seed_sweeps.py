@@ -8,8 +8,8 @@ from tests.support import seed_runs
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
-    from kschedweb.scenarios.models import ScenarioRevision
-    from kschedweb.sweeps.models import Sweep
+    from kschedweb.playground.scenarios.models import ScenarioRevision
+    from kschedweb.playground.sweeps.models import Sweep
 
 FIT = "profiles[0].plugins.score.enabled[NodeResourcesFit].weight"
 BALANCED = "profiles[0].plugins.score.enabled[NodeResourcesBalancedAllocation].weight"
@@ -20,7 +20,7 @@ OBJECTIVES = [{"measure": "nodes_empty"}, {"measure": "skew_cpu"}]
 
 def started(user: User, revision: ScenarioRevision | None = None, **changes: Any) -> Sweep:
     """A sweep that waits for workers."""
-    from kschedweb.sweeps import services
+    from kschedweb.playground.sweeps import services
 
     asked: dict[str, Any] = {"policy": "default", "space": SPACE, "objectives": OBJECTIVES, "method": "grid"}
     return services.sweep_start(user=user, revision=revision or seed_runs.scenario(user, pods=10), **asked | changes)
@@ -29,8 +29,8 @@ def started(user: User, revision: ScenarioRevision | None = None, **changes: Any
 def work_off(most: int = 1000) -> int:
     """Do the jobs of sweeps that are queued and all that comes of them, at most ``most`` messages; how many."""
     from kschedweb.jobs.models import Job, State
-    from kschedweb.sweeps import tasks
-    from kschedweb.sweeps.models import Sweep
+    from kschedweb.playground.sweeps import tasks
+    from kschedweb.playground.sweeps.models import Sweep
 
     done = 0
     while done < most:
@@ -48,7 +48,7 @@ def work_off(most: int = 1000) -> int:
 
 def sweep(user: User, revision: ScenarioRevision | None = None, **changes: Any) -> Sweep:
     """A sweep that is done."""
-    from kschedweb.sweeps.models import Sweep
+    from kschedweb.playground.sweeps.models import Sweep
 
     made = started(user, revision, **changes)
     work_off()

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb.engine import Pod
-from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.controllers.admission import admit
 from kschedweb.engine.simulation import (
     Event,
@@ -26,6 +25,7 @@ from kschedweb.engine.simulation import (
     PodArrives,
     replica,
 )
+from kschedweb.engine.state.cluster import ClusterObjects
 
 DAY, HOUR = 86400.0, 3600.0
 CPU, MEMORY = 32, 128  # of a node, cores and GiB

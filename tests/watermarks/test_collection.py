@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kschedweb.clusters.addresses import Endpoint
-from kschedweb.clusters.credentials import Secret
+from kschedweb.clusters.connecting.addresses import Endpoint
+from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.watermarks.collection import Collected, Setup, from_prometheus
 from kschedweb.watermarks.figures import BY_NAME
 from kschedweb.watermarks.inventory import Inventory, inventory_make

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.clusters.addresses import Endpoint
-from kschedweb.clusters.credentials import Secret
+from kschedweb.clusters.connecting.addresses import Endpoint
+from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.watermarks import prometheus
 from kschedweb.watermarks.prometheus import PrometheusError, Vector, ask, vector_read
 from tests.clusters.conftest import OddServer, Request

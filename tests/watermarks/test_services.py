@@ -12,13 +12,13 @@ from django.utils import timezone
 from pytest_django import Settings as DjangoSettings
 
 from kschedweb.accounts.models import AuditEntry
-from kschedweb.clusters.credentials import Secret, canary_check, credential_open, keys_rotate
+from kschedweb.clusters.connecting.credentials import Secret, canary_check, credential_open, keys_rotate
 from kschedweb.clusters.models import Cluster
-from kschedweb.errors import ApplicationError, Conflict
 from kschedweb.watermarks import selectors, services, storage, tasks
 from kschedweb.watermarks.figures import NODE, Figure
 from kschedweb.watermarks.models import Members, Resolution, Sample, WatermarkCredential, WatermarkSource
 from kschedweb.watermarks.setup import Settings, settings_check
+from kschedweb.web.errors import ApplicationError, Conflict
 from tests.clusters.conftest import OddServer
 from tests.watermarks.conftest import KEY, answering, by_instance, stored
 
@@ -336,7 +336,7 @@ def test_old_samples_are_forgotten_as_the_source_says(cluster: Cluster, odd_serv
 
 
 def test_a_secret_sealed_for_one_purpose_opens_for_no_other(cluster: Cluster, sealed: None) -> None:
-    from kschedweb.clusters.credentials import credential_save
+    from kschedweb.clusters.connecting.credentials import credential_save
     from kschedweb.clusters.models import Credential
 
     credential_save(cluster=cluster, secret=Secret(server="https://api", token="t"))

@@ -1,7 +1,7 @@
 import django.db.models.functions.text
 from django.db import migrations, models
 
-from kschedweb.concurrently import AddIndexConcurrently
+from kschedweb.web.concurrently import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import mark_safe
 
-from kschedweb.dashboard import units
+from kschedweb.web import units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

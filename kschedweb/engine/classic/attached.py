@@ -12,10 +12,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from kschedweb.engine.classic.objects import ATTACHED, attached, sources
-from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import Ints, Mask
 from kschedweb.engine.objects.access import Json, mapping
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.columns import Ints, Mask
 
 CSI_PREFIX = "attachable-volumes-csi-"
 LONGEST = 63

@@ -15,12 +15,12 @@ from kschedweb.engine.classic.algorithm import Algorithm
 from kschedweb.engine.classic.scheduler import ClassicScheduler
 from kschedweb.engine.classic.snapshot import ClassicSnapshot
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.judgement import leads, rejection
 from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.framework.status import Code, CycleError
-from kschedweb.engine.judgement import leads, rejection
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.state.snapshot import Snapshot
 
 
 class Verdict(StrEnum):

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.columns import Ints
 from kschedweb.engine.framework.explanation import Explanation, ScoreColumn
 from kschedweb.engine.framework.status import Code
+from kschedweb.engine.state.columns import Ints
 
 WHOLE = frozenset({"InterPodAffinityPriority"})  # which looks at all nodes at once, and maps nothing
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedweb.engine.columns import Ints, Mask
 from kschedweb.engine.extenders.extender import Extender, Extenders, Passed, Post
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.state.columns import Ints, Mask
 
 
 class ClassicExtenders(Extenders):

@@ -6,11 +6,11 @@ from typing import Any
 
 from kschedweb.engine.classic import words
 from kschedweb.engine.classic.algorithm import Algorithm
-from kschedweb.engine.columns import Ints, Rows
 from kschedweb.engine.config import Profile
 from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
 from kschedweb.engine.framework.interface import Cycle, NormalizeScorePlugin, PreFilterPlugin, PreScorePlugin
 from kschedweb.engine.framework.runtime import Framework
+from kschedweb.engine.state.columns import Ints, Rows
 
 
 class ClassicFramework(Framework):

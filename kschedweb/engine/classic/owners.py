@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.objects.labels import Requirement, Selector, SelectorError
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.workloads import selected_labels, selector_of
+from kschedweb.engine.state.cluster import ClusterObjects
 
 
 def services(objects: ClusterObjects, pod: Pod) -> list[Selector]:

@@ -15,16 +15,16 @@ from kschedweb.engine.classic.extenders import ClassicExtenders
 from kschedweb.engine.classic.framework import ClassicFramework
 from kschedweb.engine.classic.objects import as_of_then, sources
 from kschedweb.engine.classic.snapshot import ClassicSnapshot
-from kschedweb.engine.columns import Ints
-from kschedweb.engine.cycle import MIN_FEASIBLE, NO_NODES
+from kschedweb.engine.cycle.cycle import MIN_FEASIBLE, NO_NODES
+from kschedweb.engine.cycle.placement import Placement
+from kschedweb.engine.cycle.plan import Once, Plan, Plans
+from kschedweb.engine.cycle.search import NOWHERE, Filtered
 from kschedweb.engine.extenders.extender import Passed, Post
 from kschedweb.engine.framework.explanation import FEASIBLE, ScoreColumn
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import Code, CycleError
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.placement import Placement
-from kschedweb.engine.plan import Once, Plan, Plans
-from kschedweb.engine.search import NOWHERE, Filtered
+from kschedweb.engine.state.columns import Ints
 
 EVERYTHING = 100  # percent
 

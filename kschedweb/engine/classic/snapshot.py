@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.classic.attached import AttachedVolumes
 from kschedweb.engine.classic.objects import as_of_then
-from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import LabelColumn
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, Node
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.snapshot import Snapshot, walk_order
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.columns import LabelColumn
+from kschedweb.engine.state.snapshot import Snapshot, walk_order
 
 
 def zone_key(node: Node) -> str:

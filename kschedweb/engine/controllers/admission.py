@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.objects.access import (
     Json,
     ObjectError,
@@ -22,6 +21,7 @@ from kschedweb.engine.objects.access import (
 )
 from kschedweb.engine.objects.quantity import read_list
 from kschedweb.engine.objects.taints import EXISTS, NO_EXECUTE, NOT_READY, UNREACHABLE
+from kschedweb.engine.state.cluster import ClusterObjects
 
 SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"

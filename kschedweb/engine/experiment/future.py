@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Floats, Ints, Rows
 from kschedweb.engine.config.registry import PluginSpec, installed
 from kschedweb.engine.experiment.policies import FUTURE, Document, configuration, profile
 from kschedweb.engine.experiment.replay import Outcome, Progress, replay
@@ -15,6 +14,7 @@ from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins import registry
+from kschedweb.engine.state.columns import Floats, Ints, Rows
 
 NAME = "KnowsTheFuture"
 POWER = 4  # how much more a high node counts than a low one

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Floats
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.experiment.workload import HOUR, Workload
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.simulation import Settings, Simulation
 from kschedweb.engine.simulation.measures import Balance, balance, skews
+from kschedweb.engine.state.columns import Floats
 
 Progress = Callable[[float], None]  # told the simulated seconds that have passed
 

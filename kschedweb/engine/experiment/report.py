@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Floats
 from kschedweb.engine.experiment.future import knowing_future
 from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, PolicyError, configuration
 from kschedweb.engine.experiment.replay import Outcome, Progress, replay
 from kschedweb.engine.experiment.search import Found, document
 from kschedweb.engine.experiment.workload import HOUR, Setup, Workload
 from kschedweb.engine.simulation.recording import Recording
+from kschedweb.engine.state.columns import Floats
 
 # What is taken away in turn, to see what keeps the skew up.
 BOUNDS = (DEFAULT, FUTURE, "future, use steady", "future, requests without limit", "future, both")

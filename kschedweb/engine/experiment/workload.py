@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Floats
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import PodArrives, replica
 from kschedweb.engine.simulation.recorded import Follower, RecordedUse
 from kschedweb.engine.simulation.recording import Recording
+from kschedweb.engine.state.columns import Floats
 
 HOUR = 3600.0
 GIB = 1 << 30

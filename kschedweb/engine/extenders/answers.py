@@ -24,7 +24,7 @@ from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status
 from kschedweb.engine.objects.access import Json, ObjectError, mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins import registry as in_tree
-from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.state.snapshot import Snapshot
 
 POINTS = ("preFilter", "filter", "preScore", "score")
 

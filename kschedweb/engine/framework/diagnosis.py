@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.columns import Codes, Mask
 from kschedweb.engine.framework.explanation import EXCLUDED, FilterColumn
 from kschedweb.engine.framework.status import Code, Status, fit_error, unresolvable
+from kschedweb.engine.state.columns import Codes, Mask
 
 NO_REASON = unresolvable()
 EXTENDER = "Extender"  # the name under which extenders reject pods

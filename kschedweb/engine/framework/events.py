@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from enum import IntFlag
 from typing import Any
 
-from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.objects.access import Json, mapping, objects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.cluster import ClusterObjects
 
 POD, NODE, ANY = "Pod", "Node", "*"
 ASSIGNED_POD, UNSCHEDULED_POD = "AssignedPod", "UnschedulablePod"

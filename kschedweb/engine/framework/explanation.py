@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.columns import Codes, Ints
 from kschedweb.engine.framework.status import OUTSIDE, SUCCESS, Status
+from kschedweb.engine.state.columns import Codes, Ints
 
 FEASIBLE, EXCLUDED = -1, -2  # in Explanation.rejected_by
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.columns import Codes, Mask
 from kschedweb.engine.framework.explanation import FilterColumn
 from kschedweb.engine.framework.interface import Cycle, Scope, scope_of
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import SUCCESS, Status
-from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.columns import Codes, Mask
+from kschedweb.engine.state.nominator import Nominator
 
 Rows = NDArray[np.intp]
 BESIDE_NOMINATED = "Beside nominated pods"

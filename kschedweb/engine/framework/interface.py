@@ -14,8 +14,6 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import Codes, Ints, Mask, Rows
 from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.events import EventHint
@@ -24,7 +22,9 @@ from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.columns import Codes, Ints, Mask, Rows
+from kschedweb.engine.state.snapshot import Snapshot
 
 Kept = TypeVar("Kept")
 

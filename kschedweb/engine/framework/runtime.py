@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import ALL, Ints, Rows
 from kschedweb.engine.config import Profile
 from kschedweb.engine.framework.diagnosis import NO_REASON, Diagnosis
 from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
@@ -29,6 +27,8 @@ from kschedweb.engine.framework.preparation import Preparation
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unresolvable
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.columns import ALL, Ints, Rows
 
 MAX_PERMIT_WAIT = 15 * 60.0
 WAITING = "one or more plugins asked to wait and no plugin rejected pod"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.columns import Ints
+from kschedweb.engine.state.columns import Ints
 
 MAX_NODE_SCORE = 100
 

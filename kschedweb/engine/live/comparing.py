@@ -11,8 +11,8 @@ from kschedweb.engine.live.feed import matters
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.snapshot import FINISHED, Snapshot
-from kschedweb.engine.world import World
+from kschedweb.engine.state.snapshot import FINISHED, Snapshot
+from kschedweb.engine.state.world import World
 
 Read = TypeVar("Read", Node, Pod)
 Found = dict[tuple[str, str], str]  # (object, what of it) -> a sentence

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedweb.engine.cluster import ClusterObjects, identity
 from kschedweb.engine.framework.events import (
     CSI_DRIVER,
     CSI_NODE,
@@ -24,8 +23,9 @@ from kschedweb.engine.live.podfeed import PodFeed
 from kschedweb.engine.live.work import Work
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, reference
 from kschedweb.engine.objects.node import Node
-from kschedweb.engine.watermarks.annotations import annotated
-from kschedweb.engine.watermarks.table import WORKLOADS, Watermarks
+from kschedweb.engine.state.cluster import ClusterObjects, identity
+from kschedweb.engine.state.watermarks.annotations import annotated
+from kschedweb.engine.state.watermarks.table import WORKLOADS, Watermarks
 
 POD, NODE, DEFAULT = "Pod", "Node", "default"
 RESOURCES = {

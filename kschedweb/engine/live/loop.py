@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.decision import Clock, Stopwatch
 from kschedweb.engine.framework.explanation import Explanation
@@ -19,9 +19,9 @@ from kschedweb.engine.live.work import Work
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import SchedulingQueue, Timing
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks.table import Watermarks
-from kschedweb.engine.world import World
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.engine.state.world import World
 
 HOLDS = frozenset({"HumanApproval"})
 Draw = Callable[[int], int]

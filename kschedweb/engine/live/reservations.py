@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from kschedweb.engine.binding import Binding
+from kschedweb.engine.cycle.binding import Binding
 from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.queue import QueuedPod
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from kschedweb.engine.binding import PREEMPTED, Binding, Refusal
-from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.cycle.binding import PREEMPTED, Binding, Refusal
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.framework.events import ASSIGNED_POD_DELETE
 from kschedweb.engine.framework.status import CycleError
@@ -27,10 +28,9 @@ from kschedweb.engine.live.intents import (
 from kschedweb.engine.live.reservations import Reservation, Reservations, Stage
 from kschedweb.engine.live.status import says
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.placement import Placement
 from kschedweb.engine.queue import QueuedPod, SchedulingQueue
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.world import World
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.world import World
 
 SKIPPED = "skip schedule deleting pod: {}"
 

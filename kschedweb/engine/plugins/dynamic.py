@@ -14,18 +14,18 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from kschedweb.engine.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.framework.interface import Cycle, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, truncated
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
 from kschedweb.engine.objects.access import mapping
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.owners import of_daemon_set
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks import crane
-from kschedweb.engine.watermarks.recent import Counted, Estimate
-from kschedweb.engine.watermarks.table import of_capacity
+from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
+from kschedweb.engine.state.owners import of_daemon_set
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.watermarks import crane
+from kschedweb.engine.state.watermarks.recent import Counted, Estimate
+from kschedweb.engine.state.watermarks.table import of_capacity
 
 TOO_HIGH = "Load[{}] of node[{}] is too high"
 SMALLEST = -(2**63)

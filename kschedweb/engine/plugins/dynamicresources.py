@@ -10,9 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import Codes, Ints, Mask, Rows
-from kschedweb.engine.devices.needs import ClaimError, Needs, claims_of, extended_resources, may_be_extended, needs_of
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.events import (
     DEVICE_CLASS,
@@ -38,11 +35,21 @@ from kschedweb.engine.framework.status import (
     unresolvable,
     unschedulable,
 )
-from kschedweb.engine.nodematching import matches_any
 from kschedweb.engine.objects.access import mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import Allocation, Binding, ResourceClaim
-from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.columns import Codes, Ints, Mask, Rows
+from kschedweb.engine.state.devices.needs import (
+    ClaimError,
+    Needs,
+    claims_of,
+    extended_resources,
+    may_be_extended,
+    needs_of,
+)
+from kschedweb.engine.state.nodematching import matches_any
+from kschedweb.engine.state.snapshot import Snapshot
 
 MISSING = error("not found")
 UNAVAILABLE = unresolvable("resourceclaim not available on the node")

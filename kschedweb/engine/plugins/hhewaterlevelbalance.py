@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import Floats, Ints, Rows
 from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.config.load_aware import CLEAN_UP, MIN_NODE_WEIGHT, RESOURCE_WEIGHTS, WINDOW_WEIGHTS
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
@@ -23,9 +21,11 @@ from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks.recent import Counted
-from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.columns import Floats, Ints, Rows
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.watermarks.recent import Counted
+from kschedweb.engine.state.watermarks.table import Watermarks
 
 LEAST = 1e-9  # percent that make a difference
 IDLE = "Idle"

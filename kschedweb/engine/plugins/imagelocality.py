@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Ints, Rows
 from kschedweb.engine.framework.interface import Cycle, Scope
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.columns import Ints, Rows
 
 MIB = 1024 * 1024
 LEAST = 23 * MIB

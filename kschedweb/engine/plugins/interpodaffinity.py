@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Ints, Mask, Rows
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint, has_place
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
-from kschedweb.engine.groups import Selection
 from kschedweb.engine.objects.affinity import PodTerm
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.topology import Tally, TermTally, TopologySums
+from kschedweb.engine.state.columns import Ints, Mask, Rows
+from kschedweb.engine.state.groups import Selection
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.topology import Tally, TermTally, TopologySums
 
 AFFINITY = unresolvable("node(s) didn't match pod affinity rules")
 ANTI_AFFINITY = unschedulable("node(s) didn't match pod anti-affinity rules")

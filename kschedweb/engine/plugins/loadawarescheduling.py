@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.config.koordinator import EXPIRATION, RESOURCE_WEIGHTS, SCALING_FACTORS, USAGE_THRESHOLDS
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
@@ -22,12 +21,13 @@ from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
 from kschedweb.engine.objects.access import mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.owners import of_daemon_set
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks import koordinator
-from kschedweb.engine.watermarks.koordinator import PROD, Aggregate, Thresholds
-from kschedweb.engine.watermarks.recent import Counted
-from kschedweb.engine.watermarks.table import PodUse, Watermarks
+from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
+from kschedweb.engine.state.owners import of_daemon_set
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.watermarks import koordinator
+from kschedweb.engine.state.watermarks.koordinator import PROD, Aggregate, Thresholds
+from kschedweb.engine.state.watermarks.recent import Counted
+from kschedweb.engine.state.watermarks.table import PodUse, Watermarks
 
 EXPIRED = "node(s) nodeMetric expired"
 EXCEEDED = "node(s) {} usage exceed threshold"

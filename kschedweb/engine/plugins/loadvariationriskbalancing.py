@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Floats, Ints, Rows
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.watermarks.trimaran import Measured, effective, requests
+from kschedweb.engine.state.columns import Floats, Ints, Rows
+from kschedweb.engine.state.watermarks.trimaran import Measured, effective, requests
 
 MARGIN, SENSITIVITY = 1.0, 1.0
 

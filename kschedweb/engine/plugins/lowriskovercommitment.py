@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.columns import ALL, Floats, Ints, Mask, Rows
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks.beta import incomplete_beta
-from kschedweb.engine.watermarks.recent import Counted
-from kschedweb.engine.watermarks.table import Watermarks
-from kschedweb.engine.watermarks.trimaran import Measured, effective, limits, reported, requests
+from kschedweb.engine.state.columns import ALL, Floats, Ints, Mask, Rows
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.watermarks.beta import incomplete_beta
+from kschedweb.engine.state.watermarks.recent import Counted
+from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.engine.state.watermarks.trimaran import Measured, effective, limits, reported, requests
 
 SMOOTHING_WINDOW = 5
 RISK_LIMIT_WEIGHT = 0.5

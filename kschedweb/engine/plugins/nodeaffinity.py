@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Ints, Mask, Rows
 from kschedweb.engine.framework.events import NODE, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable
-from kschedweb.engine.nodematching import matches_any, matches_required, matches_term
 from kschedweb.engine.objects import affinity
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, PreferredTerm
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.columns import Ints, Mask, Rows
+from kschedweb.engine.state.nodematching import matches_any, matches_required, matches_term
 
 POD, ENFORCED = (
     unresolvable("node(s) didn't match Pod's node affinity/selector"),

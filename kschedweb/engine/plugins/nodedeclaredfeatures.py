@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Rows
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, unresolvable
 from kschedweb.engine.objects.access import Json, mapping, objects
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.columns import Rows
 
 REJECTED = unresolvable("node(s) didn't match Pod's required features")
 RESTART_ALL, HOST_USERS = "RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"

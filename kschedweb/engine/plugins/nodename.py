@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Rows
 from kschedweb.engine.framework.events import NODE_ADD, EventHint
 from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
 from kschedweb.engine.framework.status import unresolvable
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.columns import Rows
 
 REJECTED = unresolvable("node(s) didn't match the requested node name")
 

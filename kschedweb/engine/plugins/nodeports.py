@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Mask, Rows
 from kschedweb.engine.framework.events import NODE_ADD, POD, Action, Change, ClusterEvent, EventHint, has_place
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, error, unschedulable
 from kschedweb.engine.objects.pod import Pod, Port
-from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.state.columns import Mask, Rows
+from kschedweb.engine.state.snapshot import Snapshot
 
 REJECTED = unschedulable("node(s) didn't have free ports for the requested pod ports")
 MISSING = error('reading "PreFilterNodePorts" from cycleState: not found')

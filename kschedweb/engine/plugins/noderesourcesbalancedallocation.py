@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.framework.interface import Cycle, Scope
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY, is_scalar
+from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
 
 
 class NodeResourcesBalancedAllocation:

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import Ints, Mask, Rows, distinct
 from kschedweb.engine.framework.events import (
     DEVICE_CLASS,
     NODE,
@@ -28,7 +26,9 @@ from kschedweb.engine.objects.access import mapping
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY, is_extended, is_scalar
-from kschedweb.engine.snapshot import BASIC, Snapshot
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.columns import Ints, Mask, Rows, distinct
+from kschedweb.engine.state.snapshot import BASIC, Snapshot
 
 TOO_MANY_PODS = "Too many pods"
 MISSING = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')

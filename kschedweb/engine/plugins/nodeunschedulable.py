@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.columns import Rows
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
 from kschedweb.engine.framework.status import unresolvable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import NO_SCHEDULE, Taint, tolerated
+from kschedweb.engine.state.columns import Rows
 
 CORDONED = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
 REJECTED = unresolvable("node(s) were unschedulable")

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Codes, Ints, Mask, Rows
 from kschedweb.engine.framework.events import (
     ATTACHMENT,
     CSI_NODE,
@@ -22,8 +21,9 @@ from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, 
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import Claim, CSINode, VolumeAttachment
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.volumes.storage import Handle, MissingClaim, VolumeError
+from kschedweb.engine.state.columns import Codes, Ints, Mask, Rows
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.volumes.storage import Handle, MissingClaim, VolumeError
 
 EXCEEDED = unschedulable("node(s) exceed max volume count")
 NO_LIMIT = -1

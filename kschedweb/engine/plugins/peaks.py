@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Floats, Ints, Rows
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import whole
 from kschedweb.engine.objects.resources import CPU
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks.table import capacity, of_capacity
-from kschedweb.engine.watermarks.trimaran import MEAN
+from kschedweb.engine.state.columns import Floats, Ints, Rows
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.watermarks.table import capacity, of_capacity
+from kschedweb.engine.state.watermarks.trimaran import MEAN
 
 FEMTO = 1e15  # femtowatts in a watt: scores are whole numbers
 OUT_OF_RANGE = np.iinfo(np.int64).min  # what Go makes of a float beyond 64 bits, on amd64

@@ -13,21 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import Codes, Ints, LabelColumn, Mask, Rows
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint, has_place
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
-from kschedweb.engine.groups import Selection
-from kschedweb.engine.nodematching import matches_required, tolerates
 from kschedweb.engine.objects.labels import NOTHING, Selector
 from kschedweb.engine.objects.node import HOSTNAME, ZONE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.spread import SCHEDULE_ANYWAY, SpreadConstraint
-from kschedweb.engine.owners import default_selector
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.topology import Tally
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.columns import Codes, Ints, LabelColumn, Mask, Rows
+from kschedweb.engine.state.groups import Selection
+from kschedweb.engine.state.nodematching import matches_required, tolerates
+from kschedweb.engine.state.owners import default_selector
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.topology import Tally
 
 SKEWED = unschedulable("node(s) didn't match pod topology spread constraints")
 UNLABELLED = unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")

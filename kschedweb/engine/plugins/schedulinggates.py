@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.framework.events import POD, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.status import SUCCESS, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.cluster import ClusterObjects
 
 
 class SchedulingGates:

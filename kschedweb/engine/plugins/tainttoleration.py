@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Ints, Rows
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unresolvable
-from kschedweb.engine.nodematching import tolerates
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, lets_in, tolerated
+from kschedweb.engine.state.columns import Ints, Rows
+from kschedweb.engine.state.nodematching import tolerates
 
 REJECTED = unresolvable("node(s) had untolerated taint(s)")
 

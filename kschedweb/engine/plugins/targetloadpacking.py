@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Floats, Ints, Rows
 from kschedweb.engine.config.golang import parse_float
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import read, whole
 from kschedweb.engine.objects.resources import CPU, Container
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks.recent import Counted
-from kschedweb.engine.watermarks.table import capacity, of_capacity
-from kschedweb.engine.watermarks.trimaran import MEAN
+from kschedweb.engine.state.columns import Floats, Ints, Rows
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.watermarks.recent import Counted
+from kschedweb.engine.state.watermarks.table import capacity, of_capacity
+from kschedweb.engine.state.watermarks.trimaran import MEAN
 
 TARGET_UTILIZATION = 40
 DEFAULT_REQUESTS = {CPU: "1000m"}

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.config.volcano import BEST_EFFORT, ESTIMATOR, THRESHOLDS, WEIGHTS, best_effort
 from kschedweb.engine.framework.interface import Cycle, Verdicts
@@ -21,9 +20,10 @@ from kschedweb.engine.framework.status import SUCCESS, unresolvable
 from kschedweb.engine.objects.access import mapping, text
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks.recent import Counted
-from kschedweb.engine.watermarks.table import capacity, of_capacity
+from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.watermarks.recent import Counted
+from kschedweb.engine.state.watermarks.table import capacity, of_capacity
 
 STATUSES = (
     SUCCESS,

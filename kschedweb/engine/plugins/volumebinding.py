@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Ints, Mask, Rows
 from kschedweb.engine.framework.events import (
     CSI_DRIVER,
     CSI_NODE,
@@ -37,11 +36,12 @@ from kschedweb.engine.objects.storage import (
     CSINode,
     CSIStorageCapacity,
 )
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.volumes.claims import Choice, assume, bind, give_back
-from kschedweb.engine.volumes.matching import migrated, reaches_bound
-from kschedweb.engine.volumes.search import Search, chosen, search
-from kschedweb.engine.volumes.storage import MissingClaim, Storage, VolumeError, check_owner
+from kschedweb.engine.state.columns import Ints, Mask, Rows
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.volumes.claims import Choice, assume, bind, give_back
+from kschedweb.engine.state.volumes.matching import migrated, reaches_bound
+from kschedweb.engine.state.volumes.search import Search, chosen, search
+from kschedweb.engine.state.volumes.storage import MissingClaim, Storage, VolumeError, check_owner
 
 IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
 MISSING = error("not found")

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Mask, Rows
 from kschedweb.engine.framework.events import NODE_ADD, POD, VOLUME_CLAIM, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, SUCCESS, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import READ_WRITE_ONCE_POD, Claim
-from kschedweb.engine.volumes.storage import MissingClaim
+from kschedweb.engine.state.columns import Mask, Rows
+from kschedweb.engine.state.volumes.storage import MissingClaim
 
 DISK = unschedulable("node(s) had no available disk")
 CLAIM = unschedulable(

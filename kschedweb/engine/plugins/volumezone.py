@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Mask, Rows
 from kschedweb.engine.framework.events import (
     NODE,
     STORAGE_CLASS,
@@ -23,8 +22,9 @@ from kschedweb.engine.objects.migration import ZONE_DELIMITER
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import WAIT_FOR_FIRST_CONSUMER, Claim, PersistentVolume, StorageClass
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.volumes.storage import MissingClaim, Storage
+from kschedweb.engine.state.columns import Mask, Rows
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.volumes.storage import MissingClaim, Storage
 
 REJECTED = unresolvable("node(s) had no available volume zone")
 KEYS = {BETA_ZONE: ZONE, BETA_REGION: REGION, ZONE: ZONE, REGION: REGION}

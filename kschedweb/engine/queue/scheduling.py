@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any
 
-from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.framework.events import (
     FORCE_ACTIVATE,
     UNSCHEDULABLE_TIMEOUT,
@@ -19,12 +18,13 @@ from kschedweb.engine.framework.events import (
     pod_changes,
 )
 from kschedweb.engine.framework.runtime import Framework
-from kschedweb.engine.nominator import Nominator
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue.backoff import WINDOW, BackoffQueue
 from kschedweb.engine.queue.heap import Heap
 from kschedweb.engine.queue.hints import Hints, Strategy
 from kschedweb.engine.queue.pods import Pool, QueuedPod
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.nominator import Nominator
 
 FLUSH_PERIOD = 30.0  # seconds between two looks for pods that have waited for long
 FLUSH_AGE = 5 * 60.0  # seconds after which a pod is tried again although nothing happened

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
-from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.placement import Placement
 from kschedweb.engine.queue.scheduling import SchedulingQueue
-from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.state.snapshot import Snapshot
 
 ROOM = "NodeResourcesFit"
 FIXED = frozenset({"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity"})  # they look at node objects

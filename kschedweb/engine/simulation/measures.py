@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.columns import Floats
 from kschedweb.engine.simulation.recorded import RecordedUse
+from kschedweb.engine.state.columns import Floats
 
 HIGH = 80.0  # percent
 HOUR = 3600.0

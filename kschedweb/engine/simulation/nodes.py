@@ -15,9 +15,9 @@ from kschedweb.engine.controllers.nodelifecycle import (
 from kschedweb.engine.framework.events import NODE_ADD, NODE_DELETE, node_changes
 from kschedweb.engine.objects.access import Json, mapping, objects
 from kschedweb.engine.objects.node import Node
-from kschedweb.engine.owners import stays_at_drain
 from kschedweb.engine.simulation.events import NodeChanges
 from kschedweb.engine.simulation.pods import Pods
+from kschedweb.engine.state.owners import stays_at_drain
 
 TAINTED, TAINT_MANAGER, DRAINED = "a taint", "DeletionByTaintManager", "the node is drained"
 

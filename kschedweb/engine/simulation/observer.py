@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.placement import Placement
-from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.state.watermarks.table import Watermarks
 
 if TYPE_CHECKING:
     from kschedweb.engine.simulation.pods import Life

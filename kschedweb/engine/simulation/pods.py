@@ -16,7 +16,7 @@ from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.observer import Departure, Observer
 from kschedweb.engine.simulation.result import Bound, Evicted, Result
 from kschedweb.engine.simulation.use import Use
-from kschedweb.engine.world import World
+from kschedweb.engine.state.world import World
 
 PREEMPTION = "PreemptionByScheduler"  # the condition of pods that make room for another
 PERSONAL = frozenset({"uid", "deletionTimestamp", "generateName"})  # metadata that no other pod has

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.cluster import ClusterObjects
-from kschedweb.engine.columns import Floats
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.watermarks.table import Figures, Watermarks, workload_of
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.state.watermarks.table import Figures, Watermarks, workload_of
 
 MEANS = {"5m": 300.0, "10m": 600.0, "15m": 900.0, "1h": 3600.0, "1d": 86400.0}  # seconds
 KNOWN = ("15m", "1h", "1d")  # windows of workloads

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kschedweb.engine.columns import Floats
+from kschedweb.engine.state.columns import Floats
 
 STEP = 300.0  # seconds: the recorded values are means over five minutes
 MOST_MACHINES, MOST_SAMPLES = 20_000, 12 * 24 * 31

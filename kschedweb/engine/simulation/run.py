@@ -9,14 +9,13 @@ from typing import Any
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.controllers.admission import AdmissionError, admit
 from kschedweb.engine.controllers.nodelifecycle import LifecycleTiming
-from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.events import NODE, Action, ClusterEvent
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.objects.access import Json, ObjectError, reference
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.owners import of_daemon_set
 from kschedweb.engine.queue import SchedulingQueue, Timing
 from kschedweb.engine.simulation import events as happen
 from kschedweb.engine.simulation.agenda import Agenda
@@ -27,9 +26,10 @@ from kschedweb.engine.simulation.pods import Life, Pods
 from kschedweb.engine.simulation.result import Pending, Result, Sample
 from kschedweb.engine.simulation.scheduling import SchedulingLoop
 from kschedweb.engine.simulation.use import Use
-from kschedweb.engine.snapshot import Snapshot
-from kschedweb.engine.watermarks.table import Watermarks
-from kschedweb.engine.world import World
+from kschedweb.engine.state.owners import of_daemon_set
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.engine.state.world import World
 
 SETTLED = 600.0  # seconds
 MEASURED = ClusterEvent(NODE, Action.NODE_ANNOTATION)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kschedweb.engine.binding import Binding, Refusal
-from kschedweb.engine.cycle import Scheduler
+from kschedweb.engine.cycle.binding import Binding, Refusal
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.framework.events import ASSIGNED_POD_DELETE
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.placement import Placement
 from kschedweb.engine.queue import QueuedPod
 from kschedweb.engine.simulation.hopeless import Hopeless
 from kschedweb.engine.simulation.pods import PREEMPTION, Life, Pods, started
 from kschedweb.engine.simulation.result import Rejected
-from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.state.snapshot import Snapshot
 
 PREEMPTED = "preempted by {}"
 

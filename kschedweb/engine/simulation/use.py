@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.state.watermarks.table import Watermarks
 
 
 class Use(Protocol):

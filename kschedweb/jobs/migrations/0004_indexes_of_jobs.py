@@ -1,7 +1,7 @@
 from django.conf import settings
 from django.db import migrations, models
 
-from kschedweb.concurrently import AddIndexConcurrently
+from kschedweb.web.concurrently import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):

@@ -13,8 +13,8 @@ from kschedweb.policies.classic.effective import Effective, effective
 from kschedweb.policies.classic.form import ClassicForm
 from kschedweb.policies.classic.lists import LISTS
 from kschedweb.policies.classic.validation import ClassicChecked, check_classic
-from kschedweb.policies.document import DocumentError, Problem, normalised, parse
-from kschedweb.policies.editor import state
+from kschedweb.policies.editing.document import DocumentError, Problem, normalised, parse
+from kschedweb.policies.editing.editor import state
 
 
 @dataclass

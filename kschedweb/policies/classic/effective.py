@@ -9,7 +9,7 @@ from kschedweb.engine.classic.catalogue import EDITION
 from kschedweb.engine.yamltext.writing import written
 from kschedweb.policies.classic.lists import explained_as
 from kschedweb.policies.classic.validation import ClassicChecked
-from kschedweb.policies.form import leaves
+from kschedweb.policies.editing.form import leaves
 
 if TYPE_CHECKING:
     from kschedweb.engine.classic import Algorithm

@@ -10,8 +10,6 @@ from kschedweb.engine.classic import Edition, edition_of
 from kschedweb.engine.classic.catalogue import EDITION, GATES, V1_9, V1_13
 from kschedweb.engine.classic.describing import DESCRIBED
 from kschedweb.engine.objects.access import ObjectError
-from kschedweb.policies import arguments
-from kschedweb.policies.arguments import ABSENT, Field
 from kschedweb.policies.classic.lists import (
     LISTS,
     PREDICATES,
@@ -25,8 +23,10 @@ from kschedweb.policies.classic.lists import (
     spelt,
 )
 from kschedweb.policies.classic.schema import ARGUMENTS, GENERAL, KINDS
-from kschedweb.policies.document import Path, Problem
-from kschedweb.policies.switches import as_dict
+from kschedweb.policies.editing import arguments
+from kschedweb.policies.editing.arguments import ABSENT, Field
+from kschedweb.policies.editing.document import Path, Problem
+from kschedweb.policies.editing.switches import as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

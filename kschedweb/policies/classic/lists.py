@@ -8,7 +8,7 @@ from kschedweb.engine.classic import Edition
 from kschedweb.engine.classic.catalogue import ORDER
 from kschedweb.engine.classic.describing import DESCRIBED
 from kschedweb.policies.classic.validation import MISSPELT
-from kschedweb.policies.switches import as_dict, as_list
+from kschedweb.policies.editing.switches import as_dict, as_list
 
 PREDICATES, PRIORITIES = LISTS = ("predicates", "priorities")
 Item = dict[str, Any]

@@ -12,14 +12,14 @@ from typing import Any
 
 from kschedweb.engine.classic import Edition
 from kschedweb.engine.classic.catalogue import GATES, V1_13
-from kschedweb.policies import arguments
-from kschedweb.policies.arguments import ABSENT, Posted
 from kschedweb.policies.classic.form import SHAPED
 from kschedweb.policies.classic.lists import LISTS, Item, item, known, listed, name_of, provided, spelt
 from kschedweb.policies.classic.schema import ARGUMENTS, GENERAL, KINDS
-from kschedweb.policies.document import parse
-from kschedweb.policies.edits import rewrite
-from kschedweb.policies.switches import as_dict
+from kschedweb.policies.editing import arguments
+from kschedweb.policies.editing.arguments import ABSENT, Posted
+from kschedweb.policies.editing.document import parse
+from kschedweb.policies.editing.edits import rewrite
+from kschedweb.policies.editing.switches import as_dict
 
 # What a rule with an argument is called where nobody names it; the two predicates have their place in the order.
 NAMES = {

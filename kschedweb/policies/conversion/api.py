@@ -10,9 +10,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.dashboard.rest import validated
 from kschedweb.policies import selectors
 from kschedweb.policies.conversion import selectors as conversion
+from kschedweb.web.rest import validated
 
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from kschedweb.engine.classic import PolicyError, edition_of, load_policy
 from kschedweb.engine.classic.conversion import convert
-from kschedweb.errors import FieldProblem, Unprocessable
-from kschedweb.policies.document import as_yaml
+from kschedweb.policies.editing.document import as_yaml
 from kschedweb.policies.models import Kind
+from kschedweb.web.errors import FieldProblem, Unprocessable
 
 if TYPE_CHECKING:
     from kschedweb.engine.classic.conversion import Conversion

@@ -11,15 +11,15 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
-from kschedweb.dashboard.pages import add_errors
 from kschedweb.engine.classic.describing import DESCRIBED
-from kschedweb.errors import ApplicationError
 from kschedweb.policies import selectors
 from kschedweb.policies.conversion import selectors as conversion
 from kschedweb.policies.conversion import services
 from kschedweb.policies.conversion.forms import ProfileForm
 from kschedweb.policies.download import yaml_response
 from kschedweb.policies.revisions.views import number_of
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.pages import add_errors
 
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase

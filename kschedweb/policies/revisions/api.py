@@ -10,8 +10,8 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from kschedweb.dashboard.preconditions import expected
-from kschedweb.policies.document import SIZE_LIMIT
+from kschedweb.policies.editing.document import SIZE_LIMIT
+from kschedweb.web.preconditions import expected
 
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest

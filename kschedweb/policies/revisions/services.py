@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from django.db.models import Model, QuerySet
 
-from kschedweb.errors import NotFound, PreconditionFailed, Unprocessable
+from kschedweb.web.errors import NotFound, PreconditionFailed, Unprocessable
 
 if TYPE_CHECKING:
-    from kschedweb.errors import FieldProblem
-    from kschedweb.policies.document import Problem
+    from kschedweb.policies.editing.document import Problem
+    from kschedweb.web.errors import FieldProblem
 
 Saved = TypeVar("Saved", bound=Model)
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from django.contrib import messages
 from django.http import Http404, JsonResponse
 
-from kschedweb.errors import ApplicationError, PreconditionFailed
 from kschedweb.policies.revisions import lines
 from kschedweb.policies.revisions.forms import DiffForm, SaveForm
+from kschedweb.web.errors import ApplicationError, PreconditionFailed
 
 if TYPE_CHECKING:
     from django.http import HttpRequest

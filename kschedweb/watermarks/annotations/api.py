@@ -14,12 +14,12 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.api import ProblemSerializer
 from kschedweb.clusters.selectors import cluster_get
-from kschedweb.dashboard.rest import IdempotencyMixin
-from kschedweb.engine.watermarks.lint import CRANE, ERROR, HINT, OWN, WARNING
-from kschedweb.errors import NotFound
+from kschedweb.engine.state.watermarks.lint import CRANE, ERROR, HINT, OWN, WARNING
 from kschedweb.jobs.api import JobSerializer
 from kschedweb.watermarks.annotations import selectors, services
 from kschedweb.watermarks.models import Annotating
+from kschedweb.web.errors import NotFound
+from kschedweb.web.rest import IdempotencyMixin
 
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest

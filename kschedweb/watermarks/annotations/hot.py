@@ -6,8 +6,8 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
 
-from kschedweb.clusters.client import Client
-from kschedweb.engine.watermarks.crane import Binding, BindingRecords, CraneError, HotRule, hot_value, read_event
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.engine.state.watermarks.crane import Binding, BindingRecords, CraneError, HotRule, hot_value, read_event
 
 EVENTS = "/api/v1/events"
 SCHEDULED = "reason=Scheduled,type=Normal"

@@ -11,10 +11,17 @@ import numpy as np
 
 from kschedweb.clusters.annotating import Change, Found
 from kschedweb.clusters.kinds import BY_NAME, Kind
-from kschedweb.engine.watermarks import crane
-from kschedweb.engine.watermarks.annotations import KEY, NODE_GRAINS, WORKLOAD_GRAINS, change, node_uses, workload_uses
-from kschedweb.engine.watermarks.lint.crane import CRANE_KEYS, PERIODS
-from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.state.watermarks import crane
+from kschedweb.engine.state.watermarks.annotations import (
+    KEY,
+    NODE_GRAINS,
+    WORKLOAD_GRAINS,
+    change,
+    node_uses,
+    workload_uses,
+)
+from kschedweb.engine.state.watermarks.lint.crane import CRANE_KEYS, PERIODS
+from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.watermarks.inventory import Inventory
 
 MOVED = 0.01  # of the machine: what a usage changes less than is written no sooner than crane would

@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo, available_timezones
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.clusters.selectors import snapshot_current, snapshot_objects
 from kschedweb.engine.objects.access import ObjectError
-from kschedweb.engine.watermarks.annotations import KEY, key_of
-from kschedweb.engine.watermarks.lint import ERROR, Finding, lint
-from kschedweb.engine.watermarks.lint.crane import CRANE_KEYS
-from kschedweb.engine.watermarks.table import WORKLOADS
+from kschedweb.engine.state.watermarks.annotations import KEY, key_of
+from kschedweb.engine.state.watermarks.lint import ERROR, Finding, lint
+from kschedweb.engine.state.watermarks.lint.crane import CRANE_KEYS
+from kschedweb.engine.state.watermarks.table import WORKLOADS
 from kschedweb.watermarks.models import Annotating
 
 Texts = dict[str, dict[str, str]]

@@ -17,13 +17,12 @@ from django.utils import timezone
 
 from kschedweb.accounts import audit
 from kschedweb.clusters.annotating import KINDS, Change, Outcome, annotations_read, annotations_write, patch_permissions
-from kschedweb.clusters.client import Client, ClusterError
+from kschedweb.clusters.connecting.client import Client, ClusterError
+from kschedweb.clusters.connecting.sources import endpoint_of, secret_of
 from kschedweb.clusters.kinds import BY_NAME, Kind
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
-from kschedweb.clusters.sources import endpoint_of, secret_of
-from kschedweb.engine.watermarks.table import Watermarks
-from kschedweb.errors import ApplicationError, Conflict
+from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.jobs.services import job_start
 from kschedweb.jobs.tasks import Cancelled
 from kschedweb.watermarks.annotations.hot import hot_values
@@ -32,6 +31,7 @@ from kschedweb.watermarks.annotations.selectors import annotating_get, time_zone
 from kschedweb.watermarks.inventory import inventory_of
 from kschedweb.watermarks.models import Annotating
 from kschedweb.watermarks.selectors import current
+from kschedweb.web.errors import ApplicationError, Conflict
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -78,7 +78,7 @@ def annotating_save(
 
 def _remove_job(cluster: Cluster, user: User | None, forms: dict[str, bool]) -> Job:
     title, params = f"Remove annotations from {cluster.name}", {"cluster": str(cluster.pk), **forms}
-    return job_start(_task("remove"), title=title, params=params, user=user)
+    return job_start("watermarks.remove_annotations", title=title, params=params, user=user)
 
 
 def _check(cluster: Cluster, *, own: bool, crane: bool, time_zone: str) -> None:
@@ -119,14 +119,11 @@ def write_start(*, user: User | None, cluster: Cluster) -> Job:
     if not annotating_get(cluster).writes:
         raise Conflict(f"Nothing is written to cluster {cluster.name}: switch annotations on first.")
     return job_start(
-        _task("write"), title=f"Annotate cluster {cluster.name}", params={"cluster": str(cluster.pk)}, user=user
+        "watermarks.write_annotations",
+        title=f"Annotate cluster {cluster.name}",
+        params={"cluster": str(cluster.pk)},
+        user=user,
     )
-
-
-def _task(name: str) -> Any:
-    from kschedweb.watermarks.annotations import tasks  # Tasks call services: this is the one way back.
-
-    return getattr(tasks, name)
 
 
 def annotations_update(*, cluster: Cluster, seconds: float, step: Step = lambda done, total: None) -> Annotating | None:

@@ -6,9 +6,9 @@ from typing import Any
 
 from kschedweb.celery import app
 from kschedweb.clusters.models import Cluster
-from kschedweb.errors import ApplicationError, NotFound
 from kschedweb.jobs.tasks import Progress, job_task
 from kschedweb.watermarks.annotations import services
+from kschedweb.web.errors import ApplicationError, NotFound
 
 WRITE_SECONDS = 600.0
 

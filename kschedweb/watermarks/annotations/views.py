@@ -13,10 +13,10 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
 from kschedweb.clusters.selectors import cluster_get
 from kschedweb.clusters.services import CONNECTED
-from kschedweb.dashboard.pages import add_errors
-from kschedweb.errors import ApplicationError
 from kschedweb.watermarks.annotations import selectors, services
 from kschedweb.watermarks.annotations.forms import AnnotatingForm
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.pages import add_errors
 
 if TYPE_CHECKING:
     from django.http import HttpResponse

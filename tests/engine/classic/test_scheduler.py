@@ -16,9 +16,9 @@ from kschedweb.engine.classic import (
     Registry,
     load_policy,
 )
+from kschedweb.engine.cycle.plan import Once, Plan, Plans
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.plan import Once, Plan, Plans
 from tests.conformance.making.classic import ClassicMaker
 from tests.engine.builders import node, pod
 from tests.engine.classic.support import POLICY, ZONE, explained, place, scheduler

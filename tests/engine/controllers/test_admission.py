@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.controllers.admission import AdmissionError, admit, merge_tolerations
 from kschedweb.engine.objects.taints import Taint, read_tolerations, tolerated
+from kschedweb.engine.state.cluster import ClusterObjects
 from tests.engine.builders import pod
 
 DEFAULTS = [

@@ -9,7 +9,7 @@ import pytest
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.framework.preparation import SelectNode, TakeVolume
 from kschedweb.engine.live import Bind, Evict, Hold, Intent, LiveLoop, Nominate, Report, Superseded, Wait
-from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import node, pod
 from tests.engine.live.loops import CONFIGURATION, HOLDER, HOUR, WAITER, drain, live, made, versioned
 from tests.engine.live.test_machine import claim, others, volume

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import load
 from kschedweb.engine.plugins.dynamic import Dynamic
-from kschedweb.engine.watermarks import crane
-from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.state.watermarks import crane
+from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import CONFIGURATION, node, pod
 
 NOW = 1795240800.0  # two in the afternoon in Shanghai

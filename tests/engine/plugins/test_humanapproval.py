@@ -16,7 +16,7 @@ from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.framework.interface import AskingPlugin, Cycle
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.plugins.humanapproval import CREATED_BY, HumanApproval, lasting, words
-from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import CONFIGURATION, node, pod
 
 ON = {"permit": {"enabled": [{"name": "HumanApproval"}]}}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kschedweb.engine import Snapshot
 from kschedweb.engine.plugins.loadvariationriskbalancing import risk_scores
 from tests.engine.builders import node, pod
-from tests.engine.watermarks.observed import Figures, levels, observed, placed, scores, using
+from tests.engine.state.watermarks.observed import Figures, levels, observed, placed, scores, using
 
 PLUGIN = "LoadVariationRiskBalancing"
 share = st.floats(0, 1)

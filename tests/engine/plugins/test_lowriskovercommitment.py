@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Node, Pod, Snapshot
-from kschedweb.engine.columns import ALL
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins.lowriskovercommitment import LowRiskOverCommitment, Promises, limit_risk, probability
+from kschedweb.engine.state.columns import ALL
 from tests.engine.builders import node, pod
-from tests.engine.watermarks.observed import Figures, alone, levels, observed, scores
+from tests.engine.state.watermarks.observed import Figures, alone, levels, observed, scores
 
 PLUGIN = "LowRiskOverCommitment"
 

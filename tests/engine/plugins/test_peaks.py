@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.plugins.peaks import OUT_OF_RANGE, cheapest_first, cpu_request, femtowatts, power_rise
-from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import node, pod
-from tests.engine.watermarks.observed import NOW, levels, observed, scores
+from tests.engine.state.watermarks.observed import NOW, levels, observed, scores
 
 PLUGIN = "Peaks"
 LOW, HIGH = {"k0": 100.0, "k1": 20.0, "k2": 0.02}, {"k0": 300.0, "k1": 50.0, "k2": 0.03}

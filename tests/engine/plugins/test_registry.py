@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from kschedweb.engine import plugins
-from kschedweb.engine.columns import Ints, Rows
 from kschedweb.engine.config import registry
 from kschedweb.engine.config.registry import PluginSpec
 from kschedweb.engine.framework.interface import POINTS, Cycle
+from kschedweb.engine.state.columns import Ints, Rows
 from tests.engine.builders import explain, node, pod
 
 

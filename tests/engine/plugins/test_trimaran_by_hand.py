@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Snapshot
-from kschedweb.engine.columns import ALL
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins import registry
-from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.state.columns import ALL
+from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.support import trimaran_by_hand as by_hand
 from tests.support.trimaran_by_hand import Json, Machine
 
@@ -137,7 +137,7 @@ def test_peaks_is_as_worked_out_by_hand(cluster: tuple[list[Machine], Json], mod
 
 
 def test_the_incomplete_beta_function_of_both_agree() -> None:
-    from kschedweb.engine.watermarks.beta import incomplete_beta
+    from kschedweb.engine.state.watermarks.beta import incomplete_beta
 
     generator = np.random.default_rng(5)
     a, b, x = (generator.uniform(low, high, 500) for low, high in ((0.05, 300), (0.05, 300), (0, 1)))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine import Pod
-from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.config import load
 from kschedweb.engine.framework.runtime import Factory, Framework
 from kschedweb.engine.plugins import registry
 from kschedweb.engine.queue import QueuedPod, SchedulingQueue, Timing
+from kschedweb.engine.state.cluster import ClusterObjects
 from tests.engine.builders import CONFIGURATION, pod
 
 FIT = "NodeResourcesFit"

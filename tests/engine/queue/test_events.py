@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine import Pod
-from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.config import load
 from kschedweb.engine.config.registry import IN_TREE_REGISTRY, PluginSpec
 from kschedweb.engine.framework.events import (
@@ -28,6 +27,7 @@ from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
 from kschedweb.engine.plugins import registry
 from kschedweb.engine.queue import QueuedPod
 from kschedweb.engine.queue.hints import Hints, Strategy
+from kschedweb.engine.state.cluster import ClusterObjects
 from tests.engine.builders import CONFIGURATION, pod
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod
-from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.framework.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -24,6 +23,7 @@ from kschedweb.engine.framework.events import (
 from kschedweb.engine.objects.node import ZONE, Node
 from kschedweb.engine.queue import QueuedPod
 from kschedweb.engine.queue.hints import Hints, Strategy
+from kschedweb.engine.state.cluster import ClusterObjects
 from tests.engine.builders import node, pod
 from tests.engine.queue.queues import frameworks
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
-from kschedweb.engine.cluster import ClusterObjects
 from kschedweb.engine.config import load
 from kschedweb.engine.simulation import PodArrives, Settings, Simulation
 from kschedweb.engine.simulation.measures import balance, skews
 from kschedweb.engine.simulation.recorded import Follower, RecordedUse
+from kschedweb.engine.state.cluster import ClusterObjects
 from tests.engine.builders import CONFIGURATION, node, pod
 
 STEP = 300.0

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kschedweb.clusters.client import Client
-from kschedweb.clusters.credentials import Secret
-from kschedweb.engine.watermarks.crane import Binding
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.engine.state.watermarks.crane import Binding
 from kschedweb.watermarks.annotations.hot import hot_of, hot_values
 from tests.clusters.conftest import OddServer, odd_server
 

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from kschedweb.clusters.models import Cluster
-from kschedweb.engine.watermarks import crane
+from kschedweb.engine.state.watermarks import crane
 from kschedweb.watermarks.models import Annotating
 from tests.watermarks.conftest import node, stored
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.clusters.kinds import BY_NAME
-from kschedweb.engine.watermarks import crane
-from kschedweb.engine.watermarks.annotations import KEY, Use
-from kschedweb.engine.watermarks.table import Watermarks
+from kschedweb.engine.state.watermarks import crane
+from kschedweb.engine.state.watermarks.annotations import KEY, Use
+from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.watermarks.annotations.plan import (
     CraneForm,
     OwnForm,

@@ -11,10 +11,9 @@ from django.utils import timezone
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.celery import app
 from kschedweb.clusters import services as clusters
-from kschedweb.clusters.credentials import Secret, credential_save
+from kschedweb.clusters.connecting.credentials import Secret, credential_save
 from kschedweb.clusters.models import Cluster, Source
-from kschedweb.engine.watermarks.annotations import KEY
-from kschedweb.errors import ApplicationError, Conflict
+from kschedweb.engine.state.watermarks.annotations import KEY
 from kschedweb.jobs.models import Job, State
 from kschedweb.jobs.tasks import Cancelled
 from kschedweb.watermarks import storage
@@ -23,6 +22,7 @@ from kschedweb.watermarks.annotations.selectors import annotating_get, lint_get
 from kschedweb.watermarks.figures import NODE, Figure
 from kschedweb.watermarks.models import Annotating, SourceKind, WatermarkSource
 from kschedweb.watermarks.tasks import collect
+from kschedweb.web.errors import ApplicationError, Conflict
 from tests.clusters.conftest import OddServer, Request, odd_server
 from tests.watermarks.conftest import OBJECTS, node
 

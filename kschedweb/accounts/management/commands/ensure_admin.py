@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from kschedweb import env
 from kschedweb.accounts import services
 from kschedweb.accounts.models import User
 from kschedweb.accounts.roles import Role
+from kschedweb.web import env
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

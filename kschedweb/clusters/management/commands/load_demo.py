@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kschedweb.clusters import demo
 from kschedweb.clusters.services import demo_load
-from kschedweb.errors import ApplicationError
+from kschedweb.web.errors import ApplicationError
 
 
 class Command(BaseCommand):

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from kschedweb.clusters.credentials import keys_rotate
-from kschedweb.errors import ApplicationError
+from kschedweb.clusters.connecting.credentials import keys_rotate
+from kschedweb.web.errors import ApplicationError
 
 
 class Command(BaseCommand):

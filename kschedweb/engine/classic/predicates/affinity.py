@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from kschedweb.engine.classic import words
-from kschedweb.engine.columns import Mask, Rows
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import SUCCESS, unschedulable
-from kschedweb.engine.groups import Selection
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.affinity import PodTerm
 from kschedweb.engine.plugins.interpodaffinity import InterPodAffinity, Required
-from kschedweb.engine.topology import Tally
+from kschedweb.engine.state.columns import Mask, Rows
+from kschedweb.engine.state.groups import Selection
+from kschedweb.engine.state.topology import Tally
 
 TERMS = "MatchInterPodAffinity.terms"
 

@@ -9,15 +9,15 @@ import numpy as np
 
 from kschedweb.engine.classic import words
 from kschedweb.engine.classic.objects import asked
-from kschedweb.engine.columns import Mask, Rows
 from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
-from kschedweb.engine.nodematching import matches_required, tolerates
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, Taint, tolerated
-from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.state.columns import Mask, Rows
+from kschedweb.engine.state.nodematching import matches_required, tolerates
+from kschedweb.engine.state.snapshot import Snapshot
 
 PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
 UNSCHEDULABLE_TAINT = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)

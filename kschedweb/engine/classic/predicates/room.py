@@ -7,13 +7,13 @@ import numpy as np
 from kschedweb.engine.classic import words
 from kschedweb.engine.classic.objects import BASIC, asked
 from kschedweb.engine.classic.predicates.node import HostName, MatchNodeSelector, NodePredicate, verdicts
-from kschedweb.engine.columns import Mask, Rows
 from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import is_extended
 from kschedweb.engine.plugins.nodeports import taken
 from kschedweb.engine.plugins.noderesourcesfit import Failure, combined
+from kschedweb.engine.state.columns import Mask, Rows
 
 
 class PodFitsResources:

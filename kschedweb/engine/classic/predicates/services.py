@@ -7,12 +7,12 @@ import numpy as np
 from kschedweb.engine.classic import words
 from kschedweb.engine.classic.owners import services
 from kschedweb.engine.classic.predicates.node import verdicts
-from kschedweb.engine.columns import Mask, Rows
 from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
-from kschedweb.engine.groups import Selection
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.labels import Requirement, Selector
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.columns import Mask, Rows
+from kschedweb.engine.state.groups import Selection
 
 
 class CheckServiceAffinity:

@@ -10,7 +10,6 @@ from kschedweb.engine.classic import words
 from kschedweb.engine.classic.attached import NAMELESS, Volume, volumes_of
 from kschedweb.engine.classic.objects import sources
 from kschedweb.engine.classic.snapshot import ClassicSnapshot
-from kschedweb.engine.columns import Codes, Ints, Mask, Rows
 from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
 from kschedweb.engine.framework.status import SUCCESS, error, unschedulable
 from kschedweb.engine.objects.access import Json
@@ -19,8 +18,9 @@ from kschedweb.engine.objects.migration import ZONE_DELIMITER
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import WAIT_FOR_FIRST_CONSUMER, Claim, PersistentVolume
-from kschedweb.engine.volumes.matching import reaches
-from kschedweb.engine.volumes.search import search
+from kschedweb.engine.state.columns import Codes, Ints, Mask, Rows
+from kschedweb.engine.state.volumes.matching import reaches
+from kschedweb.engine.state.volumes.search import search
 
 INSTANCE_TYPE = "beta.kubernetes.io/instance-type"
 NITRO = re.compile(r"^[cmr]5.*|t3|z1d")

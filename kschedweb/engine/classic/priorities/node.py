@@ -7,18 +7,18 @@ import json
 import numpy as np
 
 from kschedweb.engine.classic.objects import owner_uid
-from kschedweb.engine.columns import Ints, Rows
 from kschedweb.engine.framework.interface import Cycle, Scope
 from kschedweb.engine.framework.scoring import truncated
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.nodematching import matches_term
 from kschedweb.engine.objects.access import Json, mapping, objects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, tolerated
 from kschedweb.engine.plugins.imagelocality import LEAST, MOST_A_CONTAINER, normalized
-from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.state.columns import Ints, Rows
+from kschedweb.engine.state.nodematching import matches_term
+from kschedweb.engine.state.snapshot import Snapshot
 
 MAX_PRIORITY = 10
 AVOID = "scheduler.alpha.kubernetes.io/preferAvoidPods"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from kschedweb.engine.classic.objects import asked
-from kschedweb.engine.columns import Floats, Ints, Rows
 from kschedweb.engine.framework.interface import Cycle, Scope
 from kschedweb.engine.framework.scoring import share_of, truncated
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.state.columns import Floats, Ints, Rows
 
 MAX_PRIORITY = 10
 MAX_UTILIZATION = 100

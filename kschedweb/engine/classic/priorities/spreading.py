@@ -6,15 +6,15 @@ import numpy as np
 
 from kschedweb.engine.classic.owners import selectors, services
 from kschedweb.engine.classic.snapshot import ClassicSnapshot
-from kschedweb.engine.columns import ALL, Floats, Ints, LabelColumn, Mask, Rows
 from kschedweb.engine.framework.interface import Cycle, Scope
-from kschedweb.engine.groups import Selection
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.labels import Selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins.interpodaffinity import SCORE, InterPodAffinity
-from kschedweb.engine.pods import Follower, Move
-from kschedweb.engine.snapshot import Snapshot
+from kschedweb.engine.state.columns import ALL, Floats, Ints, LabelColumn, Mask, Rows
+from kschedweb.engine.state.groups import Selection
+from kschedweb.engine.state.pods import Follower, Move
+from kschedweb.engine.state.snapshot import Snapshot
 
 MAX_PRIORITY = 10
 ZONE_WEIGHT = 2.0 / 3.0

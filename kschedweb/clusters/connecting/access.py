@@ -1,0 +1,76 @@
+"""What credentials may do in a cluster, and what each missing permission costs."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypedDict
+
+from kschedweb.clusters.connecting.client import Client, ClusterError
+from kschedweb.clusters.kinds import KINDS, Kind
+
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+WITHOUT_WATCH = "a refresh reads the whole list again"
+
+
+class Permission(TypedDict):
+    resource: str
+    verb: str
+    allowed: bool
+    costs: str
+
+
+def permissions_review(client: Client) -> list[Permission]:
+    """One access review a kind that is served and verb (list, watch), the missing ones with what they cost.
+
+    Empty where the cluster does not let these credentials ask; reading then shows what is missing.
+    """
+    with ThreadPoolExecutor(8, thread_name_prefix="access-review") as pool:
+        try:
+            served = list(pool.map(lambda kind: not kind.optional or is_served(client, kind), KINDS))
+            kinds = [kind for kind, there in zip(KINDS, served, strict=True) if there]
+            asked = [(kind, verb) for kind in kinds for verb in ("list", "watch")]
+            answers = list(pool.map(lambda question: allowed(client, *question), asked))
+        except ClusterError as error:
+            if error.code in (403, 404):
+                return []
+            raise
+    return [
+        Permission(
+            resource=kind.resource,
+            verb=verb,
+            allowed=answer,
+            costs=kind.costs if verb == "list" else WITHOUT_WATCH,
+        )
+        for (kind, verb), answer in zip(asked, answers, strict=True)
+    ]
+
+
+def is_served(client: Client, kind: Kind) -> bool:
+    """Whether the cluster has this kind at all; what it does not say counts as yes."""
+    try:
+        answer = client.get(f"/apis/{kind.group}/{kind.version}")
+    except ClusterError as error:
+        if error.code == 403:
+            return True
+        if error.code == 404:
+            return False
+        raise
+    listed = answer.get("resources") if isinstance(answer, dict) else None
+    if not isinstance(listed, list):
+        return True
+    return any(isinstance(item, dict) and item.get("name") == kind.resource for item in listed)
+
+
+def allowed(client: Client, kind: Kind, verb: str) -> bool:
+    """Whether the credentials may ``verb`` objects of ``kind`` everywhere in the cluster."""
+    attributes = {"group": kind.group, "resource": kind.resource, "verb": verb}
+    answer = client.create(
+        REVIEWS,
+        {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": attributes},
+        },
+    )
+    status = answer.get("status") if isinstance(answer, dict) else None
+    return isinstance(status, dict) and status.get("allowed") is True

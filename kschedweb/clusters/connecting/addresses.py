@@ -1,0 +1,251 @@
+"""Which addresses kschedweb may send a request to: the operator's allowlist, checked before any request.
+
+A server is resolved once, every address it resolves to is checked, and the request then goes to a checked address
+itself. A second look-up, which might answer differently, never happens.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from kschedweb.web.errors import ApplicationError
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Resolver = Callable[[str, int], list[str]]
+
+# Where clouds answer a machine's questions about itself, credentials included. No allowlist opens them.
+METADATA = frozenset(map(ipaddress.ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254")))
+NAT64 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48"))
+COMPATIBLE = ipaddress.ip_network("::/96")
+LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", re.ASCII)
+
+
+class AddressError(ApplicationError):
+    """A server address that must not be asked; the message is for the person who typed it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, errors=[{"path": "server", "message": message}])
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which addresses of one purpose the operator allows, by settings of its own: ``<NAME>_ALLOWLIST`` and
+    ``<NAME>_ALLOW_INSECURE``.
+    """
+
+    name: str
+    what: str  # is at such an address, with its article
+
+    @property
+    def variable(self) -> str:
+        return f"KSCHEDWEB_{self.name}_ALLOWLIST"
+
+    @property
+    def entries(self) -> list[str]:
+        entries: list[str] = getattr(settings, f"{self.name}_ALLOWLIST")
+        return entries
+
+    @property
+    def insecure(self) -> bool:
+        return bool(getattr(settings, f"{self.name}_ALLOW_INSECURE"))
+
+
+CLUSTERS, EXTENDERS = Rule("CLUSTER", "another server"), Rule("EXTENDER", "an extender")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A checked server: ``address`` is what is connected to, ``host`` what its certificate must name."""
+
+    scheme: str
+    host: str
+    port: int
+    address: str
+    path: str
+
+    @property
+    def url(self) -> str:
+        """The URL to send requests to: the checked address in place of the name."""
+        literal = f"[{self.address}]" if ":" in self.address else self.address
+        return f"{self.scheme}://{literal}:{self.port}{self.path}"
+
+    @property
+    def host_header(self) -> str:
+        literal = f"[{self.host}]" if ":" in self.host else self.host
+        return literal if self.port == {"https": 443, "http": 80}[self.scheme] else f"{literal}:{self.port}"
+
+
+def resolve(host: str, port: int) -> list[str]:
+    """Every address of ``host``, in the resolver's order."""
+    return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+
+
+def endpoint_check(
+    server: str,
+    *,
+    trusted: bool = False,
+    open: bool = False,
+    carries: str = "the token",
+    resolver: Resolver | None = None,
+    rule: Rule = CLUSTERS,
+) -> Endpoint:
+    """The endpoint of ``server``, an ``https://host[:port][/path]`` URL. Raises ``AddressError`` where it is refused.
+
+    ``trusted``: the operator's environment gave the address, so it need not be in the allowlist as well. ``open``: no
+    secret goes there, so http:// will do. ``carries`` says what else would be read on the way.
+    """
+    scheme, host, port, path = server_split(server)
+    if scheme == "http" and not open and not rule.insecure:
+        raise AddressError(f"The server must be an https:// address: over http {carries} could be read on the way.")
+    allowlist = Allowlist([host] if trusted else rule.entries, rule)
+    allowlist.expect(host)
+    try:
+        found = list(dict.fromkeys((resolver or resolve)(host, port)))
+    except (OSError, UnicodeError):
+        found = []
+    if not found:
+        raise AddressError(f"The server's name {host} cannot be resolved. Check the spelling.")
+    for address in found:
+        allowlist.check(host, ipaddress.ip_address(address.partition("%")[0]))
+    return Endpoint(scheme, host, port, found[0], path)
+
+
+def server_split(server: str) -> tuple[str, str, int, str]:
+    """Scheme, host, port and path of ``server``; anything that a server's address does not need is refused."""
+    if re.search(r"[\s\x00-\x1f\x7f\\]", server.strip()):
+        raise AddressError("The server's address holds characters that an address cannot have.")
+    try:
+        parts = urlsplit(server.strip())
+        port = parts.port
+    except ValueError:
+        raise AddressError("The server is not an address such as https://api.example.com:6443.") from None
+    if parts.scheme not in ("https", "http") or not parts.hostname:
+        raise AddressError("The server is not an address such as https://api.example.com:6443.")
+    if "@" in parts.netloc:
+        raise AddressError("The server's address must not carry a user name or a password.")
+    if parts.query or parts.fragment:
+        raise AddressError("The server's address must end with its path: no ? or # part.")
+    if port == 0:
+        raise AddressError("Port 0 is not a port.")
+    return (
+        parts.scheme,
+        host_normalise(parts.hostname),
+        port or {"https": 443, "http": 80}[parts.scheme],
+        _path(parts.path),
+    )
+
+
+def _path(path: str) -> str:
+    if not re.fullmatch(r"(/[A-Za-z0-9._~:-]+)*/?", path) or ".." in path.split("/"):
+        raise AddressError("The path of the server's address holds characters that are not expected there.")
+    return path.rstrip("/")
+
+
+def host_normalise(host: str) -> str:
+    """``host`` in lower case, without a last dot, in the form that goes over the wire."""
+    host = host.lower().rstrip(".")
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        pass
+    try:
+        host = host.encode("idna").decode("ascii") if not host.isascii() else host
+    except UnicodeError:
+        host = ""
+    if not host or len(host) > 253 or not all(LABEL.fullmatch(label) for label in host.split(".")):
+        raise AddressError("The server's name is not a host name.")
+    return host
+
+
+class Allowlist:
+    """The operator's list: networks (``10.0.0.0/8``), addresses, names, ``*.suffixes``, and ``*`` for any public name.
+
+    A listed network allows the addresses in it, whatever name led there. A listed name allows public addresses only:
+    who controls a name could otherwise point it at this machine or at its neighbours.
+    """
+
+    def __init__(self, entries: Iterable[str], rule: Rule = CLUSTERS) -> None:
+        self.rule = rule
+        self.networks: list[Network] = []
+        self.names: set[str] = set()
+        self.suffixes: list[str] = []
+        for entry in entries:
+            try:
+                self.networks.append(ipaddress.ip_network(entry, strict=False))
+            except ValueError:
+                if entry == "*":
+                    self.suffixes.append("")
+                elif entry.startswith("*."):
+                    self.suffixes.append(f".{host_normalise(entry[2:])}")
+                else:
+                    self.names.add(host_normalise(entry))
+
+    @property
+    def empty(self) -> bool:
+        return not (self.networks or self.names or self.suffixes)
+
+    def names_host(self, host: str) -> bool:
+        return host in self.names or any(host.endswith(suffix) for suffix in self.suffixes)
+
+    def expect(self, host: str) -> None:
+        """Raise ``AddressError`` where ``host`` is refused whatever it resolves to."""
+        if self.empty:
+            raise AddressError(
+                f"This installation allows no address of {self.rule.what} yet: whoever runs it must name them in "
+                f"{self.rule.variable}."
+            )
+        try:
+            address = ipaddress.ip_address(host)
+        except ValueError:
+            if not (self.networks or self.names_host(host)):
+                raise self._unlisted(host) from None
+        else:
+            self.check(host, address)
+
+    def check(self, host: str, address: Address) -> None:
+        """Raise ``AddressError`` unless a request for ``host`` may go to ``address``."""
+        inner = embedded(address)
+        if never(address) or never(inner):
+            raise AddressError(
+                f"{host} leads to an address that no request may go to (link-local, metadata or reserved)."
+            )
+        if not (self._lists(inner) or (self.names_host(host) and inner.is_global)):
+            raise self._unlisted(host)
+
+    def _unlisted(self, host: str) -> AddressError:
+        return AddressError(
+            f"{host} is not among the addresses that this installation allows: "
+            f"whoever runs it can add its name or its network to {self.rule.variable}."
+        )
+
+    def _lists(self, address: Address) -> bool:
+        return any(address.version == network.version and address in network for network in self.networks)
+
+
+def embedded(address: Address) -> Address:
+    """The IPv4 address that an IPv6 address stands for (mapped, compatible, NAT64, 6to4, Teredo), else itself."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return address
+    if any(address in network for network in NAT64) or (address in COMPATIBLE and int(address) > 1):
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else address)
+
+
+def never(address: Address) -> bool:
+    """Whether no cluster can be at ``address``, whatever the operator lists."""
+    return (
+        address in METADATA
+        or address.is_link_local
+        or address.is_multicast
+        or address.is_unspecified
+        or (address.version == 4 and (address.packed[0] == 0 or address.packed[0] >= 240))
+        or (isinstance(address, ipaddress.IPv6Address) and address.is_site_local)
+    )

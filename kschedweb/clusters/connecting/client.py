@@ -1,0 +1,397 @@
+"""The seam to a cluster's API server: checked address, checked certificate, time limits, raw JSON.
+
+The ``kubernetes`` package speaks to the server; its configuration files, models, proxies and redirects are not used.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import ssl
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+import urllib3
+from kubernetes.client import ApiClient, Configuration
+from urllib3.util.retry import Retry
+
+from kschedweb import __version__
+from kschedweb.clusters.connecting.addresses import Endpoint, endpoint_check
+from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.clusters.connecting.failures import SLOW, ClusterError, Stopped, line_error, refusal, unanswered
+from kschedweb.clusters.connecting.wire import KEEP_ALIVE, Answer, Wire, WireError
+from kschedweb.web.errors import ApplicationError
+
+CONNECT_SECONDS = 5.0
+READ_SECONDS = 30.0
+ANSWER_SECONDS = 120.0  # for one whole answer, however slowly its bytes trickle in
+PAGE = 500
+ATTEMPTS = 4
+UNAUTHORIZED = 401
+LARGEST_BODY = 256 * 1024 * 1024
+CONNECTIONS = 16
+JSON = "application/json"
+MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"  # lists of conditions are merged by their type
+
+
+@dataclass(frozen=True)
+class Page:
+    items: list[dict[str, Any]]
+    resource_version: str
+    next_token: str
+    remaining: int
+
+
+class Keys(Protocol):
+    """Knows the secret of now, where that may be replaced while a client is in use."""
+
+    def secret(self) -> Secret:
+        """The secret of now."""
+
+    def refused(self, secret: Secret) -> bool:
+        """The server does not take ``secret``: whether there is another one by now."""
+
+
+class Client:
+    """One cluster. Safe to use from several threads; ``close`` it, or use it in ``with``.
+
+    With ``keys`` each call is made with the secret of then, and once more where that was replaced meanwhile.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        secret: Secret,
+        *,
+        patience: float | None = None,
+        identity: str = "",
+        keys: Keys | None = None,
+    ) -> None:
+        configuration = Configuration(host=endpoint.url, proxy="", no_proxy="*")
+        configuration.proxy = None
+        self._api = ApiClient(configuration)
+        self._base, self._endpoint, self._keys = endpoint.url, endpoint, keys
+        self._agent = f"kschedweb/{__version__}" + (f" ({identity})" if identity else "")
+        self._use(secret)
+        self.stop = Event()
+        self._streams: set[urllib3.BaseHTTPResponse] = set()
+        self._lock = threading.Lock()
+        self._until = None if patience is None else time.monotonic() + patience
+
+    def _use(self, secret: Secret) -> None:
+        """Make further calls with ``secret``."""
+        endpoint, headers = self._endpoint, {"User-Agent": self._agent, "Host": self._endpoint.host_header}
+        if secret.token:
+            headers["Authorization"] = f"Bearer {secret.token}"
+        elif secret.username:
+            pair = base64.b64encode(f"{secret.username}:{secret.password}".encode()).decode()
+            headers["Authorization"] = f"Basic {pair}"
+        context = tls_context(secret) if endpoint.scheme == "https" else None
+        wire = Wire(endpoint, context, secret.tls_server_name or endpoint.host, headers)
+        self._api.rest_client.pool_manager = _pool(endpoint, secret)
+        self._headers, self._wire, self._secret = headers, wire, secret
+
+    def _renew(self) -> Secret:
+        """Take up the secret of now; what is under way ends with that of before."""
+        if self._keys is not None and self._keys.secret() is not self._secret:
+            with self._lock:
+                secret = self._keys.secret()
+                if secret is not self._secret:
+                    wire = self._wire
+                    self._use(secret)
+                    wire.close()
+        return self._secret
+
+    def _refused(self, code: int, secret: Secret) -> bool:
+        """Whether a call that was answered with ``code`` is to be made once more, with another secret than this."""
+        return code == UNAUTHORIZED and self._keys is not None and self._keys.refused(secret)
+
+    @classmethod
+    def open(
+        cls,
+        secret: Secret,
+        *,
+        endpoint: Endpoint | None = None,
+        patience: float | None = None,
+        identity: str = "",
+        keys: Keys | None = None,
+    ) -> Client:
+        """A client for ``secret``; its server is checked against the operator's allowlist first.
+
+        ``patience`` is how many seconds all its calls together may take. ``identity`` is who calls, where several
+        processes share credentials: the API server's audit log then tells them apart.
+        """
+        checked = endpoint or endpoint_check(secret.server)
+        return cls(checked, secret, patience=patience, identity=identity, keys=keys)
+
+    def close(self) -> None:
+        self._api.rest_client.pool_manager.clear()
+        self._wire.close()
+
+    def interrupt(self) -> None:
+        """End all reading at once, from any thread: what waits for the server raises ``Stopped``."""
+        self.stop.set()
+        with self._lock:
+            for response in self._streams:
+                with suppress(OSError, ValueError):
+                    response.shutdown()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def version(self) -> str:
+        """The server's version, such as ``v1.36.3``."""
+        answer = self.get("/version")
+        if not isinstance(answer, dict) or not isinstance(answer.get("gitVersion"), str):
+            raise ClusterError("The server answers, but not as a Kubernetes API server does.")
+        return str(answer["gitVersion"])[:64]
+
+    def get(self, path: str, **query: object) -> Any:
+        return self._json("GET", path, query)
+
+    def create(self, path: str, body: dict[str, Any]) -> Any:
+        return self._json("POST", path, {}, body)
+
+    def patch(self, path: str, body: dict[str, Any]) -> None:
+        """Merge ``body`` into the object at ``path``. Tried once: whoever writes much has its own way to wait."""
+        with self._request("PATCH", path, {}, body) as response:
+            _body(response, self._left(ANSWER_SECONDS))
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        *,
+        content: str = JSON,
+        seconds: float = READ_SECONDS,
+    ) -> Answer:
+        """One short call, tried once; the answer whatever its status, within ``seconds``.
+
+        Raises ClusterError where there is no answer; its ``reached`` says whether the server may have done it.
+        """
+        data = b"" if body is None else json.dumps(body, separators=(",", ":")).encode()
+        secret = self._renew()
+        answer = self._call(method, path, data, content, seconds)
+        if self._refused(answer.code, secret):
+            self._renew()
+            answer = self._call(method, path, data, content, seconds)
+        return answer
+
+    def _call(self, method: str, path: str, data: bytes, content: str, seconds: float) -> Answer:
+        try:
+            return self._wire.call(
+                method, path, data, content, connect=self._left(CONNECT_SECONDS), seconds=self._left(seconds)
+            )
+        except WireError as error:
+            raise unanswered(error) from error
+
+    def pages(self, path: str, *, limit: int = PAGE, accept: str = JSON, **more: object) -> Iterator[Page]:
+        """The list at ``path`` page by page, all as of one resource version. ``Gone`` where paging took too long.
+
+        ``accept`` may ask for less of each object, ``more`` holds further parameters, such as ``fieldSelector``.
+        """
+        token = ""
+        while True:
+            query = {"limit": limit} | more | ({"continue": token} if token else {})
+            answer = self._json("GET", path, query, accept=accept)
+            items, metadata = (
+                (answer.get("items"), answer.get("metadata")) if isinstance(answer, dict) else (None, None)
+            )
+            if not isinstance(metadata, dict) or not isinstance(items or [], list):
+                raise ClusterError(f"The server's answer for {path} is not a list.")
+            token = str(metadata.get("continue") or "")
+            remaining = metadata.get("remainingItemCount") or 0
+            yield Page(items or [], str(metadata.get("resourceVersion", "")), token, int(remaining))
+            if not token:
+                return
+
+    def watch(
+        self, path: str, resource_version: str, *, seconds: int, idle: float | None = None, **more: object
+    ) -> Iterator[dict[str, Any]]:
+        """The events at ``path`` after ``resource_version``, for at most ``seconds``; bookmarks included.
+
+        ``idle`` is how many seconds may pass without one before the line counts as broken, ``more`` as for ``pages``.
+        """
+        query = {
+            "watch": "1",
+            "resourceVersion": resource_version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": seconds,
+        } | more
+        with (
+            self._request("GET", path, query, read_seconds=idle or seconds + READ_SECONDS) as response,
+            self._interruptible(response),
+        ):
+            for line in _lines(response):
+                if self.stop.is_set():
+                    raise Stopped
+                event = _parse(line, path)
+                if event.get("type") == "ERROR":
+                    status = event.get("object") or {}
+                    raise refusal(int(status.get("code") or 500), path)
+                yield event
+            if self.stop.is_set():
+                raise Stopped
+
+    @contextmanager
+    def _interruptible(self, response: urllib3.BaseHTTPResponse) -> Iterator[None]:
+        with self._lock:
+            self._streams.add(response)
+        try:
+            if self.stop.is_set():
+                raise Stopped
+            yield
+        except (urllib3.exceptions.HTTPError, OSError):
+            if self.stop.is_set():
+                raise Stopped from None
+            raise
+        finally:
+            with self._lock:
+                self._streams.discard(response)
+
+    def _json(
+        self, method: str, path: str, query: dict[str, Any], body: dict[str, Any] | None = None, accept: str = JSON
+    ) -> Any:
+        """One answer, read whole. Reading is tried again where the server is busy or the line breaks."""
+        for attempt in range(1, ATTEMPTS + 1):
+            if self.stop.is_set():
+                raise Stopped
+            try:
+                with self._request(method, path, query, body, accept=accept) as response:
+                    return _parse(_body(response, self._left(ANSWER_SECONDS)), path)
+            except ClusterError as error:
+                if attempt == ATTEMPTS or not error.passing or not self._left(1):
+                    raise
+                self.stop.wait(error.wait or 0.2 * 2**attempt * random.uniform(0.5, 1.0))  # noqa: S311
+        raise AssertionError
+
+    def _left(self, seconds: float) -> float:
+        """``seconds``, or what the client's patience leaves of them."""
+        return seconds if self._until is None else max(0.0, min(seconds, self._until - time.monotonic()))
+
+    @contextmanager
+    def _request(
+        self,
+        method: str,
+        path: str,
+        query: dict[str, Any],
+        body: dict[str, Any] | None = None,
+        *,
+        read_seconds: float = READ_SECONDS,
+        accept: str = JSON,
+    ) -> Iterator[urllib3.BaseHTTPResponse]:
+        if not self._left(1):
+            raise ClusterError(SLOW)
+        url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
+        more = {"Accept": accept} | ({"Content-Type": MERGE if method == "PATCH" else JSON} if body is not None else {})
+        try:
+            secret = self._renew()
+            response = self._ask(method, url, body, more, read_seconds)
+            if self._refused(response.status, secret):
+                response.close()
+                self._renew()
+                response = self._ask(method, url, body, more, read_seconds)
+            try:
+                if response.status >= 300:
+                    raise refusal(response.status, path, response.headers.get("Retry-After", ""), method)
+                yield response
+                response.release_conn()
+            except BaseException:
+                # What was not read to its end must not be taken for the next answer.
+                response.close()
+                raise
+        except urllib3.exceptions.HTTPError as error:
+            raise line_error(error) from error
+
+    def _ask(
+        self, method: str, url: str, body: dict[str, Any] | None, headers: dict[str, str], read_seconds: float
+    ) -> urllib3.BaseHTTPResponse:
+        timeout = (self._left(CONNECT_SECONDS), self._left(read_seconds))
+        answer = self._api.call_api(method, url, self._headers | headers, body, None, _request_timeout=timeout)
+        response: urllib3.BaseHTTPResponse = answer.response
+        return response
+
+
+def _pool(endpoint: Endpoint, secret: Secret) -> urllib3.PoolManager:
+    """Connections to the checked address alone: no redirect is followed, no retry hidden, no proxy asked."""
+    keywords: dict[str, Any] = {}
+    if endpoint.scheme == "https":
+        keywords = {"ssl_context": tls_context(secret), "server_hostname": secret.tls_server_name or endpoint.host}
+    return urllib3.PoolManager(
+        num_pools=1,
+        maxsize=CONNECTIONS,
+        socket_options=list(KEEP_ALIVE),
+        retries=Retry(total=0, redirect=0, raise_on_redirect=False, raise_on_status=False),
+        **keywords,
+    )
+
+
+def tls_context(secret: Secret) -> ssl.SSLContext:
+    """TLS that always verifies: against the secret's authority where it brings one, else the system's."""
+    context = ssl.create_default_context()
+    if secret.ca:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        try:
+            context.load_verify_locations(cadata=secret.ca)
+        except (ssl.SSLError, ValueError, TypeError):
+            raise ApplicationError("The certificate authority is not a PEM certificate.") from None
+    if secret.client_certificate:
+        with tempfile.TemporaryDirectory() as folder:
+            # The ssl module takes a client key from a file only; the folder is private and gone at once.
+            pair = Path(folder) / "pair.pem"
+            pair.touch(mode=0o600)
+            pair.write_text(f"{secret.client_certificate}\n{secret.client_key}\n", encoding="ascii")
+            try:
+                context.load_cert_chain(pair, password=lambda: "")
+            except (ssl.SSLError, OSError, ValueError):
+                raise ApplicationError("The client certificate and key are not a matching pair of PEM texts.") from None
+    return context
+
+
+def _body(response: urllib3.BaseHTTPResponse, seconds: float) -> bytes:
+    chunks, size, until = [], 0, time.monotonic() + seconds
+    for chunk in _chunks(response):
+        size += len(chunk)
+        if time.monotonic() > until:
+            raise ClusterError(SLOW)
+        if size > LARGEST_BODY:
+            raise ClusterError("The server's answer is larger than any cluster's page would be.")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _chunks(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    """The body as it arrives, without waiting for a chunk to be full."""
+    while chunk := response.read1(1024 * 1024, decode_content=True):
+        yield chunk
+
+
+def _lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    rest = b""
+    for chunk in _chunks(response):
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > LARGEST_BODY:
+            raise ClusterError("The server sends an event that does not end.")
+        yield from (line for line in lines if line)
+
+
+def _parse(data: bytes, path: str) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        raise ClusterError(f"The server's answer for {path} is not JSON.") from None

@@ -1,0 +1,190 @@
+"""Credentials at rest: AES-256-GCM under the operator's own keys, bound to the cluster they open.
+
+``KSCHEDWEB_ENCRYPTION_KEYS`` lists secrets of at least 32 characters. The first encrypts, all decrypt. To rotate, put
+a new one in front, run ``manage.py rotate_keys``, and drop the old one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from uuid import UUID
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.apps import apps
+from django.conf import settings
+from django.db import transaction
+
+from kschedweb.clusters.connecting.addresses import AddressError, host_normalise
+from kschedweb.clusters.models import Cluster, Credential, Sealed, SealedRow
+from kschedweb.web.errors import ApplicationError
+
+VARIABLE = "KSCHEDWEB_ENCRYPTION_KEYS"
+SHORTEST = 32
+NONCE_BYTES = 12
+LONGEST_TOKEN = 16_384
+
+
+class CredentialError(ApplicationError):
+    """Credentials cannot be kept or opened: the operator's keys are missing, wrong, or changed."""
+
+
+@dataclass(frozen=True)
+class Secret:
+    """What opens a cluster. Nothing of it appears in ``repr``, so nothing of it can slip into a log."""
+
+    server: str
+    token: str = field(default="", repr=False)
+    ca: str = field(default="", repr=False)  # PEM; "": the system's certificate authorities
+    client_certificate: str = field(default="", repr=False)  # PEM
+    client_key: str = field(default="", repr=False)  # PEM
+    username: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+    tls_server_name: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be sent as it stands: a line break in a header would begin another header."""
+        token, pair = self.token, self.username + self.password
+        if len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+            said = "This is not a token: it must be one word of printable ASCII characters."
+            raise ApplicationError.at("token", said)
+        if len(pair) > LONGEST_TOKEN or not pair.isprintable() or ":" in self.username:
+            name = "username" if ":" in self.username or not self.username.isprintable() else "password"
+            raise ApplicationError.at(name, "This holds characters that cannot be sent.")
+        if self.tls_server_name:
+            try:
+                host_normalise(self.tls_server_name)
+            except AddressError as error:
+                raise ApplicationError.at("tls_server_name", error.detail) from None
+
+
+@dataclass(frozen=True)
+class Key:
+    id: str
+    cipher: AESGCM = field(repr=False)
+
+
+@cache
+def _key(secret: str) -> Key:
+    if len(secret) < SHORTEST:
+        raise CredentialError(f"A key in {VARIABLE} is shorter than {SHORTEST} characters.", status=503)
+    material = HKDF(SHA256(), length=32, salt=None, info=b"kschedweb credentials").derive(secret.encode())
+    return Key(hashlib.sha256(b"id" + material).hexdigest()[:16], AESGCM(material))
+
+
+def keys() -> list[Key]:
+    """The operator's keys, the one that encrypts first. Raises ``CredentialError`` where there is none."""
+    found = [_key(secret) for secret in settings.ENCRYPTION_KEYS]
+    if not found:
+        raise CredentialError(
+            f"Credentials cannot be stored: whoever runs this installation must set {VARIABLE}.", status=503
+        )
+    return found
+
+
+def credential_save(*, cluster: Cluster, secret: Secret, model: type[Sealed] = Credential) -> Sealed:
+    """Encrypt ``secret`` under the first key and keep it for ``cluster`` as a row of ``model``."""
+    key = keys()[0]
+    plaintext = json.dumps(asdict(secret)).encode()
+    sealed = _encrypt(key, model.purpose, cluster.pk, plaintext)
+    credential, _ = model._default_manager.update_or_create(
+        cluster=cluster, defaults={"key_id": key.id, "ciphertext": sealed}
+    )
+    return credential
+
+
+def credential_open(cluster: Cluster, *, model: type[Sealed] = Credential) -> Secret:
+    """The secret of ``cluster`` in ``model``. Raises ``CredentialError`` where there is none, or no key opens it."""
+    credential = model._default_manager.select_related("cluster").filter(cluster=cluster).first()
+    if credential is None:
+        raise CredentialError(f"Cluster {cluster.name} has no stored credentials: connect it again.", status=409)
+    return Secret(**json.loads(_decrypt(credential)))
+
+
+def text_seal(row: SealedRow, text: str) -> None:
+    """Put ``text``, encrypted under the first key, into ``row``; saving it is up to the caller."""
+    key = keys()[0]
+    row.key_id, row.ciphertext = key.id, _encrypt(key, row.purpose, row.pk, text.encode())
+
+
+def text_open(row: SealedRow) -> str:
+    """What ``text_seal`` put into ``row``. Raises ``CredentialError`` where no key opens it."""
+    return _decrypt(row).decode()
+
+
+def _encrypt(key: Key, purpose: bytes, owner: UUID, plaintext: bytes) -> bytes:
+    # The owner's id and the purpose are authenticated with it: a row copied elsewhere does not open.
+    nonce = os.urandom(NONCE_BYTES)
+    return nonce + key.cipher.encrypt(nonce, plaintext, owner.bytes + purpose)
+
+
+def _decrypt(row: SealedRow) -> bytes:
+    sealed = bytes(row.ciphertext)
+    for key in keys():
+        if key.id == row.key_id:
+            try:
+                return key.cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], row.pk.bytes + row.purpose)
+            except InvalidTag:
+                break
+    raise CredentialError(
+        f"The credentials of {row.kind} {row.opens} cannot be opened with the keys in {VARIABLE}: "
+        "bring back the key they were stored with, or enter them again.",
+        status=503,
+    )
+
+
+def sealed_models() -> list[type[SealedRow]]:
+    """Every kind of row that holds something sealed."""
+    return [model for model in apps.get_models() if issubclass(model, SealedRow)]
+
+
+def keys_rotate() -> tuple[int, list[str]]:
+    """Re-encrypt under the first key whatever another one holds: how many were, and the owners of what no key opens.
+
+    One row a transaction: it may be stopped anywhere and run again.
+    """
+    first, rotated, unopened = keys()[0], 0, list[str]()
+    for model in sealed_models():
+        rows = model._default_manager
+        for owner in rows.exclude(key_id=first.id).values_list("pk", flat=True):
+            with transaction.atomic():
+                row = rows.select_for_update(of=("self",)).filter(pk=owner).first()
+                if row is None or row.key_id == first.id:
+                    continue
+                try:
+                    plaintext = _decrypt(row)
+                except CredentialError:
+                    unopened.append(row.opens)
+                    continue
+                row.key_id = first.id
+                row.ciphertext = _encrypt(first, model.purpose, row.pk, plaintext)
+                row.save(update_fields=["key_id", "ciphertext", "updated_at"])
+                rotated += 1
+    return rotated, unopened
+
+
+def canary_check() -> list[str]:
+    """The owners of credentials that the present keys do not open; one row a stored key is tried."""
+    unopened: set[str] = set()
+    for model in sealed_models():
+        rows = model._default_manager
+        for key_id in rows.order_by().values_list("key_id", flat=True).distinct():
+            row = rows.filter(key_id=key_id).order_by("pk").first()
+            try:
+                if row is not None:
+                    _decrypt(row)
+            except CredentialError:
+                unopened |= {one.opens for one in rows.filter(key_id=key_id)}
+    return sorted(unopened)
+
+
+def credentials_check() -> None:
+    """Raise where the operator's keys do not open what was stored with them."""
+    if unopened := canary_check():
+        raise RuntimeError(f"no key opens the credentials of {', '.join(unopened)}")

@@ -1,0 +1,167 @@
+"""Reading a kubeconfig that somebody pasted: an allowlist of keys, no program, no file, no proxy.
+
+A kubeconfig may name programs to run and files to read. Here it comes from a stranger, so only keys that carry their
+value themselves are taken, and everything else is refused by its name.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
+from kschedweb.web.errors import ApplicationError
+
+LIMITS = Limits(size=1024 * 1024, depth=20, nodes=20_000)
+
+CONTEXT_KEYS = frozenset({"cluster", "user", "namespace", "extensions"})
+CLUSTER_KEYS = frozenset(
+    {"server", "certificate-authority-data", "tls-server-name", "disable-compression", "extensions"}
+)
+USER_KEYS = frozenset({"token", "client-certificate-data", "client-key-data", "username", "password", "extensions"})
+
+RUNS = "it would run a program here; make a service account token and connect with that (kubectl create token)"
+READS = "it names a file, which would be read here"
+REFUSED = {
+    "exec": RUNS,
+    "auth-provider": RUNS,
+    "tokenFile": f"{READS}; paste the token itself as token",
+    "certificate-authority": f"{READS}; put it in as certificate-authority-data (kubectl config view --raw --flatten)",
+    "client-certificate": f"{READS}; put it in as client-certificate-data (kubectl config view --raw --flatten)",
+    "client-key": f"{READS}; put it in as client-key-data (kubectl config view --raw --flatten)",
+    "proxy-url": "all traffic, the token included, would go through it",
+    "insecure-skip-tls-verify": "anybody on the way could take the token; add certificate-authority-data",
+    "as": "impersonation is not supported",
+    "as-uid": "impersonation is not supported",
+    "as-groups": "impersonation is not supported",
+    "as-user-extra": "impersonation is not supported",
+}
+
+
+class KubeconfigError(ApplicationError):
+    """A kubeconfig that is not taken; ``path`` says where in it."""
+
+    def __init__(self, message: str, path: str = "kubeconfig") -> None:
+        super().__init__(message, errors=[{"path": path, "message": message}])
+
+
+def kubeconfig_contexts(text: str | bytes) -> list[str]:
+    """The names of the contexts in ``text``, for a person to choose from."""
+    return sorted(_named(_document(text), "contexts", "context"))
+
+
+def kubeconfig_read(text: str | bytes, context: str = "") -> Secret:
+    """What opens the cluster of ``context`` (default: the current context, or the only one)."""
+    document = _document(text)
+    contexts = _named(document, "contexts", "context")
+    chosen = context or _string(document, "current-context", "current-context")
+    if not chosen and len(contexts) == 1:
+        chosen = next(iter(contexts))
+    if chosen not in contexts:
+        names = ", ".join(sorted(contexts)) or "none"
+        what = f"There is no context {chosen}" if chosen else "The kubeconfig names no current-context"
+        raise KubeconfigError(f"{what}: choose one of {names}.", "context")
+    entry = contexts[chosen]
+    _check(entry, CONTEXT_KEYS, f"contexts[{chosen}].context")
+    cluster, cluster_path = _referred(document, entry, "clusters", "cluster", chosen)
+    user, user_path = _referred(document, entry, "users", "user", chosen)
+    _check(cluster, CLUSTER_KEYS, cluster_path)
+    _check(user, USER_KEYS, user_path)
+    secret = _secret(cluster, cluster_path, user, user_path)
+    if not secret.server:
+        raise KubeconfigError("The cluster names no server.", f"{cluster_path}.server")
+    if bool(secret.client_certificate) != bool(secret.client_key):
+        raise KubeconfigError("A client certificate and its key go together.", user_path)
+    if not (secret.token or secret.client_certificate or secret.username):
+        raise KubeconfigError("The user has no token and no client certificate.", user_path)
+    return secret
+
+
+def _secret(cluster: dict[str, Any], cluster_path: str, user: dict[str, Any], user_path: str) -> Secret:
+    try:
+        return Secret(
+            server=_string(cluster, "server", cluster_path),
+            tls_server_name=_string(cluster, "tls-server-name", cluster_path),
+            ca=_data(cluster, "certificate-authority-data", cluster_path),
+            token=_string(user, "token", user_path),
+            client_certificate=_data(user, "client-certificate-data", user_path),
+            client_key=_data(user, "client-key-data", user_path),
+            username=_string(user, "username", user_path),
+            password=_string(user, "password", user_path),
+        )
+    except KubeconfigError:
+        raise
+    except ApplicationError as error:
+        field = error.errors[0]["path"].replace("_", "-")
+        path = f"{cluster_path if field == 'tls-server-name' else user_path}.{field}"
+        raise KubeconfigError(f"{path}: {error.detail}", path) from None
+
+
+def _document(text: str | bytes) -> dict[str, Any]:
+    try:
+        documents = documents_read(text, LIMITS)
+    except DocumentError as error:
+        raise KubeconfigError(f"The kubeconfig cannot be read: {error.detail}") from None
+    if len(documents) != 1 or not isinstance(documents[0], dict):
+        raise KubeconfigError("A kubeconfig is one YAML mapping with clusters, users and contexts.")
+    document = documents[0]
+    if document.get("kind", "Config") != "Config" or not ({"clusters", "contexts", "users"} & document.keys()):
+        raise KubeconfigError("This is not a kubeconfig: it has no clusters, users and contexts.")
+    return document
+
+
+def _named(document: dict[str, Any], plural: str, singular: str) -> dict[str, dict[str, Any]]:
+    """The list ``plural`` of ``{name, singular}`` entries by name."""
+    entries = document.get(plural) or []
+    found: dict[str, dict[str, Any]] = {}
+    if not isinstance(entries, list):
+        raise KubeconfigError(f"{plural} must be a list.", plural)
+    for index, entry in enumerate(entries):
+        path = f"{plural}[{index}]"
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+            raise KubeconfigError(f"{path} has no name.", path)
+        value = entry.get(singular)
+        if not isinstance(value, dict):
+            raise KubeconfigError(f"{path}.{singular} must be a mapping.", path)
+        found.setdefault(entry["name"], value)
+    return found
+
+
+def _referred(
+    document: dict[str, Any], entry: dict[str, Any], plural: str, singular: str, context: str
+) -> tuple[dict[str, Any], str]:
+    path = f"contexts[{context}].context.{singular}"
+    name = _string(entry, singular, path)
+    found = _named(document, plural, singular)
+    if name not in found:
+        raise KubeconfigError(
+            f"The context {context} names the {singular} {name or '(none)'}, which is not there.", path
+        )
+    return found[name], f"{plural}[{name}].{singular}"
+
+
+def _check(mapping: dict[str, Any], allowed: frozenset[str], path: str) -> None:
+    for key in mapping:
+        if key in allowed or not mapping[key]:
+            continue
+        reason = REFUSED.get(key, "this key is not known")
+        raise KubeconfigError(f"{key} is refused: {reason}.", f"{path}.{key}")
+
+
+def _string(mapping: dict[str, Any], key: str, path: str) -> str:
+    value = mapping.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise KubeconfigError(f"{key} must be text.", path)
+    return value.strip()
+
+
+def _data(mapping: dict[str, Any], key: str, path: str) -> str:
+    text = "".join(_string(mapping, key, path).split())
+    try:
+        return base64.b64decode(text, validate=True).decode("ascii")
+    except (binascii.Error, ValueError):
+        raise KubeconfigError(f"{key} is not base64 of a PEM text.", f"{path}.{key}") from None

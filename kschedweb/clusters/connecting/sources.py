@@ -1,0 +1,67 @@
+"""Where the secret of a cluster comes from: a kubeconfig, a server with a token, or the pod that kschedweb runs in."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from pathlib import Path
+
+from kschedweb.clusters.connecting.addresses import Endpoint, endpoint_check
+from kschedweb.clusters.connecting.credentials import Secret, credential_open
+from kschedweb.clusters.models import Cluster, Source
+from kschedweb.web.errors import ApplicationError
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+def in_cluster_available() -> bool:
+    """Whether kschedweb runs in a pod that has a service account."""
+    return (SERVICE_ACCOUNT / "token").is_file() and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+
+
+def in_cluster_secret() -> Secret:
+    """The service account of the pod kschedweb runs in. Read anew each time: the kubelet replaces the token."""
+    if not in_cluster_available():
+        raise ApplicationError("kschedweb does not run in a cluster with a service account here.")
+    host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ.get("KUBERNETES_SERVICE_PORT", "443")
+    try:
+        return Secret(
+            server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
+            token=(SERVICE_ACCOUNT / "token").read_text(encoding="ascii").strip(),
+            ca=(SERVICE_ACCOUNT / "ca.crt").read_text(encoding="ascii"),
+        )
+    except (OSError, UnicodeError):
+        raise ApplicationError("The service account of this pod cannot be read.", status=503) from None
+
+
+def token_secret(server: str, token: str, ca: str = "") -> Secret:
+    """The secret of ``server`` opened by ``token``; ``ca`` is PEM text, "" for the system's authorities."""
+    token, ca = token.strip(), ca.strip()
+    if not token:
+        raise ApplicationError.at("token", "A token is needed, such as kubectl create token prints.")
+    secret = Secret(server=server.strip(), token=token, ca=ca)
+    if ca:
+        ca_check(ca)
+    return secret
+
+
+def ca_check(ca: str) -> None:
+    """Raise ``ApplicationError`` unless ``ca`` is one or several PEM certificates."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ca)
+    except (ssl.SSLError, ValueError, TypeError):
+        message = "This is not a PEM certificate (-----BEGIN CERTIFICATE-----)."
+        raise ApplicationError.at("ca", message) from None
+
+
+def secret_of(cluster: Cluster) -> Secret:
+    """What opens ``cluster`` now."""
+    return in_cluster_secret() if cluster.source == Source.IN_CLUSTER else credential_open(cluster)
+
+
+def endpoint_of(source: str, secret: Secret) -> Endpoint:
+    """The checked endpoint of ``secret``.
+
+    The address of the cluster kschedweb runs in comes from the operator's own environment, not from a person.
+    """
+    return endpoint_check(secret.server, trusted=source == Source.IN_CLUSTER)

@@ -1,0 +1,302 @@
+"""One kind of a cluster's objects, followed: a list, then every change, for as long as it takes.
+
+As client-go's reflector does: a first list from the API server's cache, a watch with bookmarks from there on, a new
+watch at the same place where the line broke, a new list where the place is no longer known, growing rests in between.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from kschedweb.clusters.connecting.client import Client, ClusterError, Stopped
+from kschedweb.clusters.connecting.failures import Gone
+from kschedweb.clusters.kinds import Kind, reduce
+from kschedweb.clusters.reader import object_key
+from kschedweb.web.errors import ApplicationError
+
+log = structlog.get_logger(__name__)
+
+Json = dict[str, Any]
+
+FIRST_REST, FACTOR, LONGEST_REST, QUIET = 0.8, 2.0, 30.0, 120.0  # seconds; with jitter up to twice as long
+WATCH_SECONDS = (240.0, 360.0)  # the server ends a watch after a random time between these
+IDLE_SECONDS = 90.0  # bookmarks come about once a minute: who is silent for longer is gone
+SHORT_SECONDS = 1.0  # a watch that ends sooner and says nothing is an error
+MOST_BREAKS = 5  # in a row without an event, then a list shows whether the server is there at all
+MOST_REFUSALS = 3  # 403 and 404 may pass while a server starts
+# kube-scheduler does not look at pods that have ended either; to a watch they are deleted.
+FIELD_SELECTORS: Mapping[str, str] = {"Pod": "status.phase!=Succeeded,status.phase!=Failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """All objects of ``kind``: whatever else was known is gone, as ``gone`` says (metadata only) of what was listed.
+
+    ``reason`` is why it was read: start, expired (the watch's place), broken (the line), error. ``problem`` says why
+    the kind cannot be read, with no objects then.
+    """
+
+    kind: str
+    items: list[Json]
+    resource_version: str
+    reason: str
+    gone: tuple[Json, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """``raw`` is there now, or is different from before."""
+
+    kind: str
+    raw: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """``raw``, as it last was, is gone."""
+
+    kind: str
+    raw: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """Nothing of ``kind`` changed up to ``resource_version``."""
+
+    kind: str
+    resource_version: str
+
+
+Message = Listed | Changed | Removed | Bookmark
+
+
+class Backoff:
+    """Rests that double from 0.8 s to 30 s, each up to twice as long by chance; quiet for two minutes starts anew."""
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, chance: Callable[[], float] = random.random
+    ) -> None:
+        self._clock, self._chance = clock, chance
+        self._next, self._at = FIRST_REST, -QUIET
+
+    def rest(self) -> float:
+        """Seconds to rest now."""
+        now = self._clock()
+        if now - self._at > QUIET:
+            self._next = FIRST_REST
+        rest = self._next * (1 + self._chance())
+        self._next, self._at = min(LONGEST_REST, self._next * FACTOR), now + rest
+        return rest
+
+
+class Reflector:
+    """Follows ``kind`` and tells ``sink`` in its own thread: a ``Listed`` first, then what happens, in order.
+
+    ``open_client`` gives a client for each list, so that new credentials are taken up. ``end`` stops it.
+    """
+
+    def __init__(
+        self,
+        open_client: Callable[[], Client],
+        kind: Kind,
+        sink: Callable[[Message], object],
+        *,
+        idle_seconds: float = IDLE_SECONDS,
+        watch_seconds: tuple[float, float] = WATCH_SECONDS,
+        backoff: Backoff | None = None,
+    ) -> None:
+        self.kind, self.relists = kind, Counter[str]()
+        self.synced, self.problem = False, ""
+        self._open, self._sink = open_client, sink
+        self._idle, self._watch_seconds = idle_seconds, watch_seconds
+        self._backoff = backoff or Backoff()
+        self._selection = {"fieldSelector": selector} if (selector := FIELD_SELECTORS.get(kind.name)) else {}
+        self._stop, self._lock = threading.Event(), threading.Lock()
+        self._client: Client | None = None
+        self._version, self._unavailable = "", False
+        self._known: dict[str, str] = {}  # uid by "namespace/name"
+        self._refusals, self._reason = 0, "start"
+        self._heard = time.monotonic()
+        self._thread = threading.Thread(target=self.run, name=f"reflector-{kind.name}", daemon=True)
+
+    @property
+    def age(self) -> float:
+        """Seconds since the server last said anything about this kind."""
+        return time.monotonic() - self._heard
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Seconds since the server said anything, lists by reason, and what is wrong, as the Live page shows it."""
+        return {
+            "age": round(self.age, 1),
+            "relists": dict(self.relists),
+            "synced": self.synced,
+            "problem": self.problem,
+        }
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop, from any thread, also while it waits for the server. ``join`` waits for the end."""
+        self._stop.set()
+        with self._lock:
+            if self._client is not None:
+                self._client.interrupt()
+
+    def join(self, seconds: float) -> None:
+        self._thread.join(seconds)
+
+    def run(self) -> None:
+        """Follow until ``end``."""
+        while not self._stop.is_set():
+            try:
+                with self._open() as client:
+                    self._use(client)
+                    self._list(client)
+                    self._reason = self._watch(client)
+                    continue
+            except Stopped:
+                return
+            except ApplicationError as error:
+                self._failed(error)
+            finally:
+                self._use(None)
+            self._stop.wait(self._backoff.rest())
+
+    def _use(self, client: Client | None) -> None:
+        with self._lock:
+            self._client = client
+            if client is not None and self._stop.is_set():
+                client.interrupt()
+
+    def _failed(self, error: ApplicationError) -> None:
+        self.problem, self._reason = error.detail, "error"
+        log.info("cannot follow", kind=self.kind.name, error=error.detail)
+        code = error.code if isinstance(error, ClusterError) else 0
+        self._refusals = self._refusals + 1 if code in (403, 404) else 0
+        enough = 1 if self.kind.optional and code == 404 else MOST_REFUSALS  # few clusters have these
+        if self._refusals < enough or self.synced or self.kind.needed:
+            return
+        # The scheduler goes on without what it may not see, or what this cluster does not have.
+        self.synced = True
+        words = "are not served by this cluster" if code == 404 else "may not be listed with these credentials"
+        self._sink(Listed(self.kind.name, [], "", self._reason, problem=f"{self.kind.resource} {words}"))
+
+    # Listing.
+
+    def _list(self, client: Client) -> None:
+        try:
+            items, version = self._read(client)
+        except ClusterError as error:
+            # The place is no longer known, or the server is behind it: what etcd says counts.
+            if not (isinstance(error, Gone) or error.code == 504) or not self._version:
+                raise
+            self._unavailable = True
+            items, version = self._read(client)
+        self._unavailable = False
+        self.relists[self._reason] += 1
+        known = dict(filter(None, map(_identity, items)))
+        gone = tuple(_tombstone(key, uid) for key, uid in self._known.items() if known.get(key) != uid)
+        self._known, self._version, self._heard = known, version, time.monotonic()
+        self.synced, self.problem, self._refusals = True, "", 0
+        self._sink(Listed(self.kind.name, items, version, self._reason, gone))
+
+    def _read(self, client: Client) -> tuple[list[Json], str]:
+        at: dict[str, object] = {} if self._unavailable else {"resourceVersion": self._version or "0"}
+        # Without a limit the list comes from the API server's cache; only a read of what is newest is paged.
+        limit = {} if self._unavailable else {"limit": 0}
+        items: list[Json] = []
+        version = ""
+        for page in client.pages(self.kind.path, **limit, **at, **self._selection):  # type: ignore[arg-type]
+            for item in page.items:
+                if object_key(item) is not None:
+                    item["apiVersion"], item["kind"] = self.kind.api_version, self.kind.name
+                    items.append(reduce(item))
+            version = page.resource_version
+        return items, version
+
+    # Watching.
+
+    def _watch(self, client: Client) -> str:
+        """Follow until only a new list helps; the reason for it."""
+        breaks = 0
+        while not self._stop.is_set():
+            began = time.monotonic()
+            try:
+                heard, error = self._follow(client)
+            except Gone:
+                return "expired"
+            if heard or time.monotonic() - began >= SHORT_SECONDS:
+                breaks = 0
+            elif not _busy(error):
+                breaks += 1
+            if breaks >= MOST_BREAKS:
+                return "broken"
+            rests = breaks or _busy(error) or (error is not None and error.code != 0)
+            if rests and self._stop.wait(self._backoff.rest()):
+                break
+        raise Stopped
+
+    def _follow(self, client: Client) -> tuple[bool, ClusterError | None]:
+        """One watch from where the last one ended: whether it said anything, and what it ended with."""
+        heard = False
+        try:
+            for event in self._events(client):
+                self._take(event)
+                heard = True
+        except ClusterError as error:
+            if not error.passing and error.code != 0:
+                raise
+            self.problem = error.detail
+            return heard, error
+        self.problem = ""
+        return heard, None
+
+    def _events(self, client: Client) -> Any:
+        seconds = int(random.uniform(*self._watch_seconds))  # noqa: S311
+        return client.watch(self.kind.path, self._version, seconds=seconds, idle=self._idle, **self._selection)
+
+    def _take(self, event: Any) -> None:
+        raw = event.get("object") if isinstance(event, dict) else None
+        metadata = raw.get("metadata") if isinstance(raw, dict) else None
+        if not isinstance(raw, dict) or not isinstance(metadata, dict):
+            raise ClusterError("The server sends an event that is none.")
+        self._heard = time.monotonic()
+        self.problem = ""
+        kind, what = self.kind.name, event.get("type")
+        if what == "BOOKMARK":
+            self._sink(Bookmark(kind, str(metadata.get("resourceVersion"))))
+        elif (identity := _identity(raw)) is not None:
+            reduce(raw)
+            if what == "DELETED":
+                self._known.pop(identity[0], None)
+                self._sink(Removed(kind, raw))
+            else:
+                self._known.update((identity,))
+                self._sink(Changed(kind, raw))
+        self._version = str(metadata.get("resourceVersion") or self._version)
+
+
+def _busy(error: ClusterError | None) -> bool:
+    """Whether the server is away or has too much to do: then a list would help nobody."""
+    return error is not None and (error.code == 429 or not error.reached)
+
+
+def _identity(raw: Json) -> tuple[str, str] | None:
+    key = object_key(raw)
+    return None if key is None else (key, str(raw["metadata"].get("uid") or ""))
+
+
+def _tombstone(key: str, uid: str) -> Json:
+    namespace, _, name = key.partition("/")
+    return {"metadata": {"name": name, "uid": uid} | ({"namespace": namespace} if namespace else {})}

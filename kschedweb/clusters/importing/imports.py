@@ -1,0 +1,330 @@
+"""Clusters from files: kubectl's lists, multi-document YAML, exports of kube-scheduler-simulator.
+
+A text that cannot be read at all is refused as a whole. In one that can be read, an object that is not understood is
+left out and listed with its reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read, size_text
+from kschedweb.clusters.importing.streams import JsonCursor, decoded
+from kschedweb.clusters.kinds import BY_NAME, reduce
+from kschedweb.clusters.rows import MOST_PROBLEMS, object_problem
+from kschedweb.engine.objects.oddities import oddities
+from kschedweb.web.errors import ApplicationError
+
+Json = dict[str, Any]
+
+DEPTH = 64
+LEAST_VALUES, BYTES_A_VALUE = 1_000_000, 12  # values that are taken in any case, and how long they must be else
+MOST_OBJECTS = 200_000
+PIECE = 256 * 1024  # bytes that are read at a time
+NAME = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
+NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+# The keys of a simulator's export, and the kind of what is listed under each.
+SIMULATOR = {
+    "pods": "Pod",
+    "nodes": "Node",
+    "pvs": "PersistentVolume",
+    "pvcs": "PersistentVolumeClaim",
+    "storageClasses": "StorageClass",
+    "priorityClasses": "PriorityClass",
+    "namespaces": "Namespace",
+}
+SCHEDULER_CONFIG = "schedulerConfig"
+
+
+class ImportFailed(ApplicationError):
+    """A file that is refused as a whole; nothing of it is kept."""
+
+
+@dataclass
+class Import:
+    """What the files held: objects ready to be stored, and what was left out with its reason."""
+
+    objects: list[Json] = field(default_factory=list)
+    problems: list[dict[str, str]] = field(default_factory=list)
+    left_out: int = 0
+
+    def problem(self, name: str, reason: str) -> None:
+        """An object that is left out."""
+        self.left_out += 1
+        self.remark(name, reason)
+
+    def remark(self, name: str, reason: str) -> None:
+        """Something that a person should know about an object."""
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append({"object": name[:320], "reason": reason[:500]})
+
+
+Content = bytes | str | Iterable[bytes]
+Heard = Callable[[int], None]
+
+
+def most_values(limit: int) -> int:
+    """How many values a text of at most ``limit`` bytes may hold: they take more memory than the text itself."""
+    return max(LEAST_VALUES, limit // BYTES_A_VALUE)
+
+
+def files_read(files: Iterable[tuple[str, Content]], *, limit: int, heard: Heard | None = None) -> Import:
+    """The objects of all ``files`` (name, content), of at most ``limit`` bytes together.
+
+    JSON is read object by object, so that no more than what is kept is held. ``heard`` is told how many bytes were
+    read. Raises ``ImportFailed`` where a file cannot be read, or all of them hold nothing that a scheduler reads.
+    """
+    result, seen, size = Import(), set[tuple[str, str, str]](), 0
+
+    def counted(content: Content) -> Iterator[bytes]:
+        nonlocal size
+        for piece in _pieces(content):
+            size += len(piece)
+            if heard is not None:
+                heard(size)
+            yield piece
+
+    for name, content in files:
+        left = max(0, limit - size)
+        limits = Limits(size=left, depth=DEPTH, nodes=most_values(limit))
+        try:
+            for item in _items(decoded(counted(content), limits), limits, result):
+                _take(item, result, seen)
+        except DocumentError as error:
+            message = f"{name}: {error.detail}" if name else error.detail
+            raise ImportFailed(
+                message, errors=[{"path": name or "text", "message": error.detail}], status=error.status
+            ) from None
+    if not any(item["kind"] in ("Node", "Pod") for item in result.objects):
+        first = f" The first thing left out: {_first(result)}." if result.problems else ""
+        raise ImportFailed(
+            "There is no node and no pod in it. Expected are kubectl get … -o json or yaml, several YAML documents, "
+            f"or an export of kube-scheduler-simulator.{first}"
+        )
+    return result
+
+
+def _pieces(content: Content) -> Iterable[bytes]:
+    given = content.encode(errors="surrogatepass") if isinstance(content, str) else content
+    if not isinstance(given, bytes):
+        return given
+    return (given[start : start + PIECE] for start in range(0, len(given), PIECE))
+
+
+def _items(pieces: Iterator[str], limits: Limits, result: Import) -> Iterator[Json]:
+    """The single objects in a text, JSON or YAML."""
+    head = ""
+    while not (start := head.lstrip()[:1]) and (piece := next(pieces, "")):
+        head += piece
+    if start in ("{", "["):
+        return _Documents(JsonCursor(chain([head], pieces), limits), result).items()
+    text = head + _short(pieces, limits, len(head))
+    return unfolded(documents_read(text, limits), result)
+
+
+def _short(pieces: Iterator[str], limits: Limits, size: int) -> str:
+    """All of a text that is held as a whole."""
+    found = []
+    for piece in pieces:
+        found.append(piece)
+        size += len(piece)
+        if size > limits.yaml_size:
+            raise DocumentError(
+                f"This is more than {size_text(limits.yaml_size)} of YAML: send it as JSON (kubectl get … -o json).",
+                status=413,
+            )
+    return "".join(found)
+
+
+class _Documents:
+    """JSON documents whose lists are taken apart while they are read."""
+
+    def __init__(self, cursor: JsonCursor, result: Import) -> None:
+        self._cursor, self._result = cursor, result
+
+    def items(self) -> Iterator[Json]:
+        while self._cursor.peek():
+            yield from self._inside(0)
+
+    def _inside(self, depth: int) -> Iterator[Json]:
+        """The objects in the value that begins here."""
+        if depth > DEPTH:
+            self._cursor.too_deep()
+        begins = self._cursor.peek()
+        if begins == "[":
+            self._cursor.count(1)
+            for _ in self._cursor.elements():
+                yield from self._inside(depth + 1)
+        elif begins == "{":
+            self._cursor.count(1)
+            yield from self._mapping(depth)
+        else:
+            yield from unfolded([self._cursor.value(depth)], self._result)
+
+    def _mapping(self, depth: int) -> Iterator[Json]:
+        """The objects of a list of objects, or of a simulator's export; else the mapping itself."""
+        read, late, lists = dict[str, Any](), list[Json](), set[str]()
+        for key in self._cursor.entries():
+            kind = _kind_of_items(key, read)
+            if kind is None or self._cursor.peek() != "[":
+                read[key] = self._cursor.value(depth + 1)
+                continue
+            lists.add(key)
+            for item in self._elements(depth):
+                if kind or item.get("kind"):
+                    yield _with_kind(item, kind)
+                else:
+                    late.append(item)
+        if lists:
+            yield from self._rest(read, late, lists)
+        else:
+            yield from unfolded([read], self._result)
+
+    def _rest(self, read: Json, late: list[Json], lists: set[str]) -> Iterator[Json]:
+        """What is left of a mapping whose ``lists`` are read; it may say of which kind they are behind them."""
+        kind = str(read.get("kind") or "")
+        if kind and (lists != {"items"} or not kind.endswith("List")):
+            raise DocumentError(f"A mapping of kind {kind[:80]} holds a list of objects, which it cannot.")
+        if lists != {"items"}:
+            _simulator(read, self._result)
+        for item in late:
+            yield _with_kind(item, kind[:-4])
+
+    def _elements(self, depth: int) -> Iterator[Json]:
+        """The objects in the list that begins here."""
+        self._cursor.count(1)
+        for _ in self._cursor.elements():
+            yield from self._inside(depth + 2)
+
+
+def _first(result: Import) -> str:
+    problem = result.problems[0]
+    return f"{problem['object']}: {problem['reason'].rstrip('.')}"
+
+
+def unfolded(documents: list[Any], result: Import) -> Iterator[Json]:
+    """The single objects in ``documents``: lists taken apart, a simulator's export given its kinds."""
+    pending = list(reversed(documents))
+    while pending:
+        document = pending.pop()
+        if isinstance(document, list):
+            pending.extend(reversed(document))
+        elif not isinstance(document, dict):
+            result.problem(f"a {_type(document)}", "is not a Kubernetes object")
+        elif "kind" not in document and SIMULATOR.keys() & document.keys():
+            pending.extend(reversed(_simulator(document, result)))
+        elif isinstance(kind := document.get("kind"), str) and kind.endswith("List") and "items" in document:
+            items = document["items"]
+            if isinstance(items, list):
+                pending.extend(reversed([_with_kind(item, kind[:-4]) for item in items]))
+            elif items is not None:
+                result.problem(kind, f"items must be a list, is a {_type(items)}")
+        else:
+            yield document
+
+
+def _simulator(document: Json, result: Import) -> list[Any]:
+    items: list[Any] = []
+    for key, value in document.items():
+        if key in SIMULATOR and isinstance(value, list):
+            items += [_with_kind(item, SIMULATOR[key]) for item in value]
+        elif key == SCHEDULER_CONFIG and value:
+            result.problem(key, "a scheduler configuration is not part of a cluster: add it under Policies")
+        elif value:
+            result.problem(key, "is not part of an export that is known here")
+    return items
+
+
+def _kind_of_items(key: str, read: Json) -> str | None:
+    """The kind of the objects listed under ``key`` of a mapping, "" where that is not known; ``None`` for no such list.
+
+    ``read`` is what stands before it.
+    """
+    kind = read.get("kind")
+    if key != "items":
+        return SIMULATOR.get(key) if kind is None else None
+    if kind is None:
+        return ""
+    return kind[:-4] if isinstance(kind, str) and kind.endswith("List") else None
+
+
+def _with_kind(item: Any, kind: str) -> Any:
+    """``item`` with the kind that its list gives it; a plain ``List`` gives none."""
+    if isinstance(item, dict) and kind and not item.get("kind"):
+        known = BY_NAME.get(kind)
+        return {"apiVersion": known.api_version if known else "", **item, "kind": kind}
+    return item
+
+
+def _take(item: Json, result: Import, seen: set[tuple[str, str, str]]) -> None:
+    """Keep ``item`` in ``result``, or list why not."""
+    if len(result.objects) + result.left_out >= MOST_OBJECTS:
+        raise ImportFailed(f"There are more than {MOST_OBJECTS:,} objects in it.", status=413)
+    name = _reference(item)
+    reason = _unfit(item)
+    if reason:
+        result.problem(name, reason)
+        return
+    metadata = item["metadata"]
+    kind = BY_NAME[item["kind"]]
+    if kind.namespaced:
+        metadata["namespace"] = metadata.get("namespace") or "default"
+    elif "namespace" in metadata:
+        del metadata["namespace"]
+    key = (item["kind"], metadata.get("namespace") or "", metadata["name"])
+    if key in seen:
+        result.problem(name, "is there twice; the first is kept")
+        return
+    if problem := object_problem(item):
+        result.problem(name, problem["reason"])
+        return
+    seen.add(key)
+    for said in oddities(item):
+        result.remark(name, f"{said}; it is kept as it stands")
+    item["apiVersion"] = item.get("apiVersion") or kind.api_version
+    result.objects.append(reduce(item))
+
+
+def _unfit(item: Json) -> str:
+    """Why ``item`` is no object that a scheduler reads, "" if it is one."""
+    kind = item.get("kind")
+    if not isinstance(kind, str) or not kind:
+        return "has no kind"
+    known = BY_NAME.get(kind)
+    if known is None:
+        return "is of a kind that the scheduler does not read"
+    version = item.get("apiVersion") or known.api_version
+    if version != known.api_version:
+        return f"has apiVersion {str(version)[:80]}; {known.api_version} is what is read here"
+    return _unfit_body(item, namespaced=known.namespaced)
+
+
+def _unfit_body(item: Json, *, namespaced: bool) -> str:
+    metadata = item.get("metadata")
+    if not isinstance(metadata, dict):
+        return "has no metadata"
+    name, namespace = metadata.get("name"), metadata.get("namespace")
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        return "metadata.name is missing or not a name that Kubernetes allows"
+    if namespaced and namespace and not (isinstance(namespace, str) and NAMESPACE.fullmatch(namespace)):
+        return "metadata.namespace is not a name that Kubernetes allows"
+    for part in ("spec", "status"):
+        if not isinstance(item.get(part) or {}, dict):
+            return f"{part} must be a mapping, is a {_type(item[part])}"
+    return ""
+
+
+def _reference(item: Json) -> str:
+    metadata = item.get("metadata") if isinstance(item.get("metadata"), dict) else {}
+    name = "/".join(str(metadata[key])[:120] for key in ("namespace", "name") if metadata and metadata.get(key))
+    return f"{str(item.get('kind') or 'object')[:80]} {name or '(no name)'}"
+
+
+def _type(value: Any) -> str:
+    names = {dict: "mapping", list: "list", str: "text", bool: "boolean", int: "number", float: "number"}
+    return names.get(type(value), "null")

@@ -1,0 +1,177 @@
+"""Text that comes in pieces: decoded, and JSON read value by value, so that no more of it is held than one value."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, NoReturn
+
+from kschedweb.clusters.importing.documents import MAGIC, DocumentError, Limits, json_decoder, measured, size_text
+
+BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")
+LARGEST = 8 * 1024 * 1024  # characters of one value; no object in Kubernetes has as many
+LONGEST_WORD = 16  # characters before the end of a piece at which a word, a number or an escape may be cut off
+CLOSED = '"{['  # what a value begins with whose end is seen
+
+
+def decoded(pieces: Iterable[bytes], limits: Limits) -> Iterator[str]:
+    """The text in ``pieces``: UTF-8, or UTF-16 with its mark, without a byte order mark.
+
+    Raises DocumentError for what is no text, or more than ``limits`` allow.
+    """
+    pieces = iter(pieces)
+    head = b""
+    while len(head) < max(map(len, MAGIC)) and (piece := next(pieces, b"")):
+        head += piece
+    for magic, name in MAGIC.items():
+        if head.startswith(magic):
+            raise DocumentError(f"This is a {name} file: unpack it and send the JSON or YAML inside.")
+    encoding = "utf-16" if head[:2] in BYTE_ORDERS else "utf-8"
+    decoder, seen = codecs.getincrementaldecoder(encoding)(), 0
+    begun = False
+    for piece in chain([head], pieces, [b""]):
+        before = seen - len(decoder.getstate()[0])
+        seen += len(piece)
+        if seen > limits.size:
+            raise DocumentError(
+                f"The text is larger than {size_text(limits.size)}, which is the most that is taken.", status=413
+            )
+        try:
+            text = decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            at = before + error.start + 1
+            raise DocumentError(f"This is not text: byte {at} is not {encoding.upper()}.") from None
+        if "\x00" in text:
+            raise DocumentError("This is not text: it holds NUL bytes.")
+        if text := text if begun else text.removeprefix("\ufeff"):
+            yield text
+        begun = begun or bool(text)
+
+
+class JsonCursor:
+    """Stands at a place in JSON text and reads on from there; what was read is dropped.
+
+    Raises DocumentError, with line and column, where the text is not JSON or goes beyond ``limits``.
+    """
+
+    def __init__(self, pieces: Iterator[str], limits: Limits) -> None:
+        self._pieces, self._limits = pieces, limits
+        self._text, self._at = "", 0
+        self._line, self._column = 1, 0  # of the beginning of ``_text``, which is dropped piece by piece
+        self._values = 0
+        self._decoder = json_decoder()
+
+    def peek(self) -> str:
+        """The next character that is no white space, "" at the end."""
+        while True:
+            rest = self._text[self._at : self._at + 64]
+            self._at += len(rest) - len(rest.lstrip(" \t\r\n"))
+            if self._at < len(self._text) and self._text[self._at] not in " \t\r\n":
+                return self._text[self._at]
+            if self._at >= len(self._text) and not self._more():
+                return ""
+
+    def value(self, depth: int = 0) -> Any:
+        """The value that begins here, inside of ``depth`` mappings and lists."""
+        begins = self.peek()
+        while True:
+            try:
+                found, end = self._decoder.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                if self._is_wrong(error) or not self._more(len(self._text) - self._at):
+                    self._fail(error.msg, error.pos)
+            except RecursionError:
+                self.too_deep()
+            else:
+                # A number may go on in the next piece.
+                if begins in CLOSED or end + LONGEST_WORD < len(self._text) or not self._more():
+                    break
+        text, start, self._at = self._text, self._at, end
+        self._values += measured(found, self._limits, depth, text, start, end)
+        self.count(0)
+        return found
+
+    def elements(self) -> Iterator[None]:
+        """Stand at each element of the list that begins here; the caller reads it."""
+        self._at += 1
+        if self.peek() == "]":
+            self._at += 1
+            return
+        while True:
+            yield
+            if self._next("]") == "]":
+                return
+
+    def entries(self) -> Iterator[str]:
+        """Stand at the value of each key, which is given, of the mapping that begins here; the caller reads it."""
+        self._at += 1
+        seen = set[str]()
+        if self.peek() == "}":
+            self._at += 1
+            return
+        while True:
+            if self.peek() != '"':
+                self._fail("Expecting property name enclosed in double quotes", self._at)
+            key = self.value()
+            if key in seen:
+                raise DocumentError(f"The key {key[:80]!r} stands twice in one mapping.")
+            seen.add(key)
+            if self.peek() != ":":
+                self._fail("Expecting ':' delimiter", self._at)
+            self._at += 1
+            yield key
+            if self._next("}") == "}":
+                return
+
+    def count(self, values: int) -> None:
+        """So many values were read in another way."""
+        self._values += values
+        if self._values > self._limits.nodes:
+            raise DocumentError(f"The text holds more than {self._limits.nodes:,} values.", status=413)
+
+    def too_deep(self) -> NoReturn:
+        raise DocumentError(f"The text is nested deeper than {self._limits.depth} levels.")
+
+    def _next(self, end: str) -> str:
+        found = self.peek()
+        if found not in (",", end):
+            self._fail("Expecting ',' delimiter", self._at)
+        self._at += 1
+        return found
+
+    def _is_wrong(self, error: json.JSONDecodeError) -> bool:
+        """Whether what follows cannot mend it: a text that is cut off is wrong only at its end."""
+        return not error.msg.startswith("Unterminated string") and len(self._text[error.pos :].strip()) > LONGEST_WORD
+
+    def _more(self, wanted: int = 1) -> bool:
+        """Have at least ``wanted`` more characters, as far as there are; False at the end of the text."""
+        if len(self._text) - self._at > LARGEST:
+            raise DocumentError(
+                f"A value is larger than {size_text(LARGEST)} (it begins in line {self._place(self._at)[0]}).",
+                status=413,
+            )
+        pieces = []
+        while wanted > 0 and (piece := next(self._pieces, "")):
+            pieces.append(piece)
+            wanted -= len(piece)
+        if not pieces:
+            return False
+        self._line, self._column = self._place(self._at)
+        self._column -= 1
+        self._text, self._at = "".join([self._text[self._at :], *pieces]), 0
+        return True
+
+    def _place(self, position: int) -> tuple[int, int]:
+        """Line and column, both from 1."""
+        ends = self._text.count("\n", 0, position)
+        if ends:
+            return self._line + ends, position - self._text.rindex("\n", 0, position)
+        return self._line, self._column + position + 1
+
+    def _fail(self, message: str, position: int) -> NoReturn:
+        rest = self._text[position:].strip()
+        line, column = self._place(position)
+        whole = message if rest or next(self._pieces, "") else "it ends in the middle"
+        raise DocumentError(f"This is not JSON: {whole} (line {line}, column {column}).")

@@ -1,0 +1,135 @@
+"""Files on their way to a cluster: kept in pieces as they came, until a job has read them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from itertools import chain, groupby
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from kschedweb.clusters.models import Cluster, Snapshot, Source, Upload, UploadPiece
+from kschedweb.jobs.models import ENDED
+from kschedweb.web.errors import Conflict, TooLarge, Unavailable
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from kschedweb.accounts.models import User
+
+PIECE = 512 * 1024  # bytes of a file that are kept in one row
+LEVEL = 1  # of zlib: it takes a hundredth of a second a piece
+MOST = 5  # uploads of one person that wait to be read
+LARGE = 1024 * 1024  # bytes; what is larger is read by a job, or one at a time
+ABANDONED = timedelta(hours=1)  # after which what no job will read goes
+Files = Iterable[tuple[str, Iterable[bytes]]]
+
+_turn = Lock()
+
+
+def pieces(file: IO[bytes]) -> Iterator[bytes]:
+    """What is in ``file``, piece by piece."""
+    while piece := file.read(PIECE):
+        yield piece
+
+
+def looked_at(files: Files) -> tuple[Files, bool]:
+    """``files``, and whether they are large together; what was read of them to tell is given again."""
+    waiting, seen = iter(files), list[tuple[str, Iterable[bytes]]]()
+    size = 0
+    for name, content in waiting:
+        read, rest = list[bytes](), iter(content)
+        seen.append((name, chain(read, rest)))
+        for piece in rest:
+            read.append(piece)
+            size += len(piece)
+            if size > LARGE:
+                return chain(seen, waiting), True
+    return seen, False
+
+
+def upload_keep(*, user: User | None, name: str, replace: bool, files: Files, limit: int) -> Upload:
+    """Keep ``files`` (name, content) of at most ``limit`` bytes for the cluster ``name``, in short transactions."""
+    uploads_forget()
+    if Upload.objects.filter(created_by=user).count() >= MOST:
+        raise Conflict(f"{MOST} of your imports wait to be read: wait for one of them, or cancel its job.")
+    upload = Upload.objects.create(name=name, replace=replace, created_by=user)
+    try:
+        for number, (place, file, piece) in enumerate(_placed(files)):
+            upload.size += len(piece)
+            if upload.size > limit:
+                raise TooLarge(f"The files are larger than {limit // 1024 // 1024} MiB, which is the most.")
+            packed = zlib.compress(piece, LEVEL)
+            UploadPiece.objects.create(upload=upload, number=number, place=place, file=file, content=packed)
+        upload.save(update_fields=["size"])
+    except BaseException:
+        upload.delete()
+        raise
+    return upload
+
+
+def _placed(files: Files) -> Iterator[tuple[int, str, bytes]]:
+    for place, (file, content) in enumerate(files):
+        name = file.replace("\0", "")[:255]
+        yield place, name, b""  # an empty file is one too
+        for piece in content:
+            yield place, name, piece
+
+
+def upload_files(upload: Upload) -> Files:
+    """What ``upload_keep`` was given, one piece in memory at a time."""
+    rows = upload.pieces.order_by("number").values_list("place", "file", "number")
+    for (_, file), found in groupby(list(rows), key=lambda row: row[:2]):
+        yield file, (_content(upload, number) for _, _, number in found)
+
+
+def _content(upload: Upload, number: int) -> bytes:
+    return zlib.decompress(upload.pieces.values_list("content", flat=True).get(number=number))
+
+
+@transaction.atomic
+def upload_drop(upload: Upload) -> None:
+    """Delete ``upload``, and the cluster that was begun for it where that holds nothing."""
+    if upload.cluster is not None:
+        cluster_drop(upload.cluster)
+    upload.delete()
+
+
+def cluster_drop(cluster: Cluster) -> None:
+    """Delete a cluster that was begun for files, unless it holds something."""
+    begun = Cluster.objects.filter(pk=cluster.pk, source=Source.IMPORT)
+    begun.exclude(snapshots__complete=True).delete()
+
+
+def uploads_forget() -> int:
+    """Drop what processes that died left behind; how many uploads."""
+    before = timezone.now() - ABANDONED
+    left = [*Upload.objects.filter(job__state__in=ENDED), *Upload.objects.filter(job=None, created_at__lt=before)]
+    for upload in left:
+        upload_drop(upload)
+    _half_saved(before).delete()
+    return len(left)
+
+
+def _half_saved(before: Any) -> QuerySet[Snapshot]:
+    """Snapshots whose rows nobody goes on to save: that takes seconds."""
+    return Snapshot.objects.filter(complete=False, taken_at__lt=before)
+
+
+@contextmanager
+def one_large_at_a_time(size: int) -> Iterator[None]:
+    """Hold a file of so many bytes in memory, in a request; Unavailable where this process holds a large one."""
+    if size <= LARGE:
+        yield
+        return
+    if not _turn.acquire(blocking=False):
+        raise Unavailable("Another large file is being read: send this one again in a moment.")
+    try:
+        yield
+    finally:
+        _turn.release()

@@ -1,0 +1,18 @@
+"""What the search finds of clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kschedweb.clusters.scope import cluster_scope_of
+from kschedweb.web.searching import Result, link
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+
+def clusters(request: HttpRequest, words: str) -> Iterator[Result]:
+    for item in cluster_scope_of(request).clusters:
+        if words.lower() in item.name:
+            yield link(item.name, "boxes", "cluster", item.name)

@@ -1,0 +1,18 @@
+from django.apps import AppConfig
+
+from kschedweb.web import navigation
+
+
+class DecisionsConfig(AppConfig):
+    name = "kschedweb.decisions"
+
+    def ready(self) -> None:
+        """Draw score curves in the editor of policies, too."""
+        from kschedweb.decisions.editing.curves import panels as curves
+        from kschedweb.policies.editing import panels
+
+        panels.register(curves)
+        navigation.belong("pods", "decision")
+        navigation.belong("policies", "classic", "classic-entry")
+        navigation.belong("watermarks", "watermark-policies")
+        navigation.scoped("watermark-policies")

@@ -1,0 +1,80 @@
+"""REST: what the predicates and priorities of classic policies do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.decisions import selectors
+from kschedweb.decisions.classic import catalogue
+from kschedweb.engine.classic.counterparts import EQUAL, NEAR, NONE
+from kschedweb.engine.classic.describing import PREDICATE, PRIORITY
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+STANDINGS = list(catalogue.WORDS)
+
+
+class CounterpartSerializer(serializers.Serializer[Any]):
+    """What today's scheduler has in its place, and in what that differs."""
+
+    kind = serializers.ChoiceField([EQUAL, NEAR, NONE])
+    plugins = serializers.ListField(child=serializers.CharField())
+    text = serializers.CharField()
+
+
+class ClassicEntrySerializer(serializers.Serializer[Any]):
+    """A predicate or a priority of kube-scheduler 1.13 and 1.9."""
+
+    name = serializers.CharField(source="what.name", help_text="For one that an argument makes, the argument's.")
+    kind = serializers.ChoiceField([PREDICATE, PRIORITY], source="what.kind")
+    place = serializers.IntegerField(help_text="Of a predicate, in the fixed order from 1; 0 where it has none.")
+    weight = serializers.IntegerField(allow_null=True, help_text="Of a priority, in the default provider.")
+    rejects = serializers.SerializerMethodField(help_text="Of a predicate: which nodes.")
+    prefers = serializers.CharField(source="what.prefers", help_text="Of a priority: which nodes.")
+    formula = serializers.SerializerMethodField(help_text="Of a priority: its score from 0 to 10.")
+    notes = serializers.CharField(source="what.more")
+    reasons = serializers.ListField(child=serializers.CharField(), source="what.reasons", help_text="In 1.13's words.")
+    argument = serializers.CharField(source="what.argument", help_text="Its kind of argument, '' for none.")
+    argumentExample = serializers.CharField(source="what.shape", help_text="Such an argument, as JSON.")
+    runs = serializers.DictField(
+        child=serializers.ChoiceField(STANDINGS), source="standings", help_text="When it runs, by version."
+    )
+    switch = serializers.CharField(source="what.switch", help_text="What switches it on, '' for nothing.")
+    today = CounterpartSerializer(source="what.counterpart")
+    policies = serializers.ListField(
+        child=serializers.CharField(), help_text="The site's classic policies under whose newest revision it runs."
+    )
+
+    def get_rejects(self, entry: catalogue.Entry) -> str:
+        return entry.what.plainly if entry.what.kind == PREDICATE else ""
+
+    def get_formula(self, entry: catalogue.Entry) -> str:
+        return entry.what.plainly if entry.what.kind == PRIORITY else ""
+
+
+class ClassicCatalogueSerializer(serializers.Serializer[Any]):
+    """All predicates in the order in which they are asked, then all priorities."""
+
+    entries = ClassicEntrySerializer(many=True)
+
+
+class ClassicView(APIView):
+    """What the predicates and priorities of classic policies do."""
+
+    action_required = Action.VIEW
+
+    @extend_schema(operation_id="classic_retrieve", responses=ClassicCatalogueSerializer)
+    def get(self, request: Request) -> Response:
+        found = {"entries": catalogue.entries(selectors.classic_uses())}
+        return Response(ClassicCatalogueSerializer(found).data)
+
+
+urlpatterns = [path("classic/", ClassicView.as_view(), name="classic")]

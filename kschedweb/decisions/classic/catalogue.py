@@ -1,0 +1,97 @@
+"""The predicates and priorities there are, each with when it runs, who uses it, and its example worked out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.decisions.classic.examples import Example, example
+from kschedweb.engine.classic import Edition
+from kschedweb.engine.classic.catalogue import ORDER, V1_9, V1_13
+from kschedweb.engine.classic.describing import DESCRIBED, PREDICATE, Described
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kschedweb.decisions.parts import Row, Step, Verdict
+
+WORDS = {
+    "mandatory": "always",
+    "default": "by default",
+    "by name": "if named",
+    "by argument": "by its argument",
+    "never": "never",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A predicate or priority: ``place`` is its number in the fixed order, 0 for none; ``policies`` name it."""
+
+    what: Described
+    place: int
+    policies: list[str]
+
+    @property
+    def standings(self) -> dict[str, str]:
+        """By version whether it runs: "mandatory", "default", "by name", "by argument" or "never"."""
+        return {version: self.what.standing(Edition(version)) for version in (V1_13, V1_9)}
+
+    @property
+    def runs(self) -> dict[str, str]:
+        """The same in words, with those that have to be switched on as if they were."""
+        said = {}
+        for version, standing in self.standings.items():
+            switched = self.what.standing(Edition(version, frozenset({self.what.switch})))
+            if standing == "never" and switched != "never":
+                said[version] = f"{WORDS[switched]}, where switched on"
+            else:
+                said[version] = WORDS[standing]
+        return said
+
+    @property
+    def weight(self) -> int | None:
+        """The weight of a priority in the default provider, ``None`` where it is not there."""
+        weights = Edition(gates=frozenset({self.what.switch})).default_priorities
+        return None if self.what.kind == PREDICATE else weights.get(self.what.name)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One node of an example: the verdict of a predicate, or the steps to the score of a priority."""
+
+    row: Row
+    verdict: Verdict | None = None
+    steps: Sequence[Step] = ()
+
+
+def entries(uses: Mapping[str, list[str]]) -> list[Entry]:
+    """Predicates in their order, then priorities; ``uses`` are the names of policies by what they use."""
+    places = {name: number for number, name in enumerate(ORDER, start=1)}
+    return [Entry(one, places.get(name, 0), uses.get(name, [])) for name, one in DESCRIBED.items()]
+
+
+def shown(what: Described) -> tuple[Example, list[Shown]]:
+    """The example, and what the engine says of each of its nodes by name."""
+    found = example(what.name)
+    decision = found.decision
+    nodes = sorted(range(len(decision.explanation.nodes)), key=lambda node: decision.explanation.nodes[node])
+    lines = []
+    for node, row in zip(nodes, decision.rows(nodes), strict=True):
+        if what.kind == PREDICATE:
+            said = [verdict for verdict in decision.verdicts(node) if verdict.plugin == what.name]
+            lines.append(Shown(row, said[0]))
+        else:
+            lines.append(Shown(row, steps=decision.worked(node, what.name).steps[:-1]))
+    return found, lines
+
+
+def trimmed(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """An object of an example without what is empty."""
+    return {key: value for key, value in ((key, _kept(value)) for key, value in raw.items()) if value not in ({}, [])}
+
+
+def _kept(value: Any) -> Any:
+    if isinstance(value, dict):
+        return trimmed(value)
+    return [_kept(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,105 @@
+"""The decision page's contents under a classic policy: predicates and priorities, in the words of then."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kschedweb.decisions.classic import arithmetic, words
+from kschedweb.decisions.decision import Decision, Told, histogram
+from kschedweb.decisions.services import ClassicCase
+
+if TYPE_CHECKING:
+    from kschedweb.decisions.parts import Arithmetic, Verdict
+    from kschedweb.decisions.services import AnyCase
+    from kschedweb.decisions.words import Reading, Shortage
+    from kschedweb.engine import Status
+
+TODAY = "default-scheduler"
+
+
+def told(case: AnyCase, other: AnyCase | None = None) -> Told:
+    """What a page shows of a case; ``other`` is the same pod under another policy."""
+    return ClassicDecision(case, other) if isinstance(case, ClassicCase) else Decision(case, other)
+
+
+class ClassicDecision(Told):
+    """The decision of a classic policy."""
+
+    case: ClassicCase
+    fits = frozenset({"PodFitsResources", "GeneralPredicates"})
+
+    def __init__(self, case: ClassicCase, other: AnyCase | None = None) -> None:
+        super().__init__(case, other)
+        self.all_reasons = case.scheduler.algorithm.always_check_all
+        self.version = case.scheduler.algorithm.edition.version
+        by_name = case.scheduler.algorithm.edition.old
+        first = "the last name" if by_name else "the first in its order"
+        self.tied = (
+            "Nodes with the highest total are taken in turn, one after the other from pod to pod: "
+            f"{first} is shown, which comes first after a start."
+        )
+
+    @property
+    def ceiling(self) -> int:
+        """The highest total that the weights allow; without priorities every node has 1."""
+        return super().ceiling or 1
+
+    def missing(self) -> list[str]:
+        """Extenders, which pages do not ask."""
+        return [f"extender {url}" for url in self.explanation.unasked]
+
+    def worked(self, node: int, plugin: str) -> Arithmetic:
+        return arithmetic.explain(self, node, plugin)
+
+    def read(self, node: int, status: Status) -> Reading:
+        return words.reading(self.case, node, status)
+
+    def shortages(self, node: int) -> list[Shortage]:
+        return words.shortages(self.case, node)
+
+    def summary(self, reason: str) -> str:
+        return words.in_short(self.case, reason)
+
+    def reasons(self) -> list[tuple[str, int]]:
+        """Why nodes were rejected: by the first predicate of each, or by all where all are asked."""
+        if not self.all_reasons:
+            return histogram(self.explanation)
+        counts: Counter[str] = Counter()
+        for column in self.explanation.filters:
+            for code, status in enumerate(column.verdicts):
+                for reason in status.reasons:
+                    counts[reason] += int((column.codes == code).sum())
+        return [(reason, number) for reason, number in counts.most_common() if number]
+
+    def verdicts(self, node: int) -> list[Verdict]:
+        """Every predicate's word on a node; behind the first that rejects it they are what they would have said."""
+        found, ended = [], False
+        for verdict in super().verdicts(node):
+            found.append(replace(verdict, asked=not ended or self.all_reasons))
+            ended = ended or verdict.decisive
+        return found
+
+    def notes(self) -> list[str]:
+        """Settings of the process that the columns do not show, and what of the pod came later than it."""
+        decides, pod = self.case.scheduler.algorithm, self.case.pod
+        found = []
+        if decides.edition.percentage and decides.edition.percentage < 100 and len(self.explanation.nodes) >= 100:
+            found.append(
+                f"It was started with percentageOfNodesToScore {decides.edition.percentage}: it scores that part of "
+                "the nodes, and goes on from there with the next pod. Here all are scored."
+            )
+        if decides.never_asked:
+            listed = ", ".join(decides.never_asked)
+            found.append(f"Never asked, since the fixed order of predicates does not have them: {listed}.")
+        if pod.scheduler_name != TODAY:
+            found.append(
+                f"The pod asks for the scheduler {pod.scheduler_name}; a Policy does not say whose pods it is for, "
+                "so it is explained as one of them."
+            )
+        if pod.gates:
+            found.append("Its scheduling gates did not exist then, so they do not hold it.")
+        if not self.explanation.feasible.size:
+            found.append("Which pods it would have evicted is not simulated.")
+        return found

@@ -1,0 +1,62 @@
+"""The pages that explain the predicates and priorities of classic policies."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import yaml
+from django.http import Http404
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.decisions import selectors
+from kschedweb.decisions.classic import catalogue
+from kschedweb.engine.classic.catalogue import GATES
+from kschedweb.engine.classic.describing import PREDICATE
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+
+@require_safe
+@requires(Action.VIEW)
+def everything(request: HttpRequest) -> HttpResponse:
+    """All predicates in their order, and all priorities."""
+    entries = catalogue.entries(selectors.classic_uses())
+    context = {
+        "predicates": [entry for entry in entries if entry.what.kind == PREDICATE],
+        "priorities": [entry for entry in entries if entry.what.kind != PREDICATE],
+        "gates": sorted(GATES),
+    }
+    return render(request, "decisions/classic.html", context)
+
+
+@require_safe
+@requires(Action.VIEW)
+def one(request: HttpRequest, name: str) -> HttpResponse:
+    """What one of them does, with an example that the engine works out."""
+    entries = catalogue.entries(selectors.classic_uses())
+    numbers = {entry.what.name: number for number, entry in enumerate(entries)}
+    if name not in numbers:
+        raise Http404(f"Version 1.13 and 1.9 have no predicate or priority {name}; the list has all that they have.")
+    number = numbers[name]
+    what = entries[number].what
+    example, lines = catalogue.shown(what)
+    objects = [catalogue.trimmed(raw) for raw in example.objects]
+    context = {
+        "entry": entries[number],
+        "before": entries[number - 1] if number else None,
+        "after": entries[number + 1] if number + 1 < len(entries) else None,
+        "reasons": list(zip(what.reasons, what.short_reasons, strict=True)),
+        "written": json.dumps({what.argument: json.loads(what.shape)}, indent=2) if what.argument else "",
+        "counterpart": what.counterpart,
+        "example": example,
+        "decision": example.decision,
+        "answer": example.decision.answer(),
+        "lines": lines,
+        "objects": yaml.safe_dump_all(objects, sort_keys=False, allow_unicode=True),
+    }
+    return render(request, "decisions/classic_entry.html", context)

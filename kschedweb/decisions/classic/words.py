@@ -1,0 +1,220 @@
+"""Plain readings of the reasons that predicates give, told as those of today's filters are (``playground.words``)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.decisions.words import INSUFFICIENT, READERS, Reading, Shortage, listed, summary
+from kschedweb.engine.classic import words as then
+from kschedweb.engine.classic.objects import BASIC, asked, sources
+from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE
+from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, tolerated
+from kschedweb.web.units import amount
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kschedweb.decisions.services import ClassicCase
+    from kschedweb.engine import Status
+
+FULL = "Insufficient pods"
+LONG = {short: long for long, short in then.NAMES.items()}
+# Reasons that say the same as one of today's filters, which reads them from the same columns.
+AS_TODAY = {
+    then.SELECTOR: "NodeAffinity",
+    then.HOST_NAME: "NodeName",
+    then.HOST_PORTS: "NodePorts",
+    then.UNSCHEDULABLE: "NodeUnschedulable",
+    then.EXISTING_RULES: "InterPodAffinity",
+    then.AFFINITY_RULES: "InterPodAffinity",
+    then.ANTI_AFFINITY_RULES: "InterPodAffinity",
+}
+# What a reason means for a pod that it keeps from every node, where it is not one of today's.
+GENERAL = {
+    FULL: "has no room for another pod",
+    then.DISK_CONFLICT: "has a disk of the pod in use by another pod",
+    then.ZONE_CONFLICT: "is in another zone than a volume of the pod",
+    then.SELECTOR: "does not match the pod's node selector or affinity",
+    then.POD_AFFINITY: "does not satisfy a required term between pods",
+    then.TAINTS: "has taints the pod does not tolerate",
+    then.HOST_NAME: "is not the one the pod names",
+    then.HOST_PORTS: "has the host port taken",
+    then.LABEL_PRESENCE: "does not have the labels the policy asks for",
+    then.SERVICE_AFFINITY: "has other labels than the node of the pod's service",
+    then.VOLUME_COUNT: "would have more volumes than it takes",
+    then.MEMORY_PRESSURE: "is short of memory",
+    then.DISK_PRESSURE: "is short of disk space",
+    then.PID_PRESSURE: "is short of process ids",
+    then.OUT_OF_DISK: "is out of disk space",
+    then.NOT_READY: "is not ready",
+    then.NO_NETWORK: "has no network",
+    then.UNSCHEDULABLE: "is cordoned",
+    then.VOLUME_AFFINITY: "has no way to a volume of the pod",
+    then.NO_VOLUMES: "has no volume for a claim of the pod",
+}
+CONDITIONS = {
+    then.NOT_READY: ("Ready", "does not report that it is ready"),
+    then.OUT_OF_DISK: ("OutOfDisk", "reports that it is out of disk space"),
+    then.NO_NETWORK: ("NetworkUnavailable", "reports that its network is not set up"),
+    then.MEMORY_PRESSURE: ("MemoryPressure", "is short of memory, and the pod asks for none and has no limit"),
+    then.DISK_PRESSURE: ("DiskPressure", "is short of disk space"),
+    then.PID_PRESSURE: ("PIDPressure", "is short of process ids"),
+}
+
+
+def shortages(case: ClassicCase, node: int) -> list[Shortage]:
+    """The resources of which a node has too little, or that are overcommitted there, worst first."""
+    snapshot, wanted = case.snapshot, asked(case.pod)
+    if wanted.nothing:
+        return []
+    found = []
+    for name in dict.fromkeys((*BASIC, *wanted.requests)):
+        has = int(snapshot.amounts(snapshot.allocatable, name)[node])
+        free = has - int(snapshot.amounts(snapshot.requested, name)[node])
+        if wanted.requests.get(name, 0) > free:
+            found.append(Shortage(name, wanted.requests.get(name, 0), free, has))
+    return sorted(found, key=lambda item: -item.missing / max(item.asked, 1))
+
+
+def in_short(case: ClassicCase, reason: str) -> str:
+    """What ``reason`` says about a node, to follow a count."""
+    reason = LONG.get(reason, reason)
+    if reason in GENERAL:
+        return GENERAL[reason]
+    name = reason.removeprefix(INSUFFICIENT)
+    if name != reason and not asked(case.pod).requests.get(name):
+        return f"has given away more {name} than there is"
+    return summary(case.pod, reason)
+
+
+def reading(case: ClassicCase, node: int, status: Status) -> Reading:
+    """What ``status``, the verdict of a predicate on a node, says in plain words."""
+    reasons = [LONG.get(reason, reason) for reason in status.reasons]
+    found, name = [], case.snapshot.names[node]
+    if any(reason.startswith(INSUFFICIENT) for reason in reasons):
+        found.append(_room(case, node, reasons))
+    for reason in reasons:
+        if reason in AS_TODAY:
+            words = replace(status, reasons=(reason,))
+            found.append(READERS[AS_TODAY[reason]](case.snapshot, case.pod, node, words))
+        elif reason in CONDITIONS:
+            condition, said = CONDITIONS[reason]
+            found.append(Reading(f"{name} {said}", f"its condition {condition} has to change"))
+        elif reason in OWN:
+            found.append(OWN[reason](case, node, status.plugin))
+    if not found:
+        return Reading(f"{name}: {status.message or status.code}")
+    remedies = dict.fromkeys(one.remedy for one in found if one.remedy)
+    return Reading("; ".join(dict.fromkeys(one.text for one in found)), "; ".join(remedies))
+
+
+def _room(case: ClassicCase, node: int, reasons: list[str]) -> Reading:
+    name, texts, remedies = case.snapshot.names[node], [], []
+    if FULL in reasons:
+        count, most = case.snapshot.pod_count[node], case.snapshot.pod_limit[node]
+        texts.append(f"{name} runs {count} of at most {most} pods")
+        remedies.append("a pod leaving it would make room")
+    for short in shortages(case, node):
+        if f"{INSUFFICIENT}{short.resource}" not in reasons:
+            continue
+        what = "" if short.resource == "cpu" else f" {short.resource}"
+        has = amount(short.allocatable, short.resource)
+        if not short.asked:
+            texts.append(
+                f"{name} has given away {short} more than its {has}{what}, which rejects pods that ask for none"
+            )
+        else:
+            needs, free = (amount(max(one, 0), short.resource) for one in (short.asked, short.free))
+            texts.append(f"needs {needs}{what}, {name} has {free}{what} free of {has}: {short} short")
+        too_small = short.asked > short.allocatable
+        remedies.append(
+            f"the node is too small at all: ask for less {short.resource} or add larger nodes"
+            if too_small
+            else f"freeing {short} there would do"
+        )
+    return Reading("; ".join(texts) or ", ".join(reasons), "; ".join(dict.fromkeys(remedies)))
+
+
+def _taints(case: ClassicCase, node: int, predicate: str) -> Reading:
+    effects = (NO_EXECUTE,) if "NoExecute" in predicate else (NO_SCHEDULE, NO_EXECUTE)
+    missing = [
+        taint
+        for taint in case.snapshot.nodes[node].taints
+        if taint.effect in effects and not tolerated(taint, case.pod.tolerations)
+    ]
+    return Reading(
+        f"{case.snapshot.names[node]} is tainted {listed([str(taint) for taint in missing])}, and the pod does not "
+        f"tolerate {'it' if len(missing) == 1 else 'them'}",
+        f"a toleration of {listed([taint.key for taint in missing])} in the pod, or removing the taint, would do",
+    )
+
+
+def _labels(case: ClassicCase, node: int, predicate: str) -> Reading:
+    asks, name = _named(case, predicate), case.snapshot.names[node]
+    has = case.snapshot.nodes[node].labels
+    wrong = listed([label for label in asks.labels if (label in has) != asks.presence])
+    if asks.presence:
+        return Reading(f"{name} lacks the label {wrong}, which the policy asks for", "labelling the node would do")
+    return Reading(f"{name} has the label {wrong}, which the policy rules out", "removing the label would do")
+
+
+def _service(case: ClassicCase, node: int, predicate: str) -> Reading:
+    asks, has = _named(case, predicate), case.snapshot.nodes[node].labels
+    shown = listed([f"{label}={has[label]}" if label in has else f"no {label}" for label in asks.labels])
+    return Reading(
+        f"{case.snapshot.names[node]} has {shown}: not as the pod's nodeSelector, or the node of another pod of its "
+        "service, says",
+        "a node with the same labels would do",
+    )
+
+
+def _disk(case: ClassicCase, node: int, predicate: str) -> Reading:
+    return Reading(
+        f"another pod on {case.snapshot.names[node]} mounts the same disk, and one of them writes",
+        "a node without that pod would do",
+    )
+
+
+def _zone(case: ClassicCase, node: int, predicate: str) -> Reading:
+    labels = case.snapshot.nodes[node].labels
+    where = listed([labels[key] for key in (BETA_ZONE, BETA_REGION) if key in labels])
+    return Reading(f"{case.snapshot.names[node]} is in {where}, and a volume of {_claims(case)} is not")
+
+
+def _count(case: ClassicCase, node: int, predicate: str) -> Reading:
+    return Reading(
+        f"with the pod, {case.snapshot.names[node]} would have more volumes attached than it takes ({predicate})",
+        "a pod with such volumes leaving it would make room",
+    )
+
+
+def _affinity(case: ClassicCase, node: int, predicate: str) -> Reading:
+    return Reading(f"{case.snapshot.names[node]} has no way to a volume of {_claims(case)}")
+
+
+def _unfound(case: ClassicCase, node: int, predicate: str) -> Reading:
+    return Reading(
+        f"no volume for {_claims(case)} can be used from {case.snapshot.names[node]}", "a volume there would do"
+    )
+
+
+def _claims(case: ClassicCase) -> str:
+    names = [name for kind, name in sources(case.pod) if kind == "claim"]
+    return f"claim{'' if len(names) == 1 else 's'} {listed(names)}"
+
+
+def _named(case: ClassicCase, predicate: str) -> Any:
+    return next(one for one in case.scheduler.algorithm.predicates if one.name == predicate)
+
+
+OWN: dict[str, Callable[[ClassicCase, int, str], Reading]] = {
+    then.TAINTS: _taints,
+    then.LABEL_PRESENCE: _labels,
+    then.SERVICE_AFFINITY: _service,
+    then.DISK_CONFLICT: _disk,
+    then.ZONE_CONFLICT: _zone,
+    then.VOLUME_COUNT: _count,
+    then.VOLUME_AFFINITY: _affinity,
+    then.NO_VOLUMES: _unfound,
+}

@@ -1,0 +1,66 @@
+"""Score curves of the load-aware plugins that a document scores with, beside the fields that shape them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kschedweb.decisions.forms import ConditionsForm, made
+from kschedweb.decisions.load_aware import figures as load_figures
+from kschedweb.decisions.load_aware.row import MOVING, Conditions, curve, variations
+from kschedweb.decisions.load_aware.sides import Side, own_side, policies
+from kschedweb.policies.selectors import configuration
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from kschedweb.policies.editing.editor import Editor
+    from kschedweb.policies.models import Revision
+    from kschedweb.web.figures import Chart
+
+FIELDS = ("pod", "average")
+PREFIX = "curve"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The curves of one plugin; ``error`` says why there are none."""
+
+    plugin: str
+    form: ConditionsForm
+    chart: Chart | None = None
+    error: str = ""
+
+    @property
+    def fields(self) -> list[object]:
+        return [self.form[name] for name in FIELDS]
+
+
+def panels(shown: Editor, saved: Revision, posted: Mapping[str, str]) -> dict[str, Panel]:
+    """The panel of each load-aware plugin that scores in the shown profile, by plugin."""
+    now = shown.configuration
+    if now is None:
+        return {}
+    profile = now.profiles[min(shown.form.index, len(now.profiles) - 1)]
+    scoring = {reference.name for reference in profile.points.get("score", ())}
+    found = {}
+    for name in policies():
+        if name in scoring:
+            side, before = (own_side(each, profile.scheduler_name, name) for each in (now, configuration(saved)))
+            found[name] = _panel(side, before, posted)
+    return found
+
+
+def _panel(side: Side, before: Side, posted: Mapping[str, str]) -> Panel:
+    usual = {f"{PREFIX}-{name}": str(getattr(Conditions(), name)) for name in FIELDS}
+    form = ConditionsForm({**usual, **{key: posted[key] for key in usual if posted.get(key)}}, prefix=PREFIX)
+    if not form.is_valid():
+        return Panel(side.plugin, form)
+    conditions = made({name: form.cleaned_data[name] for name in FIELDS})
+    try:
+        drawn = [(MOVING[moving], one) for moving, one in variations(side, conditions)]
+        whole = curve(before, conditions)
+        changed = [(drawn[0][0], whole)] if whole.scores != drawn[0][1].scores else []
+    except ApplicationError as error:
+        return Panel(side.plugin, form, error=error.detail)
+    return Panel(side.plugin, form, load_figures.curves(drawn, saved=changed, height=300))

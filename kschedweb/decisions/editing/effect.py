@@ -1,0 +1,74 @@
+"""What another policy would do to the pods of a cluster: pending ones for a document that is not saved yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from kschedweb.clusters.selectors import pod_rows
+from kschedweb.decisions import services as playground
+from kschedweb.engine.cycle.judgement import Reason, why_moved
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from kschedweb.clusters.models import PodRow, Snapshot
+    from kschedweb.engine.classic import Algorithm
+    from kschedweb.engine.config import Configuration
+
+POD_LIMIT = 50
+SECONDS = 8.0
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A pod that another node would get, and why; "" for no node. ``message`` says why no node passes ``after``."""
+
+    namespace: str
+    name: str
+    before: str
+    after: str
+    reason: Reason
+    message: str
+
+
+@dataclass
+class Effect:
+    """``asked`` of ``pods`` were looked at; ``failed`` names those whose cycle fails under one side."""
+
+    pods: int
+    asked: int = 0
+    moved: list[Moved] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+
+def effect(
+    snapshot: Snapshot,
+    before: Configuration | Algorithm,
+    after: Configuration | Algorithm,
+    rows: QuerySet[PodRow] | None = None,
+    limit: int = POD_LIMIT,
+) -> Effect:
+    """Compare both on ``rows`` (the pending pods), each pod alone against the cluster as it is without it.
+
+    At most ``limit`` pods, and no further one after ``SECONDS``.
+    """
+    asked = (pod_rows(snapshot).filter(pending=True) if rows is None else rows).filter(gated=False)
+    result = Effect(asked.count())
+    begun = monotonic()
+    for namespace, name in asked.values_list("namespace", "name")[:limit]:
+        if result.asked and monotonic() - begun > SECONDS:
+            break
+        result.asked += 1
+        key = f"{namespace}/{name}"
+        try:
+            old = playground.explain_with(snapshot, key, before)
+            new = playground.explain_with(snapshot, key, after)
+        except ApplicationError as error:
+            result.failed.append(f"{key}: {error.detail}")
+            continue
+        if reason := why_moved(old, new):
+            result.moved.append(Moved(namespace, name, old.node, new.node, reason, new.message))
+    return result

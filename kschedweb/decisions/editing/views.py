@@ -1,0 +1,39 @@
+"""What a policy that is being edited would do to the pods of a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.shortcuts import render
+from django.views.decorators.http import require_POST
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.decisions.editing.effect import POD_LIMIT, effect
+from kschedweb.policies import selectors
+from kschedweb.policies.classic.editor import ClassicEditor
+from kschedweb.policies.editing.editor import Editor
+from kschedweb.policies.scope import scope_of
+from kschedweb.policies.views import posted
+
+if TYPE_CHECKING:
+    from django.http import HttpResponse
+
+    from kschedweb.accounts.typing import PageRequest
+
+
+@requires(Action.VIEW)
+@require_POST
+def policy_effect(request: PageRequest, name: str) -> HttpResponse:
+    """How many pending pods of the chosen cluster would change node, for HTMX."""
+    found = selectors.policy_get(name)
+    scope = scope_of(request)
+    saved = selectors.revision_get(found)
+    shown = posted(request, saved)
+    context: dict[str, Any] = {"policy": found, "cluster": scope.cluster, "limit": POD_LIMIT, "saved": saved}
+    if scope.snapshot and isinstance(shown, ClassicEditor) and shown.algorithm:
+        context["effect"] = effect(scope.snapshot, selectors.algorithm(saved), shown.algorithm)
+    elif scope.snapshot and isinstance(shown, Editor) and shown.configuration:
+        context["effect"] = effect(scope.snapshot, selectors.configuration(saved), shown.configuration)
+    context["snapshot"] = scope.snapshot
+    return render(request, "policies/_effect.html", context)

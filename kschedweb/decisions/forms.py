@@ -1,0 +1,53 @@
+"""What a person says on the playground's pages, as forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from kschedweb.decisions.load_aware.row import MOVING, Conditions
+from kschedweb.web.errors import Unprocessable
+
+PERCENT = "Percent of a node."
+
+
+def _percent(label: str, help_text: str, initial: float, maximum: int = 100, step: str = "0.5") -> forms.FloatField:
+    widget = forms.NumberInput(attrs={"step": step})
+    return forms.FloatField(
+        label=label, help_text=help_text, min_value=0, max_value=maximum, initial=initial, required=False, widget=widget
+    )
+
+
+class ConditionsForm(forms.Form):
+    """The row of nodes that score curves are drawn over; what is left out is as in ``Conditions``."""
+
+    pod = _percent("Pod", "Requests, limit and use of the pod, percent of a node.", Conditions.pod)
+    average = _percent("Average", "Mean use of the cluster, percent of allocatable.", Conditions.average)
+    lowest = _percent("Lowest", "Where the row of nodes begins, percent.", Conditions.lowest, maximum=90, step="1")
+    deviation = _percent("Deviation", "Standard deviation of each node's use, percent points.", Conditions.deviation)
+    requested = _percent("Requested", "What pods on each node request, percent of a node.", Conditions.requested)
+    moving = forms.ChoiceField(
+        label="What differs along the row",
+        help_text="The other figures of each node are at the average.",
+        choices=list(MOVING.items()),
+        required=False,
+    )
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        if not self.errors:
+            try:
+                self.conditions = made(data).check()
+            except Unprocessable as error:
+                for problem in error.errors:
+                    self.add_error(problem["path"], problem["message"])
+        return data
+
+
+def made(data: dict[str, Any]) -> Conditions:
+    """The conditions that cleaned fields say, with the defaults where they say nothing."""
+    given = {name: value for name, value in data.items() if value not in (None, "")}
+    if "lowest" in given:
+        given["lowest"] = int(given["lowest"])
+    return Conditions(**given)

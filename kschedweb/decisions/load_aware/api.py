@@ -1,0 +1,278 @@
+"""REST: load-aware policies side by side, as curves over utilisation and on the nodes of a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.decisions import selectors, services, utilisation
+from kschedweb.decisions.load_aware.contest import contest
+from kschedweb.decisions.load_aware.row import AGES, MOVING, Conditions, Curve, Given, curve, variations
+from kschedweb.decisions.load_aware.sides import all_sides, side_named
+from kschedweb.policies.editing.document import SIZE_LIMIT
+from kschedweb.policies.selectors import configuration
+from kschedweb.policies.validation import check
+from kschedweb.web.errors import FieldProblem, NotFound, Unprocessable
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+    from kschedweb.policies.models import Revision
+
+
+class ConditionsSerializer(serializers.Serializer[Any]):
+    """The row of nodes that curves are drawn over, all in percent of a node."""
+
+    pod = serializers.FloatField(default=Conditions.pod, help_text="The pod's requests, limits and use.")
+    average = serializers.FloatField(default=Conditions.average, help_text="Mean use of the cluster.")
+    lowest = serializers.IntegerField(default=Conditions.lowest, help_text="Where the row begins.")
+    deviation = serializers.FloatField(default=Conditions.deviation, help_text="Standard deviation of nodes' use.")
+    requested = serializers.FloatField(default=Conditions.requested, help_text="What pods on each node request.")
+    moving = serializers.ChoiceField(choices=list(MOVING.items()), default=Conditions.moving)
+
+
+@extend_schema_field(OpenApiTypes.OBJECT)
+class ArgumentsField(serializers.JSONField):
+    """The arguments of a plugin."""
+
+
+class GivenSerializer(serializers.Serializer[Any]):
+    """What a node gets; no score where it is rejected."""
+
+    score = serializers.IntegerField(allow_null=True)
+    reason = serializers.CharField(allow_blank=True)
+
+
+class AgedSerializer(GivenSerializer):
+    age = serializers.IntegerField(help_text="Age of the node's figures in seconds.")
+
+
+class CurveSerializer(serializers.Serializer[Any]):
+    """One policy's scores, or those of one policy for one kind of figure."""
+
+    name = serializers.CharField()
+    plugin = serializers.CharField()
+    title = serializers.CharField()
+    arguments = ArgumentsField(help_text="As in pluginConfig.")
+    comparison = serializers.BooleanField(help_text="Whether it goes by requests, and is there for comparison.")
+    moving = serializers.CharField()
+    scores = serializers.ListField(child=serializers.IntegerField(allow_null=True))
+    rejected = serializers.DictField(child=serializers.CharField(), help_text="Reasons by percent.")
+    missing = GivenSerializer(help_text="What a node without figures gets.")
+    aged = AgedSerializer(many=True, help_text="What a node at the average gets with figures of this age.")
+    unknown = serializers.CharField(help_text="What it does with missing and old figures, in words.")
+    error = serializers.CharField(allow_blank=True, help_text="Why the cycle fails.")
+
+
+class CurvesSerializer(serializers.Serializer[Any]):
+    percents = serializers.ListField(child=serializers.IntegerField(), help_text="Percent of allocatable.")
+    conditions = ConditionsSerializer()
+    curves = CurveSerializer(many=True)
+
+
+class VariationsRequestSerializer(ConditionsSerializer):
+    document = serializers.CharField(
+        max_length=SIZE_LIMIT, trim_whitespace=False, help_text="A KubeSchedulerConfiguration v1, YAML or JSON."
+    )
+    policy = serializers.CharField(max_length=100, help_text="Name of the policy to draw, as HheWaterLevelBalance.")
+    schedulerName = serializers.CharField(max_length=253, default="default-scheduler")
+
+
+class EntrantSerializer(serializers.Serializer[Any]):
+    """One policy's answer for the pod."""
+
+    name = serializers.CharField()
+    plugin = serializers.CharField()
+    title = serializers.CharField()
+    comparison = serializers.BooleanField()
+    winner = serializers.CharField(allow_blank=True, help_text="'' where no node, or every node alike, is chosen.")
+    score = serializers.IntegerField(allow_null=True)
+    runnerUp = serializers.CharField(allow_blank=True)
+    margin = serializers.IntegerField(allow_null=True)
+    words = serializers.CharField()
+    scores = serializers.DictField(child=serializers.IntegerField())
+    rejected = serializers.DictField(child=serializers.CharField())
+
+
+class InForceSerializer(serializers.Serializer[Any]):
+    """Where the figures of use are from that decide, and their age when the snapshot was taken."""
+
+    origin = serializers.CharField(allow_blank=True, help_text="prometheus, metrics.k8s.io, annotations, demo.")
+    nodes = serializers.IntegerField(help_text="Nodes that have figures.")
+    youngest = serializers.FloatField(help_text="Seconds.")
+    oldest = serializers.FloatField(help_text="Seconds.")
+    late = serializers.BooleanField(help_text="Whether figures were collected only after the snapshot.")
+
+
+class ContestSerializer(serializers.Serializer[Any]):
+    snapshot = serializers.UUIDField()
+    policy = serializers.CharField()
+    revision = serializers.IntegerField()
+    pod = serializers.CharField()
+    watermarks = InForceSerializer()
+    policies = EntrantSerializer(many=True)
+
+
+POLICY = OpenApiParameter("policy", OpenApiTypes.STR, description="Whose arguments; `default` without one.")
+REVISION = OpenApiParameter("revision", OpenApiTypes.INT, description="Number of its revision; the newest without one.")
+
+
+def _conditions(data: Any, serializer: type[ConditionsSerializer] = ConditionsSerializer) -> tuple[Conditions, Any]:
+    """Conditions that can be made, and everything else that was said. Raises ValidationError or Unprocessable."""
+    asked = serializer(data=data)
+    asked.is_valid(raise_exception=True)
+    said = asked.validated_data
+    return Conditions(**{field.name: said[field.name] for field in fields(Conditions)}).check(), said
+
+
+class CurvesView(APIView):
+    """Every load-aware policy's score over the use of a node."""
+
+    action_required = {"GET": Action.VIEW, "POST": Action.VIEW}
+
+    @extend_schema(
+        operation_id="load_aware_curves",
+        parameters=[POLICY, REVISION, ConditionsSerializer],
+        responses=CurvesSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        query = request.query_params
+        revision = _revision(query)
+        conditions, _ = _conditions(query)
+        drawn = [curve(side, conditions) for side in all_sides(configuration(revision))]
+        return Response(_curves(conditions, [(conditions.moving, one) for one in drawn]))
+
+    @extend_schema(
+        operation_id="load_aware_variations",
+        request=VariationsRequestSerializer,
+        responses=CurvesSerializer,
+        description="One policy of a document that is not saved (yet): its score where every figure moves, and where "
+        "one kind of figure moves alone.",
+    )
+    def post(self, request: Request) -> Response:
+        conditions, said = _conditions(request.data, VariationsRequestSerializer)
+        checked = check(said["document"])
+        if checked.loaded is None or checked.loaded.configuration is None:
+            errors: list[FieldProblem] = [
+                {"path": f"document.{error.path}".rstrip("."), "message": error.message} for error in checked.errors
+            ]
+            raise Unprocessable("The document is not valid.", errors=errors)
+        sides = all_sides(checked.loaded.configuration, said["schedulerName"])
+        side = side_named(said["policy"], sides)
+        if side is None:
+            names = ", ".join(side.key for side in sides)
+            raise Unprocessable("There is no such policy.", errors=[{"path": "policy", "message": f"One of {names}."}])
+        return Response(_curves(conditions, variations(side, conditions)))
+
+
+class LoadAwareView(APIView):
+    """What every load-aware policy gives to the nodes of a cluster for one pod."""
+
+    action_required = Action.VIEW
+
+    @extend_schema(
+        operation_id="load_aware_retrieve",
+        responses=ContestSerializer,
+        parameters=[
+            POLICY,
+            REVISION,
+            OpenApiParameter("pod", OpenApiTypes.STR, description="`namespace/name`; the first pod without one."),
+            OpenApiParameter("snapshot", OpenApiTypes.UUID, description="The cluster's newest without one."),
+        ],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        query = request.query_params
+        snapshot = selectors.snapshot_asked(name, query.get("snapshot", ""))
+        revision = _revision(query)
+        pod = query.get("pod") or selectors.pod_to_begin_with(snapshot)
+        if not pod:
+            raise NotFound(f"Cluster {name} has no pod that could be placed.")
+        found = contest(snapshot, pod, all_sides(configuration(revision)))
+        return Response(
+            {
+                "snapshot": snapshot.pk,
+                "policy": revision.policy.name,
+                "revision": revision.number,
+                "pod": pod,
+                "watermarks": in_force(snapshot),
+                "policies": [_entrant(entrant, found.names) for entrant in found.entrants],
+            }
+        )
+
+
+def in_force(snapshot: Any) -> dict[str, Any]:
+    """As ``InForceSerializer``."""
+    found = utilisation.in_force(services.engine_snapshot(snapshot), snapshot)
+    ages = {"youngest": found.youngest, "oldest": found.oldest}
+    return {"origin": found.source, "nodes": found.nodes, **ages, "late": found.late}
+
+
+def _revision(query: Any) -> Revision:
+    return selectors.profiles_asked(query.get("policy") or "default", query.get("revision", ""))
+
+
+def _curves(conditions: Conditions, drawn: list[tuple[str, Curve]]) -> dict[str, Any]:
+    return {
+        "percents": list(conditions.percents),
+        "conditions": ConditionsSerializer(conditions).data,
+        "curves": [_curve(moving, one) for moving, one in drawn],
+    }
+
+
+def _curve(moving: str, drawn: Curve) -> dict[str, Any]:
+    side, every = drawn.side, zip(drawn.percents, drawn.given, strict=True)
+    return {
+        "name": side.key,
+        "plugin": side.plugin,
+        "title": side.label,
+        "arguments": side.args,
+        "comparison": side.reference,
+        "moving": moving,
+        "scores": drawn.scores,
+        "rejected": {str(percent): given.reason for percent, given in every if given.score is None},
+        "missing": _given(drawn.missing),
+        "aged": [{"age": age, **_given(given)} for age, given in zip(AGES, drawn.aged, strict=True)],
+        "unknown": side.unknown,
+        "error": drawn.error,
+    }
+
+
+def _given(given: Given) -> dict[str, Any]:
+    return {"score": given.score, "reason": given.reason}
+
+
+def _entrant(entrant: Any, names: list[str]) -> dict[str, Any]:
+    found, runner_up = entrant.explanation, entrant.runner_up
+    scores, rejected = {}, {}
+    if found is not None:
+        scores = {names[node]: int(score) for node, score in zip(found.feasible.tolist(), found.total, strict=True)}
+        for node in (number for number, by in enumerate(found.rejected_by.tolist()) if by != -1):
+            status = found.verdict_at(node)
+            rejected[names[node]] = status.message if status else ""
+    return {
+        "name": entrant.side.key,
+        "plugin": entrant.side.plugin,
+        "title": entrant.side.label,
+        "comparison": entrant.side.reference,
+        "winner": entrant.winner,
+        "score": entrant.top,
+        "runnerUp": runner_up[0] if runner_up else "",
+        "margin": runner_up[1] if runner_up else None,
+        "words": entrant.words,
+        "scores": scores,
+        "rejected": rejected,
+    }
+
+
+urlpatterns = [
+    path("load-aware/curves/", CurvesView.as_view(), name="load-aware-curves"),
+    path("clusters/<slug:name>/load-aware/", LoadAwareView.as_view(), name="load-aware"),
+]

@@ -1,0 +1,140 @@
+"""HheWaterLevelBalance: every window of every resource, then the weighted means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kschedweb.decisions.load_aware.arithmetic.common import (
+    NOTHING,
+    RESOURCES,
+    away_from_zero,
+    duration,
+    figure,
+    instance,
+    number,
+    started,
+    used_by_pod,
+)
+from kschedweb.decisions.parts import Arithmetic, Step
+from kschedweb.engine.plugins.hhewaterlevelbalance import IDLE, LEAST, HheWaterLevelBalance, Levels
+
+if TYPE_CHECKING:
+    from kschedweb.decisions.services import Case
+
+
+def worked(case: Case, node: int) -> Arithmetic:
+    plugin: HheWaterLevelBalance = instance(case, "HheWaterLevelBalance")
+    result = started(
+        "Up to the cluster's level L the score rises from L to 100, above it it falls from L to 0: "
+        "a pod that uses little goes to a node that is used much, and the other way round."
+    )
+    levels = plugin.levels(case.snapshot, case.pod)
+    if levels is None:
+        result.notes.append(f"{NOTHING} Every node scores 0.")
+        result.computed = 0
+        return result
+    _inputs(result, case, plugin, node, levels)
+    means: list[tuple[str, float, float]] = []
+    for resource, resource_weight in plugin.resource_weights.items():
+        scores = [
+            (window, plugin.window_weights[window], _window(result, plugin, levels, row, node))
+            for row, (of, window) in enumerate(levels.keys)
+            if of == resource
+        ]
+        if scores:
+            mean = _mean(result, f"{RESOURCES[resource]}: the windows by their weights", scores)
+            means.append((RESOURCES[resource], resource_weight, mean))
+    mean = _mean(result, "CPU and memory by their weights", means)
+    result.computed = 0 if math.isnan(mean) else away_from_zero(mean)
+    result.steps.append(Step("Rounded", "to the nearest integer, halves away from zero", str(result.computed)))
+    return result
+
+
+def _inputs(result: Arithmetic, case: Case, plugin: HheWaterLevelBalance, node: int, levels: Levels) -> None:
+    stale_after = plugin.expiration or math.inf
+    result.figures += [figure(case, node, *key, stale_after=stale_after) for key in levels.keys]
+    result.figures += [used_by_pod(case, *key) for key in levels.keys]
+    if missing := _listed(key for key in plugin.keys if key not in levels.keys):
+        result.notes.append(f"No node has figures for {missing}: not counted, the others weigh in proportion.")
+    if any(item.stale for item in result.figures):
+        words = "taken to use nothing" if plugin.idle else "not counted"
+        result.notes.append(f"Figures older than {duration(plugin.expiration)} count as missing: {words}.")
+    unknown = [key for key, own in zip(levels.keys, levels.node[:, node].tolist(), strict=True) if math.isnan(own)]
+    if len(unknown) == len(levels.keys):
+        result.notes.append("Nothing is known of this node, so it scores 0 (missingMetrics: Zero).")
+    elif unknown:
+        result.notes.append(f"Not known of this node, so not counted: {_listed(unknown)}.")
+    if plugin.idle and any(item.value == "no figure" for item in result.figures):
+        result.notes.append(f"What is not known of this node counts as no use at all (missingMetrics: {IDLE}).")
+
+
+def _listed(keys: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{RESOURCES[resource]} {window}" for resource, window in keys)
+
+
+def _window(result: Arithmetic, plugin: HheWaterLevelBalance, levels: Levels, row: int, node: int) -> float:
+    """The score of one window, NaN where the node has no figure; adds the steps that lead to it."""
+    name = _listed([levels.keys[row]])
+    own, missing, pod = (float(column[row, node]) for column in (levels.node, levels.missing, levels.pod))
+    if math.isnan(own):
+        return math.nan
+    cluster = _cluster(result, plugin, levels, row)
+    target = own + missing + pod
+    parts = f"node {number(own)} % + newer pods {number(missing)} % + pod {number(pod)} %"
+    result.steps.append(Step(f"{name}: with the pod", parts, f"{number(target)} %"))
+    score, formula = _branch(target, cluster)
+    result.steps.append(Step(f"{name}: score", formula, number(score)))
+    return score
+
+
+def _cluster(result: Arithmetic, plugin: HheWaterLevelBalance, levels: Levels, row: int) -> float:
+    name, fixed = _listed([levels.keys[row]]), plugin.fixed[levels.keys[row][0]]
+    if fixed is not None:
+        argument = "clusterCpu" if levels.keys[row][0] == "cpu" else "clusterMemory"
+        result.steps.append(Step(f"{name}: level", f"fixed by the argument {argument}", f"{number(fixed)} %"))
+        return fixed
+    known = levels.node[row] + levels.missing[row]
+    known = known[~np.isnan(known)]
+    mean, lowest, weight = float(known.mean()), float(known.min()), plugin.min_node_weight
+    cluster = (mean + lowest * weight) / (1.0 + weight)
+    formula = f"(mean {number(mean)} % + lowest {number(lowest)} % × {number(weight)}) ÷ (1 + {number(weight)})"
+    bounded = min(max(cluster, 0.0), 100.0)
+    if bounded != cluster:
+        formula += ", at most 100"
+    result.steps.append(Step(f"{name}: level of {len(known)} nodes", formula, f"{number(bounded)} %"))
+    return bounded
+
+
+def _branch(target: float, cluster: float) -> tuple[float, str]:
+    level, at = number(cluster), number(target)
+    if target <= cluster + LEAST:
+        if cluster <= 0.0:
+            return 100.0, "the level is 0: 100 for a node that stays at 0"
+        formula = f"up to the level: (100 − {level}) × {at} ÷ {level} + {level}"
+        return min((100.0 - cluster) * target / cluster + cluster, 100.0), formula
+    if target <= 100.0:
+        if cluster >= 100.0:
+            return 0.0, "above a level of 100 %"
+        return cluster * (100.0 - target) / (
+            100.0 - cluster
+        ), f"above the level: {level} × (100 − {at}) ÷ (100 − {level})"
+    return 0.0, f"{at} % is more than the node has"
+
+
+def _mean(result: Arithmetic, label: str, parts: list[tuple[str, float, float]]) -> float:
+    """The mean of what is known, by weight; NaN where nothing is."""
+    known = [(name, weight, score) for name, weight, score in parts if not math.isnan(score)]
+    if not known:
+        return math.nan
+    total, weights = 0.0, 0.0
+    for _, weight, score in known:
+        total += weight * score
+        weights += weight
+    mean = total / weights
+    listed = " + ".join(f"{name} {number(score)} × {number(weight)}" for name, weight, score in known)
+    result.steps.append(Step(label, f"({listed}) ÷ {number(weights)}", number(mean)))
+    return mean

@@ -1,0 +1,215 @@
+"""All load-aware policies on the nodes of one cluster, for one pod: what each gives to each node, and who wins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import numpy as np
+
+from kschedweb.decisions import services
+from kschedweb.decisions.decision import Decision
+from kschedweb.web.errors import ApplicationError, NotFound
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.decisions.load_aware.sides import Side
+    from kschedweb.decisions.services import Case
+    from kschedweb.engine import Explanation
+
+USE = (("cpu", "15m"), ("memory", "15m"))
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One side's answer: ``case`` is ``None`` where the cycle fails, as ``error`` says."""
+
+    side: Side
+    case: Case | None
+    error: str = ""
+
+    @property
+    def explanation(self) -> Explanation | None:
+        return self.case.explanation if self.case else None
+
+    @property
+    def winner(self) -> str:
+        """The node that gets the pod; "" where none does, or where every node scores the same."""
+        found = self.explanation
+        return "" if found is None or found.chosen is None or self.undecided else found.nodes[found.chosen]
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the policy gives all of several feasible nodes the same."""
+        found = self.explanation
+        return found is not None and len(found.feasible) > 1 and len(found.best) == len(found.feasible)
+
+    @property
+    def top(self) -> int | None:
+        found = self.explanation
+        return int(found.total.max()) if found is not None and found.total.size else None
+
+    @property
+    def runner_up(self) -> tuple[str, int] | None:
+        """The next node and how far it is behind; ``None`` for fewer than two feasible ones."""
+        found = self.explanation
+        if found is None or len(found.feasible) < 2:
+            return None
+        first, second = np.argsort(-found.total, kind="stable")[:2]
+        return found.nodes[int(found.feasible[second])], int(found.total[first] - found.total[second])
+
+    @property
+    def shared(self) -> int:
+        """How many nodes have the highest score."""
+        found = self.explanation
+        return len(found.best) if found is not None else 0
+
+    @property
+    def words(self) -> str:
+        """Who wins, and by how much, in one sentence."""
+        found = self.explanation
+        if found is None:
+            return f"The cycle fails: {self.error}"
+        if found.chosen is None:
+            return found.message or found.pre_enqueue.message or "no node"
+        if self.undecided:
+            return f"All {len(found.feasible)} feasible nodes score {self.top}: it does not decide."
+        if self.shared > 1:
+            return f"{self.winner} with {self.top}, shared by {self.shared} nodes"
+        runner_up = self.runner_up
+        if runner_up is None:
+            return f"{self.winner}, the only node that can run it"
+        return f"{self.winner} with {self.top}, {runner_up[1]} ahead of {runner_up[0]}"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One side's score on one node; ``score`` is ``None`` where the node is rejected, as ``reason`` says."""
+
+    side: Side
+    score: int | None
+    best: bool
+    tint: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One node: what it uses in percent of allocatable (``None``: not known), and every side's mark."""
+
+    node: str
+    use: list[float | None]
+    marks: list[Mark]
+
+    @property
+    def link(self) -> str:
+        return quote(self.node, safe="")
+
+    @property
+    def wins(self) -> int:
+        return sum(mark.best for mark in self.marks)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """The nodes of a snapshot under every side, for the pod ``pod`` ("namespace/name")."""
+
+    pod: str
+    entrants: list[Entrant]
+    names: list[str]
+    use: list[np.ndarray]
+
+    def order(self, by: str) -> list[int]:
+        """Positions of the nodes: by the score of the side called ``by``, by "node", else by use of CPU, most first.
+
+        By default nodes that no policy scores come last.
+        """
+        everyone = range(len(self.names))
+        if by == "node":
+            return sorted(everyone, key=lambda node: self.names[node])
+        entrant = next((item for item in self.entrants if item.side.key == by and item.explanation is not None), None)
+        if entrant is not None and entrant.explanation is not None:
+            found = entrant.explanation
+            scores = dict(zip(found.feasible.tolist(), found.total.tolist(), strict=True))
+            return sorted(everyone, key=lambda node: (-scores.get(node, -1), self.names[node]))
+        cpu = np.nan_to_num(self.use[0], nan=-1.0)
+        scored = {
+            node for entrant in self.entrants if entrant.explanation for node in entrant.explanation.feasible.tolist()
+        }
+        return sorted(everyone, key=lambda node: (node not in scored, -cpu[node], self.names[node]))
+
+    def lines(self, nodes: Sequence[int]) -> list[Line]:
+        """The rows of the table for the nodes at these positions."""
+        columns = [self._marks(entrant, nodes) for entrant in self.entrants]
+        return [
+            Line(
+                self.names[node],
+                [None if np.isnan(column[node]) else float(column[node]) for column in self.use],
+                [column[index] for column in columns],
+            )
+            for index, node in enumerate(nodes)
+        ]
+
+    @staticmethod
+    def _marks(entrant: Entrant, nodes: Sequence[int]) -> list[Mark]:
+        found = entrant.explanation
+        if found is None:
+            return [Mark(entrant.side, None, False, 0, entrant.error) for _ in nodes]
+        place = {node: index for index, node in enumerate(found.feasible.tolist())}
+        best = set() if entrant.undecided else set(found.best)
+        marks = []
+        for node in nodes:
+            if (index := place.get(node)) is None:
+                status = found.verdict_at(node) if len(found.rejected_by) else found.pre_enqueue
+                marks.append(Mark(entrant.side, None, False, 0, status.message if status else "not scored"))
+                continue
+            score = int(found.total[index])
+            marks.append(Mark(entrant.side, score, node in best, min(6, score * 7 // 101)))
+        return marks
+
+    @property
+    def votes(self) -> list[tuple[str, int]]:
+        """The nodes that policies choose, with how many do; comparisons by requests do not count."""
+        counts: dict[str, int] = {}
+        for entrant in self.entrants:
+            if entrant.winner and not entrant.side.reference:
+                counts[entrant.winner] = counts.get(entrant.winner, 0) + 1
+        return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+    @property
+    def title(self) -> str:
+        """The answer in one sentence."""
+        policies = [entrant for entrant in self.entrants if not entrant.side.reference]
+        name = self.pod.partition("/")[2]
+        if not self.votes:
+            return f"None of {len(policies)} policies has a favourite node for {name}"
+        node, number = self.votes[0]
+        if number == len(policies):
+            return f"All {number} policies put {name} on {node}"
+        others = len(self.votes) - 1
+        rest = "" if not others else f", {others} other node{'s' if others > 1 else ''} by the rest"
+        return f"{node} is chosen for {name} by {number} of {len(policies)} policies{rest}"
+
+    def decision(self, key: str) -> Decision | None:
+        """The decision of the side called ``key``, for the arithmetic of its cells."""
+        entrant = next((item for item in self.entrants if item.side.key == key), None)
+        return Decision(entrant.case) if entrant is not None and entrant.case is not None else None
+
+
+def contest(snapshot: Snapshot, pod_key: str, sides: Sequence[Side]) -> Contest:
+    """Ask every side about ``pod_key`` ("namespace/name"). Raises NotFound where the snapshot has no such pod."""
+    engine = services.engine_snapshot(snapshot)
+    entrants = []
+    for side in sides:
+        try:
+            entrants.append(Entrant(side, services.side_case(snapshot, pod_key, side)))
+        except NotFound:
+            raise
+        except ApplicationError as error:
+            entrants.append(Entrant(side, None, error.detail))
+    watermarks = engine.watermarks
+    unknown = np.full(len(engine), np.nan)
+    use = [unknown if watermarks is None else watermarks.column(*key) for key in USE]
+    return Contest(pod_key, entrants, engine.names, use)

@@ -1,0 +1,108 @@
+"""Charts of load-aware policies as plain Plotly dicts: score over utilisation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from kschedweb.decisions.load_aware.row import Conditions, Curve, curve
+from kschedweb.decisions.load_aware.sides import PACKING, all_sides
+from kschedweb.web.figures import Chart
+
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+TABLE_STEP = 5  # percent
+
+
+def curves(drawn: Sequence[tuple[str, Curve]], *, saved: Sequence[tuple[str, Curve]] = (), height: int = 440) -> Chart:
+    """One line a label; ``saved`` are drawn thin and dotted for comparison. Raises ValueError without a line."""
+    percents = drawn[0][1].percents
+    data = [_trace(index, label, curve) for index, (label, curve) in enumerate(drawn)]
+    data += [_saved(label, curve) for label, curve in saved]
+    figure = {
+        "data": data,
+        "layout": {
+            "height": height,
+            "xaxis": {"title": {"text": "the node's use, % of allocatable"}, "range": [0, 100], "dtick": 10},
+            "yaxis": {"title": {"text": "score"}, "range": [-2, 102], "dtick": 20, "automargin": True},
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+            "hovermode": "x unified",
+        },
+    }
+    every = [*drawn, *((f"{label}, saved", curve) for label, curve in saved)]
+    rows: list[list[object]] = [
+        [f"{percent} %", *(_cell(curve, index) for _, curve in every)]
+        for index, percent in enumerate(percents)
+        if percent % TABLE_STEP == 0
+    ]
+    return Chart(figure, summary(drawn), ["Use", *(label for label, _ in every)], rows)
+
+
+def summary(drawn: Sequence[tuple[str, Curve]]) -> str:
+    """Where each line is highest, in one sentence."""
+    words = []
+    for label, item in drawn:
+        top = item.top
+        if item.error:
+            words.append(f"{label} fails")
+        elif top is None:
+            words.append(f"{label} rejects every node")
+        elif item.flat:
+            words.append(f"{label} gives {top[0]} throughout")
+        else:
+            words.append(f"{label} is highest, {top[0]}, at {top[1]} %")
+    return f"{'; '.join(words)}."
+
+
+def _trace(index: int, label: str, curve: Curve) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": label,
+        "x": list(curve.percents),
+        "y": curve.scores,
+        "line": {"width": 2, "dash": DASHES[index % len(DASHES)]},
+        "hovertemplate": "%{y}",
+    }
+
+
+def _saved(label: str, curve: Curve) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": f"{label}, saved",
+        "x": list(curve.percents),
+        "y": curve.scores,
+        "line": {"width": 1, "dash": "dot"},
+        "hovertemplate": "%{y}",
+    }
+
+
+def _cell(curve: Curve, index: int) -> int | str:
+    score = curve.scores[index]
+    return "rejected" if score is None else score
+
+
+@cache
+def fifty() -> Chart:
+    """Why the constant 50 of TargetLoadPacking's first releases is wrong: with a target of 10 % nodes above it win."""
+    conditions = Conditions(pod=1.0)
+    published, older = (
+        curve(replace(side, args={**side.args, "targetUtilization": 10}), conditions)
+        for side in all_sides()
+        if side.plugin == PACKING
+    )
+    chart = curves([("starts from the target", published), ("starts from 50", older)], height=300)
+    return replace(chart, summary=_fifty(published, older))
+
+
+def _fifty(published: Curve, older: Curve) -> str:
+    empty, just_above = older.scores[0], older.scores[10]
+    better = [at for at in range(10, 101) if (older.scores[at] or 0) > (empty or 0)]
+    return (
+        f"Target 10 %, pod 1 %: in both forms an empty node scores {empty}. A node at 10 %, which the pod takes above "
+        f"the target, scores {published.scores[10]} where the score starts from the target, but {just_above} where it "
+        f"starts from 50: there every node from 10 % to {max(better)} % is preferred to the empty one, "
+        "and nodes that were just added stay empty."
+    )

@@ -1,0 +1,262 @@
+"""A row of nodes that differ in nothing but how much they are used, for the engine to score.
+
+So a policy's score can be drawn over utilisation without working it out a second time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kschedweb.decisions.load_aware.sides import DEFAULT_SCHEDULER, Side
+from kschedweb.engine import Pod, Scheduler
+from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.web.errors import FieldProblem, Unprocessable
+
+if TYPE_CHECKING:
+    from kschedweb.engine.config import Configuration
+    from kschedweb.engine.framework.explanation import Explanation
+    from kschedweb.engine.state.columns import Floats
+
+CORES, MEMORY_BYTES = 32, 128 << 30
+NOW = 1_700_000_000.0  # seconds of the epoch; any time does, since only differences count
+FRESH = 30.0  # age of the figures in seconds
+KEYS = ("5m", "10m", "15m", "1h", "1d", "1h_max", "1d_max")
+RESOURCES = ("cpu", "memory")
+LIMITS = 1.5  # of what pods request
+AROUND = 9  # nodes that set the cluster's average for each node of the row
+AGES = (300, 900, 3600, 4 * 3600, 24 * 3600)  # seconds
+AGE_WORDS = ("5 min", "15 min", "1 h", "4 h", "1 day")
+POWER_MODEL = {"k0": 470.0, "k1": -90.0, "k2": -0.07}  # watts; rises less and less, as that of most machines does
+EVERYTHING = "everything"
+MOVING = {
+    EVERYTHING: "CPU and memory, all windows",
+    "cpu": "CPU alone, all windows",
+    "memory": "memory alone, all windows",
+    "5m": "the mean over 5 minutes alone",
+    "15m": "the mean over 15 minutes alone",
+    "1h": "the mean over one hour alone",
+    "1d": "the mean over one day alone",
+    "1h_max": "the highest 5-minute mean of one hour alone",
+    "1d_max": "the highest 5-minute mean of one day alone",
+}
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What row and pod are like, all in percent of a node.
+
+    ``pod`` is what the pod requests, is limited to, and uses; ``average`` the mean use of the cluster; ``lowest``
+    where the row begins; ``deviation`` the standard deviation of each node's use; ``requested`` what pods on each
+    node of the row request, with limits half as high again; ``moving`` (of ``MOVING``) which figures differ from node
+    to node, the others are at the average.
+    """
+
+    pod: float = 3.0
+    average: float = 50.0
+    lowest: int = 0
+    deviation: float = 10.0
+    requested: float = 60.0
+    moving: str = EVERYTHING
+
+    @property
+    def percents(self) -> range:
+        return range(self.lowest, 101)
+
+    @property
+    def others(self) -> float:
+        """The level at which the nodes beside the row are, so that the average is what it shall be."""
+        return ((AROUND + 1) * self.average - (self.lowest + 100) / 2) / AROUND
+
+    def check(self) -> Conditions:
+        """Itself. Raises Unprocessable that names what is out of range."""
+        problems: list[FieldProblem] = [
+            {"path": name, "message": f"Give a number from {low:g} to {high:g} (percent)."}
+            for name, low, high in (
+                ("pod", 0.0, 100.0),
+                ("average", 0.0, 100.0),
+                ("lowest", 0.0, 90.0),
+                ("deviation", 0.0, 100.0),
+                ("requested", 0.0, 100.0),
+            )
+            if not low <= getattr(self, name) <= high
+        ]
+        if self.moving not in MOVING:
+            problems.append({"path": "moving", "message": f"Give one of {', '.join(MOVING)}."})
+        if not problems and not self.lowest <= self.others <= 100:
+            middle = (self.lowest + 100) / 2
+            low, high = (AROUND * self.lowest + middle) / (AROUND + 1), (AROUND * 100 + middle) / (AROUND + 1)
+            said = f"With a node at every percent from {self.lowest} the average is from {low:g} to {high:g}."
+            problems.append({"path": "average", "message": said})
+        if problems:
+            raise Unprocessable("The row of nodes cannot be made so.", errors=problems)
+        return self
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a node gets: its normalised score, ``None`` where it is rejected, as ``reason`` says."""
+
+    score: int | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What one side gives to the nodes at ``percents``.
+
+    ``missing`` is what a node without figures gets, ``aged`` what nodes at the average get whose figures are as old as
+    ``AGES``. ``error`` says why there is nothing.
+    """
+
+    side: Side
+    percents: Sequence[int]
+    given: list[Given]
+    missing: Given
+    aged: list[Given]
+    error: str = ""
+
+    @property
+    def scores(self) -> list[int | None]:
+        return [given.score for given in self.given]
+
+    @property
+    def flat(self) -> bool:
+        return len(set(self.scores)) <= 1
+
+    @property
+    def top(self) -> tuple[int, int] | None:
+        """Highest score and the lowest utilisation that gets it."""
+        known = [
+            (score, -percent) for percent, score in zip(self.percents, self.scores, strict=True) if score is not None
+        ]
+        if not known:
+            return None
+        score, percent = max(known)
+        return score, -percent
+
+
+def curve(side: Side, conditions: Conditions) -> Curve:
+    """What ``side`` gives to the nodes of the row. Raises Unprocessable for conditions or arguments that are wrong."""
+    snapshot = _snapshot(conditions.check())
+    try:
+        found = _explained(snapshot, _powered(side, snapshot.names).alone(), conditions)
+    except CycleError as error:
+        nothing = Given(None, str(error))
+        size = len(conditions.percents)
+        return Curve(side, conditions.percents, [nothing] * size, nothing, [nothing] * len(AGES), str(error))
+    given = _given(found)
+    row, aged = given[: len(conditions.percents)], given[-1 - len(AGES) : -1]
+    return Curve(side, conditions.percents, row, given[-1], aged)
+
+
+def variations(side: Side, conditions: Conditions) -> list[tuple[str, Curve]]:
+    """The curve for everything, first, and for each kind of figure alone that makes a difference."""
+    whole = curve(side, replace(conditions, moving=EVERYTHING))
+    alone = [(moving, curve(side, replace(conditions, moving=moving))) for moving in MOVING if moving != EVERYTHING]
+    return [(EVERYTHING, whole), *((name, one) for name, one in alone if not one.flat and one.scores != whole.scores)]
+
+
+def _powered(side: Side, names: list[str]) -> Side:
+    """Peaks goes by models of named nodes: all of the row have the first one that there is, else ``POWER_MODEL``."""
+    if side.plugin != "Peaks":
+        return side
+    given = side.args.get("nodePowerModel") or side.args.get("NodePowerModel") or {}
+    model = next(iter(given.values()), POWER_MODEL)
+    changed = {key: value for key, value in side.args.items() if key != "NodePowerModel"}
+    return replace(side, args={**changed, "nodePowerModel": dict.fromkeys(names, model)})
+
+
+def _explained(snapshot: EngineSnapshot, configuration: Configuration, conditions: Conditions) -> Explanation:
+    return Scheduler(snapshot, configuration).explain(_pod("asked", conditions.pod, conditions.pod))
+
+
+def _given(found: Explanation) -> list[Given]:
+    """What each node gets, in node order."""
+    scores: dict[int, int] = {}
+    if found.scores:
+        scores = dict(zip(found.feasible.tolist(), found.scores[0].normalized.tolist(), strict=True))
+    given = []
+    for node in range(len(found.nodes)):
+        status = found.verdict_at(node)
+        given.append(Given(scores.get(node, 0)) if status is None else Given(None, status.message))
+    return given
+
+
+def _snapshot(conditions: Conditions) -> EngineSnapshot:
+    snapshot = _row(conditions.lowest, conditions.requested).copy()
+    snapshot.now = NOW
+    snapshot.watermarks = _figures(snapshot.names, conditions)
+    return snapshot
+
+
+@lru_cache(maxsize=16)
+def _row(lowest: int, requested: float) -> EngineSnapshot:
+    """The nodes of the row from ``lowest`` to 100 %, those around it, aged ones, and one without figures."""
+    size = len(range(lowest, 101))
+    names = [f"at-{percent:03d}" for percent in range(lowest, 101)]
+    names += [f"around-{number:03d}" for number in range(AROUND * size)]
+    names += [f"aged-{number}" for number in range(len(AGES))] + ["without-figures"]
+    snapshot = EngineSnapshot([_node(name) for name in names])
+    if requested:
+        for position in range(len(names)):
+            bound = _pod(f"bound-{position}", requested, requested * LIMITS)
+            if position < size or position >= size * (AROUND + 1):
+                snapshot.add_pod(bound.on(names[position]), position)
+    return snapshot
+
+
+def _figures(names: list[str], conditions: Conditions) -> Watermarks:
+    size = len(conditions.percents)
+    around, beside = size * AROUND, len(AGES)
+    moved = np.full(len(names), conditions.average)
+    moved[:size] = conditions.percents
+    moved[size : size + around] = conditions.others
+    still = np.full(len(names), conditions.average)
+    updated = np.full(len(names), NOW - FRESH)
+    updated[size + around : size + around + beside] = NOW - np.array(AGES, dtype=np.float64)
+    figures: dict[tuple[str, str], Floats] = {}
+    for resource in RESOURCES:
+        for key in KEYS:
+            moves = conditions.moving in (EVERYTHING, resource, key)
+            figures[resource, key] = moved.copy() if moves else still.copy()
+        figures[resource, "15m_std"] = np.full(len(names), conditions.deviation)
+    updated[-1] = math.nan
+    for column in figures.values():
+        column[-1] = math.nan
+    return Watermarks(names, updated, figures, {}, "a row of nodes made for this figure")
+
+
+def _node(name: str) -> Node:
+    amounts = {"cpu": str(CORES), "memory": str(MEMORY_BYTES), "pods": "110"}
+    return Node.read(
+        {"kind": "Node", "metadata": {"name": name}, "status": {"capacity": amounts, "allocatable": amounts}}
+    )
+
+
+def _pod(name: str, request: float, limit: float) -> Pod:
+    """A pod that requests and is limited to so many percent of a node, scheduled long ago if it is bound."""
+    asked = {"requests": _amounts(request), "limits": _amounts(limit)}
+    return Pod.read(
+        {
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": "row", "uid": name},
+            "spec": {
+                "schedulerName": DEFAULT_SCHEDULER,
+                "containers": [{"name": "main", "image": "row", "resources": asked}],
+            },
+            "status": {"startTime": "2020-01-01T00:00:00Z"},
+        }
+    )
+
+
+def _amounts(percent: float) -> dict[str, str]:
+    return {"cpu": f"{round(percent * CORES * 10)}m", "memory": str(round(percent * MEMORY_BYTES / 100))}

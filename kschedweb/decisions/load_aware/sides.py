@@ -1,0 +1,143 @@
+"""One load-aware policy by itself: which there are, with whose arguments, and the configuration that runs it alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.engine.config import EMPTY, load
+from kschedweb.engine.config.load_aware import LOAD_AWARE_SPECS
+from kschedweb.engine.config.registry import installed
+from kschedweb.web.errors import Unprocessable
+
+if TYPE_CHECKING:
+    from kschedweb.engine.config import Configuration
+
+Args = Mapping[str, Any]
+
+DEFAULT_SCHEDULER = "default-scheduler"
+REQUESTS, PACKING = "NodeResourcesFit", "TargetLoadPacking"
+AS_NEW = "Old figures count like new ones."
+UNKNOWN = {
+    "HheWaterLevelBalance": "A node without figures scores 0; with missingMetrics: Idle it is taken for unused. "
+    "Figures count until metricsExpiration, which is off by default.",
+    "TargetLoadPacking": f"A node without figures scores 0. {AS_NEW}",
+    "LoadVariationRiskBalancing": f"A node without figures scores 0; without a deviation that counts as 0. {AS_NEW}",
+    "LowRiskOverCommitment": f"A node without figures scores 0; of one resource, the risk of its load is 0. {AS_NEW}",
+    "Peaks": f"A node without figures, or that the pod would overload, counts as the cheapest. {AS_NEW}",
+    "Dynamic": "A node without figures passes. A metric that is missing, or older than its period and 5 minutes, "
+    "adds 0 while its weight still counts.",
+    "LoadAwareScheduling": "A node without figures passes and scores 0. Where they are older than "
+    "nodeMetricExpirationSeconds it is rejected, unless enableScheduleWhenNodeMetricsExpired.",
+    "VolcanoUsage": "A node without figures, or with ones older than 5 minutes, passes and scores 0.",
+    REQUESTS: "It does not look at use.",
+}
+NOT_POLICIES = frozenset({"HkePodTopologySpread"})  # comes from a load-aware scheduler, but does not look at use
+
+
+@dataclass(frozen=True)
+class Side:
+    """A scoring plugin with its arguments, as one of several that are put side by side.
+
+    ``key`` names it in addresses. ``reference`` marks what is there to compare with: a plugin that goes by requests.
+    """
+
+    key: str
+    plugin: str
+    label: str
+    about: str
+    args: Args = field(default_factory=dict)
+    reference: bool = False
+
+    @property
+    def unknown(self) -> str:
+        """What it does with missing and with old figures, in words."""
+        return UNKNOWN.get(self.plugin, "")
+
+    def alone(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
+        """The plugin and nothing else. Raises Unprocessable where its arguments are not valid."""
+        names = ["PrioritySort", "DefaultBinder", self.plugin]
+        plugins = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": [{"name": name} for name in names]}}
+        return self._configuration(scheduler, plugins)
+
+    def scoring(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
+        """Every default plugin at every point but scoring, where the plugin is alone. Raises as ``alone``."""
+        points = installed().specs[self.plugin].points
+        plugins: dict[str, Any] = {
+            point: {"disabled": [{"name": "*"}], "enabled": [{"name": self.plugin}] if point in points else []}
+            for point in ("preScore", "score")
+        }
+        return self._configuration(scheduler, {"multiPoint": {"enabled": [{"name": self.plugin}]}, **plugins})
+
+    def _configuration(self, scheduler: str, plugins: Mapping[str, Any]) -> Configuration:
+        config = [{"name": self.plugin, "args": dict(self.args)}] if self.args else []
+        profile = {"schedulerName": scheduler, "plugins": plugins, "pluginConfig": config}
+        return _loaded(json.dumps({**EMPTY, "profiles": [profile]}))
+
+
+@lru_cache(maxsize=256)
+def _loaded(document: str) -> Configuration:
+    loaded = load(document)
+    if loaded.configuration is None:
+        raise Unprocessable("; ".join(loaded.errors))
+    return loaded.configuration
+
+
+def policies() -> list[str]:
+    """The names of the load-aware plugins that score."""
+    return [spec.name for spec in LOAD_AWARE_SPECS if "score" in spec.points and spec.name not in NOT_POLICIES]
+
+
+def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAULT_SCHEDULER) -> list[Side]:
+    """Every load-aware policy, with the arguments that ``configuration`` gives it, else with its defaults.
+
+    The arguments are those of the profile called ``scheduler``, or of the first where none is called so.
+    """
+    given = arguments_of(configuration, scheduler)
+    found = []
+    for name in policies():
+        found += [
+            Side(key, name, label, about, {**given.get(name, {}), **changed})
+            for key, label, about, changed in _forms(name)
+        ]
+    about = f"{installed().specs[REQUESTS].help} It goes by requests, not by use: for comparison."
+    return [*found, Side(REQUESTS, REQUESTS, f"{REQUESTS} (requests)", about, given.get(REQUESTS, {}), reference=True)]
+
+
+def own_side(configuration: Configuration, scheduler: str, plugin: str) -> Side:
+    """``plugin`` with exactly the arguments that the profile ``scheduler`` gives it."""
+    given = arguments_of(configuration, scheduler).get(plugin, {})
+    return Side(plugin, plugin, plugin, installed().specs[plugin].help, given)
+
+
+def side_named(key: str, sides: list[Side]) -> Side | None:
+    return next((side for side in sides if side.key == key), None)
+
+
+def arguments_of(configuration: Configuration | None, scheduler: str = DEFAULT_SCHEDULER) -> dict[str, Args]:
+    """The arguments of every plugin that a profile configures, as JSON values after defaults."""
+    if configuration is None:
+        return {}
+    profiles = configuration.document["profiles"]
+    chosen = next((item for item in profiles if item.get("schedulerName") == scheduler), profiles[0])
+    listed = chosen.get("pluginConfig") or ()
+    return {item["name"]: _without_kind(item.get("args") or {}) for item in listed}
+
+
+def _without_kind(args: Args) -> Args:
+    return {key: value for key, value in args.items() if key not in ("kind", "apiVersion")}
+
+
+def _forms(name: str) -> list[tuple[str, str, str, Args]]:
+    """Key, label, help and arguments of each form in which a policy was published."""
+    about = installed().specs[name].help
+    if name == PACKING:
+        older = f"{about} As in its first releases: above the target the score starts from 50."
+        return [
+            (name, name, about, {"penalty": "Target"}),
+            (f"{name}-50", f"{name}, constant 50", older, {"penalty": "Fixed50"}),
+        ]
+    return [(name, name, about, {})]

@@ -1,0 +1,171 @@
+"""The page that puts all load-aware policies side by side on the same nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.decisions import arithmetic, selectors, services, utilisation
+from kschedweb.decisions.forms import ConditionsForm
+from kschedweb.decisions.load_aware import figures as load_figures
+from kschedweb.decisions.load_aware.contest import Contest, contest
+from kschedweb.decisions.load_aware.row import AGE_WORDS, Conditions, Curve, curve
+from kschedweb.decisions.load_aware.sides import Side, all_sides
+from kschedweb.policies.models import Kind
+from kschedweb.policies.scope import scope_of
+from kschedweb.policies.selectors import configuration, profiles_only
+from kschedweb.web.errors import NotFound
+from kschedweb.web.heavy import heavy
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.policies.models import Revision
+
+PAGE_SIZE = 50
+SUGGESTIONS = 20
+CONDITIONS = tuple(ConditionsForm.base_fields)
+
+
+@heavy
+@require_safe
+@requires(Action.VIEW)
+@vary_on_headers("HX-Request")
+def policies(request: HttpRequest) -> HttpResponse:
+    """Score curves of every policy, what each gives to the cluster's nodes, and what it does without figures.
+
+    htmx asks the same address for the curves alone, or for the arithmetic of one cell.
+    """
+    revision = _revision(request)
+    sides = _sides(revision)
+    part = request.htmx.target if getattr(request, "htmx", False) else ""  # type: ignore[attr-defined]
+    asked = {"revision": revision, **_links(request)}
+    if part == "curves":
+        return render(request, "decisions/curves.html", {**asked, **_curves(request, sides)})
+    found, problem = _contest(request, sides)
+    if part == "cell":
+        return render(request, "decisions/arithmetic.html", _cell(request, found))
+    context = {
+        **asked,
+        **_curves(request, sides),
+        "contest": found,
+        "pod_problem": problem,
+        "choices": selectors.revisions_to_compare(Kind.PROFILES),
+        "fifty": load_figures.fifty(),
+        **_cell(request, found),
+        **_table(request, found),
+    }
+    return render(request, "decisions/policies.html", context)
+
+
+@require_safe
+@requires(Action.VIEW)
+def pod_names(request: HttpRequest) -> HttpResponse:
+    """Names of pods of the cluster that hold ?pod=, pending ones first, for the box that chooses one."""
+    snapshot = scope_of(request).snapshot
+    part = request.GET.get("pod", "").strip().lower()
+    names = selectors.pod_names(snapshot, part)[:SUGGESTIONS] if snapshot else []
+    return render(request, "decisions/node_names.html", {"names": names})
+
+
+def _revision(request: HttpRequest) -> Revision:
+    scope = scope_of(request)
+    if scope.revision is None:
+        raise Http404("There is no such policy or revision.")
+    return profiles_only(scope.revision)
+
+
+def _sides(revision: Revision) -> list[Side]:
+    return all_sides(configuration(revision))
+
+
+def _curves(request: HttpRequest, sides: list[Side]) -> dict[str, Any]:
+    """The curves under the asked conditions, under the default ones where those are wrong, as the form says."""
+    usual = {name: getattr(Conditions(), name) for name in CONDITIONS}
+    form = ConditionsForm({**usual, **{name: request.GET[name] for name in CONDITIONS if request.GET.get(name)}})
+    conditions = form.conditions if form.is_valid() else Conditions()
+    drawn = [curve(side, conditions) for side in sides]
+    labelled = [(item.side.label, item) for item in drawn]
+    other = selectors.profiles_named(request.GET["against"], "against") if request.GET.get("against") else None
+    return {
+        "form": form,
+        "conditions": conditions,
+        "chart": load_figures.curves(labelled, saved=_changed(sides, other, conditions)),
+        "drawn": drawn,
+        "ages": AGE_WORDS,
+        "against": other,
+    }
+
+
+def _changed(sides: list[Side], other: Revision | None, conditions: Conditions) -> list[tuple[str, Curve]]:
+    """The curves of those policies that ``other`` gives other arguments."""
+    if other is None:
+        return []
+    mine = {side.key: side.args for side in sides}
+    name = f"{other.policy.name}@{other.number}"
+    return [
+        (f"{side.label} ({name})", curve(side, conditions)) for side in _sides(other) if side.args != mine.get(side.key)
+    ]
+
+
+def _contest(request: HttpRequest, sides: list[Side]) -> tuple[Contest | None, str]:
+    """Every side on the cluster's nodes for the asked pod, for the first pending one where none was asked."""
+    snapshot = scope_of(request).snapshot
+    asked = request.GET.get("pod_name", "").strip()
+    key = asked or (selectors.pod_to_begin_with(snapshot) if snapshot else "")
+    if snapshot is None or not key:
+        return None, ""
+    try:
+        return contest(snapshot, key, sides), ""
+    except NotFound as error:
+        return None, error.detail
+
+
+def _table(request: HttpRequest, found: Contest | None) -> dict[str, Any]:
+    snapshot: Snapshot | None = scope_of(request).snapshot
+    if found is None or snapshot is None:
+        return {"pod_name": request.GET.get("pod_name", "").strip()}
+    sort = request.GET.get("sort", "")
+    order = found.order(sort)
+    page = Paginator(order, PAGE_SIZE).get_page(request.GET.get("page"))
+    return {
+        "pod_name": found.pod,
+        "page": page,
+        "lines": found.lines(list(page.object_list)),
+        "sort": sort,
+        "in_force": utilisation.in_force(services.engine_snapshot(snapshot), snapshot),
+        "snapshot": snapshot,
+    }
+
+
+def _cell(request: HttpRequest, found: Contest | None) -> dict[str, Any]:
+    """The arithmetic of the cell that the address names."""
+    name, key = request.GET.get("node", "").strip(), request.GET.get("cell", "")
+    decision = found.decision(key) if found else None
+    position = decision.case.snapshot.index.get(name) if decision else None
+    if found is None or decision is None or position is None:
+        return {}
+    plugin = next(entrant.side.plugin for entrant in found.entrants if entrant.side.key == key)
+    return {"arithmetic": arithmetic.explain(decision, position, plugin)}
+
+
+def _links(request: HttpRequest) -> dict[str, object]:
+    """What the page's own links and forms carry on from its address."""
+    asked = {name: value for name, value in request.GET.items() if value}
+    cells = {name: value for name, value in asked.items() if name not in ("node", "cell")}
+    return {
+        "base_query": f"{urlencode(cells)}&" if cells else "",
+        "kept_for_curves": {name: value for name, value in asked.items() if name not in (*CONDITIONS, "against")},
+        "kept_for_pod": {
+            name: value for name, value in cells.items() if name not in ("pod_name", "page", "cluster", "sort")
+        },
+    }

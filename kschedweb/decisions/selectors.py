@@ -1,0 +1,105 @@
+"""What a decision is asked about: the snapshot, the pod and the policy revisions that the address names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db.models import F, Max, Q, Value
+from django.db.models.functions import Concat
+
+from kschedweb.clusters.models import PodRow
+from kschedweb.clusters.selectors import cluster_get, snapshot_current, snapshot_get
+from kschedweb.engine.classic.describing import described
+from kschedweb.policies.models import Kind, Revision
+from kschedweb.policies.selectors import algorithm, policy_get, profiles_only, revision_get
+from kschedweb.web.errors import NotFound
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from kschedweb.clusters.models import Snapshot
+
+
+def snapshot_asked(cluster: str, snapshot: str = "") -> Snapshot:
+    """The named snapshot of a cluster, the newest without a name. Raises Http404 or NotFound."""
+    found = cluster_get(cluster)
+    if snapshot:
+        return snapshot_get(found, snapshot)
+    current = snapshot_current(found)
+    if current is None:
+        raise NotFound(f"Cluster {cluster} has not been read yet: refresh it first.")
+    return current
+
+
+def revision_asked(policy: str, number: str = "") -> Revision:
+    """Revision ``number`` of ``policy``, the newest without one. Raises Http404 or NotFound."""
+    if "\0" in policy:  # PostgreSQL refuses it in any text.
+        raise NotFound("There is no policy of this name.")
+    if number and not (number.isascii() and number.isdecimal() and len(number) < 10):
+        raise NotFound(f"{number!r} is not the number of a revision.")
+    return revision_get(policy_get(policy), int(number) if number else None)
+
+
+def revision_named(text: str) -> Revision:
+    """The revision ``text`` names as "policy" or "policy@number". Raises Http404 or NotFound."""
+    policy, _, number = text.partition("@")
+    return revision_asked(policy, number)
+
+
+def profiles_asked(policy: str, number: str = "", path: str = "policy") -> Revision:
+    """As ``revision_asked``; Unprocessable at the field ``path`` for a classic policy."""
+    return profiles_only(revision_asked(policy, number), path)
+
+
+def profiles_named(text: str, path: str = "policy") -> Revision:
+    """As ``revision_named``; Unprocessable at the field ``path`` for a classic policy."""
+    return profiles_only(revision_named(text), path)
+
+
+def neighbours(snapshot: Snapshot, namespace: str, pod: str) -> tuple[PodRow | None, PodRow | None]:
+    """The pending pods before and after this one in the order of the list, ``None`` at its ends."""
+    pending = PodRow.objects.filter(snapshot=snapshot, pending=True).only("namespace", "name")
+    before = pending.filter(Q(namespace__lt=namespace) | Q(namespace=namespace, name__lt=pod))
+    after = pending.filter(Q(namespace__gt=namespace) | Q(namespace=namespace, name__gt=pod))
+    return before.order_by("-namespace", "-name").first(), after.order_by("namespace", "name").first()
+
+
+def revisions_to_compare(kind: Kind | None = None) -> QuerySet[Revision]:
+    """The newest revisions of all policies, or of those of one kind, by policy, for a chooser."""
+    listed = Revision.objects.filter(**({"policy__kind": kind} if kind else {}))
+    return listed.select_related("policy").defer("document").order_by("policy__name", "-number")[:200]
+
+
+def policy_choices(kind: Kind = Kind.PROFILES) -> list[tuple[str, str]]:
+    """Those of one kind as choices of a form: ``name@revision``, and in words."""
+    return [
+        (f"{one.policy.name}@{one.number}", f"{one.policy.name}, revision {one.number}")
+        for one in revisions_to_compare(kind)
+    ]
+
+
+def pod_names(snapshot: Snapshot, part: str) -> list[str]:
+    """The first pods whose "namespace/name" holds ``part``, pending ones first."""
+    rows = PodRow.objects.filter(snapshot=snapshot).annotate(key=Concat("namespace", Value("/"), "name"))
+    return list(rows.filter(key__icontains=part).values_list("key", flat=True)[:50])
+
+
+def pod_to_begin_with(snapshot: Snapshot) -> str:
+    """A pod that could go to several nodes, as far as one can tell without asking; "" where there is none.
+
+    That is one with a node that is not of a DaemonSet, else any.
+    """
+    rows = PodRow.objects.filter(snapshot=snapshot, gated=False).only("namespace", "name")
+    row = rows.filter(pending=False).exclude(node="").exclude(owner__startswith="DaemonSet/").first() or rows.first()
+    return f"{row.namespace}/{row.name}" if row else ""
+
+
+def classic_uses() -> dict[str, list[str]]:
+    """The names of the classic policies, by the predicates and priorities that run under their newest revisions."""
+    newest = Revision.objects.filter(policy__kind=Kind.CLASSIC).annotate(last=Max("policy__revisions__number"))
+    found: dict[str, list[str]] = {}
+    for revision in newest.filter(number=F("last")).select_related("policy").order_by("policy__name"):
+        runs = algorithm(revision)
+        for name in dict.fromkeys(described(one).name for one in (*runs.predicates, *runs.priorities)):
+            found.setdefault(name, []).append(revision.policy.name)
+    return found

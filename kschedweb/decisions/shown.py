@@ -1,0 +1,61 @@
+"""A decision as its pages show it: the funnel, the nodes of a stage page by page, one node, one cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.core.paginator import Paginator
+
+from kschedweb.decisions import figures
+from kschedweb.decisions.matrix import page_size
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from kschedweb.decisions.decision import Told
+    from kschedweb.decisions.matrix import Matrix
+
+
+def decided(request: HttpRequest, found: Told, absent: str) -> dict[str, Any]:
+    """What came out, its columns, and the arithmetic of the cell that the address names."""
+    return {
+        "answer": found.answer(),
+        "miss": None if found.explanation.feasible.size or found.waiting else found.nearest_miss(),
+        **columns(request, found, absent),
+        **cell(request, found),
+    }
+
+
+def columns(request: HttpRequest, found: Matrix, absent: str) -> dict[str, Any]:
+    """Funnel, figure and matrix, and every verdict on the node of the address; ``absent`` begins what is said of a node
+    that is not there.
+    """
+    stage = request.GET.get("stage", "")
+    positions = found.positions(stage)
+    page = Paginator(positions, page_size(len(positions))).get_page(request.GET.get("page"))
+    context: dict[str, Any] = {
+        "explanation": found.explanation,
+        "stages": found.stages(),
+        "stage": stage,
+        "quiet": found.quiet(),
+        "page": page,
+        "rows": found.rows(list(page.object_list)),
+        "chart": figures.scores(found),
+    }
+    if name := request.GET.get("node", "").strip():
+        context["node"] = name
+        if name in found.explanation.nodes:
+            position = found.explanation.nodes.index(name)
+            context |= {"verdicts": found.verdicts(position), "node_row": found.rows([position])[0]}
+        else:
+            context["node_error"] = f"{absent} {name}."
+    return context
+
+
+def cell(request: HttpRequest, found: Told) -> dict[str, Any]:
+    """The arithmetic of the cell that the address names."""
+    name, plugin = request.GET.get("node", "").strip(), request.GET.get("cell", "")
+    position = found.case.snapshot.index.get(name)
+    if position is None or not plugin:
+        return {}
+    return {"arithmetic": found.worked(position, plugin)}

@@ -1,0 +1,20 @@
+"""The decision page, the page of load-aware policies, and those of predicates and priorities."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from kschedweb.decisions import views
+from kschedweb.decisions.classic import views as classic_views
+from kschedweb.decisions.editing import views as editing_views
+from kschedweb.decisions.load_aware import views as load_views
+
+urlpatterns = [
+    path("decision/<slug:cluster>/<str:namespace>/<str:pod>/", views.decision, name="decision"),
+    path("decision/<slug:cluster>/<str:namespace>/<str:pod>/nodes/", views.node_names, name="decision-nodes"),
+    path("policies/<slug:name>/edit/effect/", editing_views.policy_effect, name="policy-effect"),
+    path("classic/", classic_views.everything, name="classic"),
+    path("classic/<str:name>/", classic_views.one, name="classic-entry"),
+    path("watermarks/policies/", load_views.policies, name="watermark-policies"),
+    path("watermarks/policies/pods/", load_views.pod_names, name="watermark-policies-pods"),
+]

@@ -1,0 +1,80 @@
+"""Which watermarks are in force for a stored snapshot: those collected by then, else those its annotations carry."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kschedweb.decisions.load_aware.arithmetic.common import duration
+from kschedweb.watermarks import selectors
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.engine import Snapshot as EngineSnapshot
+
+STALE = 15 * 60.0  # seconds; the shortest window that policies look at
+
+
+@dataclass(frozen=True)
+class InForce:
+    """What is known of the nodes' use: from where, of how many nodes, and how old at the time of the snapshot.
+
+    ``youngest`` and ``oldest`` are in seconds. ``late`` where there are figures, all collected after the snapshot.
+    """
+
+    source: str
+    nodes: int
+    total: int
+    youngest: float = 0.0
+    oldest: float = 0.0
+    late: bool = False
+
+    @property
+    def ages(self) -> str:
+        """ "30 s", or "30 s to 4 min" where nodes differ."""
+        first, last = duration(self.youngest), duration(self.oldest)
+        return first if first == last else f"{first} to {last}"
+
+    @property
+    def stale(self) -> bool:
+        return self.oldest > STALE
+
+
+def version(snapshot: Snapshot) -> Hashable:
+    """Changes whenever ``applied`` would give other figures. One query for each ``Snapshot`` object."""
+    if not hasattr(snapshot, "_watermark_version"):
+        found = selectors.version(snapshot.cluster, snapshot.taken_at.timestamp())
+        snapshot._watermark_version = found  # type: ignore[attr-defined]
+    return snapshot._watermark_version  # type: ignore[attr-defined, no-any-return]
+
+
+def applied(base: EngineSnapshot, snapshot: Snapshot) -> EngineSnapshot:
+    """``base`` with the figures in force when the snapshot was taken, at that time; ``base`` stays as it is.
+
+    ``base`` has those of the objects' annotations, which hold where nothing was collected.
+    """
+    engine = base.copy()
+    engine.now = snapshot.taken_at.timestamp()
+    collected = selectors.current(snapshot.cluster, engine.now) if version(snapshot) else None
+    if collected is not None:
+        engine.watermarks = collected
+    return engine
+
+
+def in_force(engine: EngineSnapshot, snapshot: Snapshot) -> InForce:
+    """Where the figures that decide are from, and their age."""
+    watermarks = engine.watermarks
+    if watermarks is None:
+        return InForce("", 0, len(engine), late=bool(selectors.version(snapshot.cluster)))
+    ages = engine.now - watermarks.updated[~np.isnan(watermarks.updated)]
+    if not ages.size:
+        return InForce(watermarks.source, 0, len(engine))
+    return InForce(watermarks.source, int(ages.size), len(engine), float(ages.min()), float(ages.max()))
+
+
+def known(engine: EngineSnapshot, snapshot: Snapshot) -> InForce | None:
+    """As ``in_force``, ``None`` where nothing is known at all."""
+    return in_force(engine, snapshot) if engine.watermarks is not None else None

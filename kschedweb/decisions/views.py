@@ -1,0 +1,119 @@
+"""The decision page and the node names that it suggests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.decisions import selectors, services, utilisation
+from kschedweb.decisions.classic.decision import told
+from kschedweb.decisions.shown import cell, decided
+from kschedweb.policies.scope import scope_of
+from kschedweb.web.errors import ApplicationError, Unprocessable
+from kschedweb.web.heavy import heavy
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.decisions.services import AnyCase
+    from kschedweb.policies.models import Revision
+
+SUGGESTIONS = 20
+
+
+@heavy
+@require_safe
+@requires(Action.VIEW)
+@vary_on_headers("HX-Request")
+def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
+    """Why a pod lands where it lands: sentence, funnel, matrix, figure, one node, one cell.
+
+    A click on a cell asks htmx for the same address, and gets the cell's arithmetic alone.
+    """
+    snapshot, revision = _asked(request, cluster)
+    key = f"{namespace}/{pod}"
+    context = {
+        "snapshot": snapshot,
+        "revision": revision,
+        "cluster_name": cluster,
+        "namespace_name": namespace,
+        "pod_name": pod,
+        "revisions": revision.policy.revisions.defer("document")[:8],
+    }
+    try:
+        case = services.case(snapshot, key, revision)
+    except ApplicationError as error:
+        if error.status == 404:
+            raise
+        return render(request, "decisions/failed.html", {**context, "error": error}, status=200)
+    if getattr(request, "htmx", False) and request.htmx.target == "cell":  # type: ignore[attr-defined]
+        return render(request, "decisions/arithmetic.html", cell(request, told(case)))
+    against, other, why = _against(request, snapshot, key)
+    found = told(case, other)
+    context |= {
+        "decision": found,
+        "room": services.with_room(snapshot, key, revision),
+        "classic": case.scheduler.algorithm if isinstance(case, services.ClassicCase) else None,
+        "against": against,
+        "against_fails": why,
+        "other": told(other).answer() if other else None,
+        "same": other is not None and case.explanation.node == other.explanation.node,
+        "choices": selectors.revisions_to_compare(),
+        "in_force": utilisation.known(case.snapshot, snapshot),
+        "neighbours": selectors.neighbours(snapshot, namespace, pod),
+        **_links(request),
+        **decided(request, found, "The snapshot has no node"),
+    }
+    return render(request, "decisions/decision.html", context)
+
+
+@require_safe
+@requires(Action.VIEW)
+def node_names(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
+    """Names of nodes that hold ?node=, for the box of "why not here"."""
+    snapshot, _ = _asked(request, cluster)
+    part = request.GET.get("node", "").strip().lower()
+    names = [name for name in services.engine_snapshot(snapshot).names if part in name.lower()]
+    names.sort(key=lambda name: (not name.startswith(part), name))
+    return render(request, "decisions/node_names.html", {"names": names[:SUGGESTIONS]})
+
+
+def _asked(request: HttpRequest, cluster: str) -> tuple[Snapshot, Revision]:
+    scope, named = scope_of(request), request.GET.get("snapshot", "")
+    # The frame around the page has read the cluster's newest snapshot already.
+    snapshot = (None if named else scope.snapshot) or selectors.snapshot_asked(cluster, named)
+    if not request.GET.get("policy") and not request.GET.get("revision") and scope.revision is not None:
+        return snapshot, scope.revision
+    policy = request.GET.get("policy") or (scope.policy.name if scope.policy else "default")
+    return snapshot, selectors.revision_asked(policy, request.GET.get("revision", ""))
+
+
+def _against(request: HttpRequest, snapshot: Snapshot, key: str) -> tuple[Revision | None, AnyCase | None, str]:
+    """The revision to compare with, and the same pod under it, else why its cycle fails."""
+    named = request.GET.get("against", "")
+    if not named:
+        return None, None, ""
+    revision = selectors.revision_named(named)
+    try:
+        return revision, services.case(snapshot, key, revision), ""
+    except Unprocessable as error:
+        return revision, None, error.detail
+
+
+def _links(request: HttpRequest) -> dict[str, object]:
+    """What the page's own links and forms carry on from its address."""
+    asked = {name: value for name, value in request.GET.items() if value}
+    cells = {name: value for name, value in asked.items() if name not in ("node", "cell")}
+    return {
+        "base_query": f"{urlencode(cells)}&" if cells else "",
+        "kept": cells,
+        "kept_for_compare": {name: value for name, value in asked.items() if name not in ("against", "page")},
+    }

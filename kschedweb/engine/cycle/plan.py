@@ -1,0 +1,337 @@
+"""What the plugins of a profile say about pods that are all alike: asked once, and kept true as pods come and go.
+
+The first pod of its kind is placed without a plan, by asking every plugin; where another one comes, a plan is made.
+Plugins that look no further than a node (``Scope`` below ``CLUSTER``: here "near") are asked about all nodes when the
+plan is made, and later only about the nodes whose pods have changed since; where nothing but a node's
+room matters, nodes with the same room share the answer. All other plugins ("far") are asked in each cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.cycle.search import NOWHERE, Filtered, earlier
+from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, scope_of
+from kschedweb.engine.framework.runtime import Framework, PreFilterOutcome, out_of_range
+from kschedweb.engine.framework.status import Code, CycleError, Status
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.columns import ALL, Codes, Ints, Rows
+from kschedweb.engine.state.snapshot import Snapshot
+
+MANY = 1 << 16  # kinds of pods, or of rooms, remembered at most
+MAX_PLANNED = 1 << 21  # nodes times plans kept: some 100 bytes each
+
+
+class Plans:
+    """The plans for the pods that come to ``snapshot``; those that were used last are kept."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._plans: dict[Hashable, tuple[Plan, Hashable]] = {}
+        self._seen: set[Hashable] = set()
+
+    def on(self, snapshot: Snapshot) -> Plans:
+        """None yet for another snapshot, but knowing which kinds of pods come again."""
+        other = Plans(snapshot)
+        other._seen = self._seen
+        return other
+
+    def get(self, framework: Framework, pod: Pod) -> Plan | Once:
+        """How to ask the plugins about ``pod``."""
+        kind, selections = pod.alike, self._snapshot.objects.selections(pod)
+        plan, made_for = self._plans.pop(kind, (None, None))
+        if plan is None or made_for != selections:
+            if kind not in self._seen:
+                if len(self._seen) >= MANY:
+                    self._seen.clear()
+                self._seen.add(kind)
+                return Once(framework, self._snapshot)
+            if len(self._plans) * len(self._snapshot) >= MAX_PLANNED:
+                del self._plans[next(iter(self._plans))]
+            plan = Plan(framework, self._snapshot, pod)
+        self._plans[kind] = plan, selections
+        return plan
+
+
+class Once:
+    """Asks every plugin, for a pod that may be the only one of its kind."""
+
+    def __init__(self, framework: Framework, snapshot: Snapshot) -> None:
+        self.framework, self._snapshot = framework, snapshot
+
+    def cycle(self, pod: Pod) -> Cycle:
+        """A new cycle for ``pod``."""
+        return Cycle(self._snapshot, pod)
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
+        return self.framework.pre_filter(cycle)
+
+    def filter(self, cycle: Cycle, outcome: PreFilterOutcome) -> Filtered:
+        """Every filter's verdict on every node."""
+        return Filtered.of(self.framework.filter(cycle, outcome.skipped), len(self._snapshot))
+
+    def totals(self, cycle: Cycle, rows: NDArray[np.intp]) -> Scored:
+        """Total scores of the feasible nodes ``rows``. Raises CycleError."""
+        where = _slice(rows, len(self._snapshot))
+        columns = self.framework.score(cycle, where, self.framework.pre_score(cycle, where))
+        return Scored(sum((column.weighted for column in columns), np.zeros(len(rows), dtype=np.int64)), columns)
+
+    def parts(self, scored: Scored, rows: NDArray[np.intp], places: list[int]) -> list[dict[str, int]]:
+        """What each plugin adds to the totals of the nodes at ``places`` of ``rows``."""
+        return [{column.plugin: int(column.weighted[place]) for column in scored.columns} for place in places]
+
+
+class Scored(NamedTuple):
+    """The totals of some nodes, and the scores that were asked for that."""
+
+    totals: Ints
+    columns: list[ScoreColumn]
+
+
+class Answer(NamedTuple):
+    """What the plugins whose answers age say about one node."""
+
+    codes: tuple[int, ...]  # of their filters, in order
+    first: int
+    score: int
+    parts: tuple[int, ...]  # of the score
+
+
+class Preference(NamedTuple):
+    """Raw scores that never change, to be normalised over the nodes that are feasible."""
+
+    plugin: Any
+    weight: int
+    raw: Ints
+
+
+class Plan:
+    """For pods like ``pod`` on ``snapshot``."""
+
+    def __init__(self, framework: Framework, snapshot: Snapshot, pod: Pod) -> None:
+        self.framework, self._snapshot, self._pod = framework, snapshot, pod
+        self._kept: dict[str, Any] = {}
+        self._scopes = {plugin.name: scope_of(plugin, pod) for plugin in framework.instances}
+        self._pre_filters: dict[str, tuple[PreFilterResult, dict[str, Any]]] = {}
+        for plugin in framework.plugins("preFilter"):
+            if self._near(plugin):
+                probe = self.cycle(pod)
+                self._pre_filters[plugin.name] = plugin.pre_filter(probe), probe.state
+        self._version = -1  # of the snapshot's pods, when all of the following was true
+        self._columns: list[FilterColumn] = []
+        self._feasible: NDArray[np.intp] | None = None
+        self._by_room: dict[Hashable, Answer] = {}
+
+    def _near(self, plugin: Any) -> bool:
+        return self._scopes[plugin.name] < Scope.CLUSTER
+
+    def cycle(self, pod: Pod) -> Cycle:
+        """A new cycle for ``pod``."""
+        return Cycle(self._snapshot, pod, {}, self._kept)
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
+        return self.framework.pre_filter(cycle, self._pre_filters)
+
+    def filter(self, cycle: Cycle, outcome: PreFilterOutcome) -> Filtered:
+        """Every filter's verdict on every node; the columns change with the next call."""
+        self._refresh()
+        asked = [(position, plugin) for position, plugin in self._far_filters if plugin.name not in outcome.skipped]
+        if self._feasible is None:
+            self._feasible = np.flatnonzero(self._first == NOWHERE)
+        if not asked:
+            return Filtered(self._columns, self._first, self._feasible)
+        columns, first = list(self._columns), self._first
+        for position, plugin in asked:
+            columns[position] = self.framework.ask_filter(plugin, cycle, ALL)
+            first = earlier(first, columns[position], position)
+        feasible = self._feasible if first is self._first else np.flatnonzero(first == NOWHERE)
+        return Filtered(columns, first, feasible)
+
+    def totals(self, cycle: Cycle, rows: NDArray[np.intp]) -> Scored:
+        """Total scores of the feasible nodes ``rows``, but for what is the same for all of them. Raises CycleError."""
+        where = _slice(rows, len(self._snapshot))
+        skipped = self.framework.pre_score(cycle, where, self._pre_scores)
+        total, columns = self._score[where] + 0, []
+        for preference in self._preferences:
+            if preference.plugin.name not in skipped:
+                raw = preference.raw[where]
+                columns.append(self.framework.normalized(preference.plugin, cycle, where, raw))
+        for plugin in self._far_scores:
+            if plugin.name not in skipped:
+                columns.append(self.framework.ask_score(plugin, cycle, where))
+        for column in columns:
+            total += column.weighted
+        return Scored(total, columns)
+
+    def parts(self, scored: Scored, rows: NDArray[np.intp], places: list[int]) -> list[dict[str, int]]:
+        """What each plugin adds to the totals of the nodes at ``places`` of ``rows``, with what all nodes get."""
+        asked = {column.plugin: column.weighted for column in scored.columns}
+        aging = {plugin.name: row for row, plugin in enumerate(self._aging_scores)}
+        known = [name for name in self.framework.weights if name in asked or name in aging or name in self._fixed]
+        result = []
+        for place in places:
+            node = int(rows[place])
+            parts = {}
+            for name in known:
+                if name in asked:
+                    parts[name] = int(asked[name][place])
+                elif name in aging:
+                    parts[name] = int(self._parts[aging[name], node])
+                else:
+                    fixed = self._fixed[name]
+                    parts[name] = fixed if isinstance(fixed, int) else int(fixed[node])
+            result.append(parts)
+        return result
+
+    def _refresh(self) -> None:
+        """Bring what is known of each node up to date."""
+        pods = self._snapshot.pods
+        moves = pods.moves(self._version) if self._version >= 0 else None
+        if moves is None or len(moves) > len(self._snapshot):
+            self._build()
+        elif moves and (self._aging_filters or self._aging_scores):
+            self._update({move.node for move in moves})
+        self._version = pods.version
+
+    def _build(self) -> None:
+        self._feasible = None
+        self._by_room.clear()
+        cycle = self.cycle(self._pod)
+        for _, state in self._pre_filters.values():
+            cycle.state.update(state)
+        self._build_filters(cycle)
+        self._build_scores(cycle)
+        self._state = cycle.state
+        aging = {plugin.name for plugin in (*self._aging_scores, *(plugin for _, plugin in self._aging_filters))}
+        self._share = all(self._scopes[name] is Scope.ROOM for name in aging)
+
+    def _build_filters(self, cycle: Cycle) -> None:
+        skipped = {name for name, (result, _) in self._pre_filters.items() if result.status.code is Code.SKIP}
+        self._columns = []
+        self._aging_filters: list[tuple[int, Any]] = []
+        self._far_filters: list[tuple[int, Any]] = []
+        size = len(self._snapshot)
+        self._fixed_first: Codes = np.full(size, NOWHERE, dtype=np.int32)
+        self._first: Codes = self._fixed_first
+        for position, plugin in enumerate(self.framework.plugins("filter")):
+            column = FilterColumn.passing(plugin.name, size)
+            if not self._near(plugin):
+                self._far_filters.append((position, plugin))
+            elif plugin.name not in skipped:
+                column = self.framework.ask_filter(plugin, cycle, ALL)
+                self._first = earlier(self._first, column, position)
+                if self._scopes[plugin.name] is Scope.NODE:
+                    self._fixed_first = earlier(self._fixed_first, column, position)
+                else:
+                    self._aging_filters.append((position, plugin))
+            self._columns.append(column)
+        if self._first is self._fixed_first:  # Rooms that fill up must not change what holds for ever.
+            self._first = self._fixed_first.copy()
+
+    def _build_scores(self, cycle: Cycle) -> None:
+        self._pre_scores: dict[str, tuple[Status, dict[str, Any]]] = {}
+        for plugin in self.framework.plugins("preScore"):
+            if self._near(plugin):
+                probe = Cycle(self._snapshot, self._pod, dict(cycle.state), self._kept)
+                self._pre_scores[plugin.name] = plugin.pre_score(probe, ALL), probe.state
+        for _, state in self._pre_scores.values():
+            cycle.state.update(state)
+        self._aging_scores: list[Any] = []
+        self._fixed: dict[str, Ints | int] = {}  # what plugins that look at node objects only add; one for all nodes
+        parts: list[Ints] = []
+        self._far_scores: list[Any] = []
+        self._preferences: list[Preference] = []
+        self._fixed_score: Ints = np.zeros(len(self._snapshot), dtype=np.int64)
+        self._score: Ints = self._fixed_score.copy()
+        for plugin in self.framework.plugins("score"):
+            status = self._pre_scores.get(plugin.name)
+            if status is None or status[0].code is not Code.SKIP:
+                self._build_score(plugin, cycle, parts)
+        self._parts: Ints = np.array(parts, dtype=np.int64).reshape(len(parts), len(self._snapshot))
+
+    def _build_score(self, plugin: Any, cycle: Cycle, parts: list[Ints]) -> None:
+        scope, weight = self._scopes[plugin.name], self.framework.weights[plugin.name]
+        normalizes = plugin.name in self.framework.normalizing
+        raw: Ints | None = None
+        if scope is Scope.NODE or (scope < Scope.CLUSTER and not normalizes):
+            with suppress(CycleError):  # it is raised again in each cycle that comes so far
+                raw = plugin.score(cycle, ALL)
+        if raw is None or (out_of_range(raw) and not normalizes):
+            self._far_scores.append(plugin)
+        elif normalizes:
+            if raw.size and raw.min() != raw.max():
+                self._preferences.append(Preference(plugin, weight, raw))
+            elif raw.size:  # it is the same for all nodes
+                with suppress(CycleError):
+                    self._fixed[plugin.name] = int(self.framework.normalized(plugin, cycle, ALL, raw).weighted[0])
+        else:
+            self._score += weight * raw
+            if scope is Scope.NODE:
+                self._fixed_score += weight * raw
+                self._fixed[plugin.name] = weight * raw if raw.any() else 0
+            else:
+                self._aging_scores.append(plugin)
+                parts.append(weight * raw)
+
+    def _update(self, nodes: Iterable[int]) -> None:
+        unknown = []
+        for node in nodes:
+            answer = self._by_room.get(self._snapshot.room(node)) if self._share else None
+            if answer is None:
+                unknown.append(node)
+            else:
+                self._put(node, answer)
+        if not unknown:
+            return
+        answers = self._ask(np.array(unknown, dtype=np.intp))
+        if answers is None:
+            self._build()
+            return
+        if len(self._by_room) > MANY:
+            self._by_room.clear()
+        for node, answer in zip(unknown, answers, strict=True):
+            self._put(node, answer)
+            if self._share:
+                self._by_room[self._snapshot.room(node)] = answer
+
+    def _ask(self, rows: NDArray[np.intp]) -> list[Answer] | None:
+        """The answers that age, for ``rows``; ``None`` where a score is out of range and has to be asked elsewhere."""
+        cycle = Cycle(self._snapshot, self._pod, dict(self._state), self._kept)
+        codes, first = [], np.full(len(rows), NOWHERE, dtype=np.int32)
+        for position, plugin in reversed(self._aging_filters):
+            column = self.framework.ask_filter(plugin, cycle, rows)
+            known = self._columns[position].verdicts
+            known.extend(verdict for verdict in column.verdicts if verdict not in known)
+            codes.append([known.index(column.verdicts[code]) for code in column.codes.tolist()])
+            first[column.codes != 0] = position
+        parts = np.zeros((len(self._aging_scores), len(rows)), dtype=np.int64)
+        for row, plugin in enumerate(self._aging_scores):
+            raw = plugin.score(cycle, rows)
+            if out_of_range(raw):
+                return None
+            parts[row] = self.framework.weights[plugin.name] * raw
+        by_row = list(zip(*reversed(codes), strict=True)) or [()] * len(rows)
+        score, columns = parts.sum(axis=0).tolist(), parts.T.tolist()
+        answers = zip(by_row, first.tolist(), score, columns, strict=True)
+        return [Answer(code, one, total, tuple(part)) for code, one, total, part in answers]
+
+    def _put(self, node: int, answer: Answer) -> None:
+        for (position, _), code in zip(self._aging_filters, answer.codes, strict=True):
+            self._columns[position].codes[node] = code
+        first = min(int(self._fixed_first[node]), answer.first)
+        if (first == NOWHERE) != (self._first[node] == NOWHERE):
+            self._feasible = None
+        self._first[node] = first
+        self._score[node] = self._fixed_score[node] + answer.score
+        self._parts[:, node] = answer.parts
+
+
+def _slice(rows: NDArray[np.intp], size: int) -> Rows:
+    """``rows``, or all of them in one piece, which is faster."""
+    return ALL if len(rows) == size and rows[0] == 0 else rows

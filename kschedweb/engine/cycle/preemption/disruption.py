@@ -1,0 +1,28 @@
+"""PodDisruptionBudgets: whose eviction would break a promise."""
+
+from __future__ import annotations
+
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.workloads import Budget
+from kschedweb.engine.state.cluster import BUDGET
+from kschedweb.engine.state.snapshot import Snapshot
+
+
+def budgets(snapshot: Snapshot) -> list[Budget]:
+    """All budgets of the cluster."""
+    return snapshot.related("budgets", lambda: [Budget.read(raw) for raw in snapshot.objects.all(BUDGET)])
+
+
+def split(pods: list[Pod], known: list[Budget]) -> tuple[list[Pod], list[Pod]]:
+    """(those whose eviction would violate a budget, the others), walking ``pods`` in their order."""
+    allowed = [budget.allowed for budget in known]
+    violating: list[Pod] = []
+    others: list[Pod] = []
+    for pod in pods:
+        violates = False
+        for position, budget in enumerate(known):
+            if budget.means(pod):
+                allowed[position] -= 1
+                violates |= allowed[position] < 0
+        (violating if violates else others).append(pod)
+    return violating, others

@@ -1,0 +1,32 @@
+"""Which of several pods is the last to be evicted."""
+
+from __future__ import annotations
+
+import math
+
+from kschedweb.engine.cycle.preemption.gosort import sort_slice
+from kschedweb.engine.objects.pod import Pod
+
+
+def by_importance(pods: list[Pod]) -> list[Pod]:
+    """Higher priority first, then those that have run longer; ties as kube-scheduler's sort leaves them."""
+    ordered = list(pods)
+    sort_slice(ordered, more_important)
+    return ordered
+
+
+def more_important(one: Pod, other: Pod) -> bool:
+    """Whether ``one`` is to stay rather than ``other``.
+
+    Of two that have not started it is the first one, whichever that is: kube-scheduler takes the time anew for each,
+    so that the one it looks at first seems to have started earlier.
+    """
+    if one.priority != other.priority:
+        return one.priority > other.priority
+    return one.started < other.started or one.started == other.started == math.inf
+
+
+def earliest_start(victims: tuple[Pod, ...]) -> float:
+    """When the longest running one of the most important ``victims`` started."""
+    highest = max(victim.priority for victim in victims)
+    return min(victim.started for victim in victims if victim.priority == highest)

@@ -1,0 +1,278 @@
+"""Which pods would have to go, and from which node, for a pod that fits nowhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from kschedweb.engine.cycle.preemption.disruption import budgets, split
+from kschedweb.engine.cycle.preemption.importance import by_importance, earliest_start
+from kschedweb.engine.cycle.preemption.trials import Outcome, Rooms, Rows, Trials, pods_on_each
+from kschedweb.engine.extenders.extender import Extender, ExtenderError
+from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.interface import Cycle, Handle, Heeding, Scope
+from kschedweb.engine.framework.status import Code, CycleError, Status, error, fit_error, unresolvable
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.columns import ALL, Mask
+from kschedweb.engine.state.snapshot import Snapshot
+
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node where evicting ``victims`` (the most important first) makes room."""
+
+    node: str
+    victims: tuple[Pod, ...]
+    violations: int  # how many of them a disruption budget would keep
+
+    def to_dict(self) -> Json:
+        return {"pods": [victim.key for victim in self.victims] or None, "pdbViolations": self.violations}
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """All candidates, and the one that kube-scheduler takes; of equally good ones the first, where it takes any."""
+
+    candidates: tuple[Candidate, ...]
+    chosen: Candidate
+
+    @classmethod
+    def of(cls, candidates: list[Candidate]) -> Preemption:
+        ordered = sorted(candidates, key=lambda candidate: candidate.violations > 0)
+        return cls(tuple(ordered), select(ordered))
+
+    def to_dict(self) -> Json:
+        candidates = {candidate.node: candidate.to_dict() for candidate in self.candidates}
+        return {"candidates": candidates, "node": self.chosen.node}
+
+
+def select(candidates: list[Candidate]) -> Candidate:
+    """The candidate that disturbs least."""
+    return min(candidates, key=disturbance)
+
+
+def disturbance(candidate: Candidate) -> tuple[float, ...]:
+    """How much evicting the victims disturbs: one rule after the other, until a single candidate is left."""
+    victims = candidate.victims
+    return (
+        candidate.violations,
+        victims[0].priority,
+        sum(victim.priority + 2**31 for victim in victims),
+        len(victims),
+        -earliest_start(victims),
+    )
+
+
+class Search:
+    """The search for nodes where evictions make room for the pod of ``cycle``."""
+
+    def __init__(self, handle: Handle, cycle: Cycle, diagnosis: Diagnosis) -> None:
+        self._handle, self._cycle, self._diagnosis = handle, cycle, diagnosis
+        self._far = handle.far(cycle.pod)
+        self._crowded = handle.crowded(cycle)
+        # Of filters that cannot say which pods they heed, any move of a pod may change the answers.
+        self._blind = not all(isinstance(plugin, Heeding) for plugin in self._far)
+        size = len(cycle.snapshot)
+        self._trials = Trials(size) if self._blind else cycle.keep("preemption", lambda: Trials(size))
+        self._trials.refresh(cycle.snapshot)
+        self._barred = self._rejected_afar()
+        self._world: Cycle | None = None
+        self._nodes: Rows = np.zeros(0, dtype=np.intp)
+
+    def _rejected_afar(self) -> Mask:
+        """The nodes that filters reject for more than want of room: only pods they heed can change that."""
+        barred: Mask = np.zeros(len(self._cycle.snapshot), dtype=np.bool_)
+        known = {column.plugin: column.codes for column in self._diagnosis.filters}
+        for plugin in () if self._blind else self._far:
+            # Where PreFilter rejected the pod no filter was asked.
+            codes = known[plugin.name] if plugin.name in known else plugin.filter(self._cycle, ALL).codes
+            barred |= codes != 0
+        return barred
+
+    def candidates(self, nodes: Rows, wanted: int) -> Rows:
+        """Try ``nodes`` (positions) in turn until ``wanted`` of them are candidates; returns those.
+
+        The search goes on beyond ``wanted`` while every candidate would violate a disruption budget.
+        """
+        self._nodes = nodes
+        self.__dict__.pop("_refused", None)
+        while (due := self._trials.due(nodes, wanted, self._barred)).size:
+            self._try(due)
+        return self._trials.found(nodes, wanted, self._barred)
+
+    def best(self, nodes: Rows) -> Candidate:
+        """The one of the candidates ``nodes`` where evictions disturb least."""
+        return self._candidate(self._trials.best(nodes))
+
+    def listed(self, nodes: Rows) -> list[Candidate]:
+        return [self._candidate(node) for node in nodes.tolist()]
+
+    def _candidate(self, node: int) -> Candidate:
+        outcome = self._trials.outcome(node)
+        return Candidate(self._cycle.snapshot.names[node], outcome.victims, outcome.violations)
+
+    def _try(self, nodes: Rows) -> None:
+        victims = [self._lower(pods) for pods in pods_on_each(self._cycle.snapshot.pods, nodes)]
+        alone = [
+            self._blind or node in self._crowded or any(map(self._heeded, there))
+            for node, there in zip(nodes.tolist(), victims, strict=True)
+        ]
+        for node in nodes[alone].tolist():
+            self._barred[node] = False
+            self._trials.put(node, self._dry_run(node), fleeting=True)
+        if not all(alone):
+            others = np.flatnonzero(~np.array(alone))
+            self._try_rooms(nodes[others], [victims[place] for place in others.tolist()])
+
+    def _heeded(self, pod: Pod) -> bool:
+        """Whether a filter that looks far heeds the pod on its node."""
+        kind = pod.template, pod.seen_by_selectors, pod.volumes
+        for plugin in self._far:
+            key = plugin.name, kind
+            if key not in self._trials.heeded:
+                self._trials.heeded[key] = plugin.heeds(self._cycle, pod)
+            if self._trials.heeded[key]:
+                return True
+        return False
+
+    def _try_rooms(self, nodes: Rows, victims: list[list[Pod]]) -> None:
+        """Try ``nodes`` all at once: without their victims, then with one after the other let back in."""
+        cycle, handle = self._cycle, self._handle
+
+        def on(snapshot: Snapshot) -> Cycle:
+            return replace(cycle, snapshot=snapshot)
+
+        rooms = Rooms(cycle.snapshot, lambda snapshot, rows: handle.have_room(on(snapshot), rows))
+        empty = on(rooms.without(nodes, victims))
+        codes, statuses = handle.refusals(empty, nodes, self._diagnosis.filters, Scope.ROOM)
+        left, parts = [], []
+        for place, (node, code) in enumerate(zip(nodes.tolist(), codes.tolist(), strict=True)):
+            if not victims[place]:
+                self._trials.put(node, Outcome(refusal=NO_VICTIMS))
+            elif code:
+                self._trials.put(node, Outcome(refusal=statuses[code].decisive))
+            else:
+                left.append(node)
+                parts.append(self._split(victims[place]))
+        gone = rooms.reprieve(np.array(left, dtype=np.intp), [violating + others for violating, others in parts])
+        for node, (violating, others), those in zip(left, parts, gone, strict=True):
+            self._trials.put(node, self._outcome(node, violating, others, those))
+
+    def _lower(self, pods: list[Pod]) -> list[Pod]:
+        priority = self._cycle.pod.priority
+        return [pod for pod in pods if pod.priority < priority]
+
+    def _split(self, victims: list[Pod]) -> tuple[list[Pod], list[Pod]]:
+        return split(by_importance(victims), budgets(self._cycle.snapshot))
+
+    def _outcome(self, node: int, violating: list[Pod], others: list[Pod], gone: list[Pod]) -> Outcome:
+        if not gone:
+            return Outcome(refusal=error(no_victim(self._cycle.snapshot.names[node])))
+        kept_by_budget = sum(pod in violating for pod in gone) if violating else 0
+        return Outcome(tuple(by_importance(gone) if violating and others else gone), kept_by_budget)
+
+    def _dry_run(self, node: int) -> Outcome:
+        """Take out all pods of lower priority, then let back in, in order of importance, whom there is room for."""
+        if self._world is None:
+            self._world = self._cycle.on(self._cycle.snapshot.copy())
+        world, snapshot = self._world, self._world.snapshot
+        original = snapshot.pods.on(node)
+        victims = self._lower(original)
+        if not victims:
+            return Outcome(refusal=NO_VICTIMS)
+        trial = world.on(snapshot)
+        try:
+            for victim in victims:
+                self._move(trial, victim, node, add=False)
+            verdict = self._handle.fits(trial, node)
+            if not verdict.ok:
+                return Outcome(refusal=verdict)
+            violating, others = self._split(victims)
+            gone: list[Pod] = []
+            for victim in violating + others:
+                self._move(trial, victim, node, add=True)
+                if not self._handle.fits(trial, node).ok:
+                    self._move(trial, victim, node, add=False)
+                    gone.append(victim)
+            return self._outcome(node, violating, others, gone)
+        finally:
+            _restore(snapshot, node, original)
+
+    def _move(self, trial: Cycle, pod: Pod, node: int, *, add: bool) -> None:
+        if add:
+            trial.snapshot.add_pod(pod, node)
+        else:
+            trial.snapshot.remove_pod(pod.key)
+        self._handle.move_pod(trial, pod, node, add=add)
+
+    def error(self) -> str:
+        """What went wrong on the nodes tried, "" where nothing did."""
+        said = [status.message for status, _ in self._refused if status.code is Code.ERROR]
+        return said[0] if len(said) == 1 else f"[{', '.join(said)}]" if said else ""
+
+    def message(self) -> str:
+        """Why evictions help on no node."""
+        size = len(self._cycle.snapshot)
+        histogram = Counter({NOT_HELPFUL: size - len(self._nodes)})
+        for status, number in self._refused:
+            for reason in status.reasons:
+                histogram[reason] += number
+        return fit_error(size, histogram.items())
+
+    @cached_property
+    def _refused(self) -> list[tuple[Status, int]]:
+        """Why it is no use on how many of the nodes tried."""
+        barred = self._nodes[self._barred[self._nodes]]
+        if not barred.size:
+            return self._trials.refused(self._nodes)
+        others = self._nodes[~self._barred[self._nodes]]
+        counts = Counter(dict(self._trials.refused(others)))
+        victims = [self._lower(pods) for pods in pods_on_each(self._cycle.snapshot.pods, barred)]
+        rooms = Rooms(self._cycle.snapshot, lambda snapshot, rows: np.zeros(len(rows), dtype=np.bool_))
+        empty = replace(self._cycle, snapshot=rooms.without(barred, victims))
+        codes, statuses = self._handle.refusals(empty, barred, self._diagnosis.filters)
+        for there, code in zip(victims, codes.tolist(), strict=True):
+            counts[statuses[code].decisive if there else NO_VICTIMS] += 1
+        return list(counts.items())
+
+    def ask_extenders(self, candidates: list[Candidate]) -> list[Candidate]:
+        """The candidates that extenders leave, with the victims that they name. Raises CycleError."""
+        left = candidates
+        for extender in self.extenders():
+            if not left:
+                break
+            victims = {candidate.node: (candidate.victims, candidate.violations) for candidate in left}
+            try:
+                named = extender.preempt(self._cycle, victims)
+            except ExtenderError:
+                if extender.ignorable:
+                    continue
+                raise
+            empty = [node for node, (there, _) in named.items() if not there]
+            if empty and not extender.ignorable:
+                raise CycleError(no_victim(empty[0]))
+            left = [Candidate(node, *answer) for node, answer in named.items() if answer[0]]
+        return left
+
+    def extenders(self) -> list[Extender]:
+        """Those that have a say in preemption."""
+        return [one for one in self._handle.extenders if one.preempts and one.interested(self._cycle.pod)]
+
+
+def no_victim(node: str) -> str:
+    return f'expected at least one victim pod on node "{node}"'
+
+
+def _restore(snapshot: Snapshot, node: int, pods: list[Pod]) -> None:
+    """Put ``pods`` back on the node, in their order."""
+    for other in snapshot.pods.on(node):
+        snapshot.remove_pod(other.key)
+    for other in pods:
+        snapshot.add_pod(other, node)

@@ -1,0 +1,205 @@
+"""What came of trying to make room on nodes, for pods that are all alike.
+
+A trial takes all pods of lower priority off a node and lets back in, in order of importance, whom there is room for.
+Where the filters look no further than what a node has room for, all nodes are tried at once: pod by pod of each node,
+as columns. What is found out about a node stays true until its pods change, unless a filter looks beyond the node.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.cycle.preemption.importance import earliest_start
+from kschedweb.engine.framework.status import SUCCESS, Status
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.columns import Codes, Ints, Mask
+from kschedweb.engine.state.pods import PodTable
+from kschedweb.engine.state.snapshot import Snapshot
+
+Rows = NDArray[np.intp]
+UNTRIED, REFUSED, FOUND = 0, 1, 2
+VIOLATIONS = 0  # in Trials' columns of whole numbers; then the highest priority, their sum, and how many victims
+FEW = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The pods that would have to go (the most important first; how many a budget would keep), or why it is no use."""
+
+    victims: tuple[Pod, ...] = ()
+    violations: int = 0
+    refusal: Status = SUCCESS
+
+
+class Trials:
+    """Outcomes by node, and as columns what is compared of them.
+
+    ``state`` int8[nodes] says UNTRIED, REFUSED or FOUND; ``heeded`` remembers which kinds of pods filters heed.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self.state: NDArray[np.int8] = np.zeros(nodes, dtype=np.int8)
+        self.refusals: list[Status] = []
+        self._refusal_codes: dict[Status, int] = {}
+        self._refused: Codes = np.zeros(nodes, dtype=np.int32)
+        self._outcomes: list[Outcome | None] = [None] * nodes
+        self._keys: Ints = np.zeros((4, nodes), dtype=np.int64)
+        self._started: NDArray[np.float64] = np.zeros(nodes, dtype=np.float64)
+        self.heeded: dict[Hashable, bool] = {}
+        self._fleeting: set[int] = set()
+        self._version = -1
+
+    def refresh(self, snapshot: Snapshot) -> None:
+        """Forget the nodes whose pods have changed, and those whose outcome held for one cycle."""
+        pods = snapshot.pods
+        moves = pods.moves(self._version) if self._version >= 0 else None
+        if moves is None:
+            self.state[:] = UNTRIED
+        elif moves:
+            self.state[[move.node for move in moves]] = UNTRIED
+        self._version = pods.version
+        self.state[list(self._fleeting)] = UNTRIED
+        self._fleeting = set()
+
+    def put(self, node: int, outcome: Outcome, *, fleeting: bool = False) -> None:
+        """Keep what came of ``node``; where it is ``fleeting``, for this cycle."""
+        self._outcomes[node] = outcome
+        if fleeting:
+            self._fleeting.add(node)
+        if not outcome.victims:
+            code = self._refusal_codes.setdefault(outcome.refusal, len(self.refusals))
+            if code == len(self.refusals):
+                self.refusals.append(outcome.refusal)
+            self.state[node], self._refused[node] = REFUSED, code
+            return
+        victims = outcome.victims
+        self.state[node] = FOUND
+        priorities = sum(victim.priority for victim in victims) + 2**31 * len(victims)
+        self._keys[:, node] = outcome.violations, victims[0].priority, priorities, len(victims)
+        self._started[node] = earliest_start(victims)
+
+    def due(self, nodes: Rows, wanted: int, barred: Mask) -> Rows:
+        """Those of ``nodes`` to be tried next, until ``found`` is known; none where it is."""
+        states = self.state[nodes]
+        untried = np.flatnonzero(states == UNTRIED)
+        if untried.size:
+            able = np.flatnonzero((states == FOUND) & ~barred[nodes])
+            enough = self._enough(nodes[able], wanted)
+            if enough <= len(able):
+                untried = untried[untried < able[enough - 1]]
+        if untried.size:
+            untried = untried[: max(wanted - int(np.searchsorted(able, untried[0])), 1)]
+        return nodes[untried]
+
+    def _enough(self, able: Rows, wanted: int) -> int:
+        """How many of ``able`` nodes end the search: ``wanted``, or as many more as it takes to violate no budget."""
+        kind = self._keys[VIOLATIONS, able] == 0
+        return max(wanted, int(kind.argmax()) + 1) if kind.any() else len(able) + 1
+
+    def found(self, nodes: Rows, wanted: int, barred: Mask) -> Rows:
+        """The candidates among ``nodes``, up to where the search ends; those that violate no budget come first.
+
+        ``barred`` bool[nodes] are no candidates, whatever room can be made there.
+        """
+        able = nodes[(self.state[nodes] == FOUND) & ~barred[nodes]]
+        able = able[: self._enough(able, wanted)]
+        kind = self._keys[VIOLATIONS, able] == 0
+        return able if kind.all() else np.concatenate((able[kind], able[~kind][:wanted]))
+
+    def best(self, nodes: Rows) -> int:
+        """The node that is disturbed least; of equals the first."""
+        for keys in (*self._keys, -self._started):
+            of_these = keys[nodes]
+            nodes = nodes[of_these == of_these.min()]
+            if len(nodes) == 1:
+                break
+        return int(nodes[0])
+
+    def outcome(self, node: int) -> Outcome:
+        found = self._outcomes[node]
+        assert found is not None
+        return found
+
+    def refusal(self, node: int) -> Status:
+        """Why it is no use on a node that was tried."""
+        return self.refusals[int(self._refused[node])]
+
+    def refused(self, nodes: Rows) -> list[tuple[Status, int]]:
+        """Why it is no use on how many of ``nodes``."""
+        numbers = np.bincount(self._refused[nodes[self.state[nodes] == REFUSED]], minlength=len(self.refusals))
+        return [(status, number) for status, number in zip(self.refusals, numbers.tolist(), strict=True) if number]
+
+
+class Rooms:
+    """Tries many nodes at once, where nothing counts but what they have room for.
+
+    ``fits`` says of ``nodes`` (positions) of a snapshot, in which nothing is right but the columns of resources and
+    the numbers of pods, where the pod has room.
+    """
+
+    def __init__(self, snapshot: Snapshot, fits: Callable[[Snapshot, Rows], Mask]) -> None:
+        self._snapshot = copy.copy(snapshot)
+        self._snapshot.requested = snapshot.requested.copy()
+        self._snapshot.nonzero = snapshot.nonzero.copy()
+        self._snapshot.pod_count = snapshot.pod_count.copy()
+        self._fits = fits
+        self._vectors: dict[int, tuple[int, ...]] = {}
+
+    def without(self, nodes: Rows, victims: Sequence[Sequence[Pod]]) -> Snapshot:
+        """Take the pods ``victims`` off ``nodes``, aligned with them."""
+        self._account(nodes, victims, -1)
+        return self._snapshot
+
+    def reprieve(self, nodes: Rows, queues: Sequence[Sequence[Pod]]) -> list[list[Pod]]:
+        """Let the pods of each queue back in, in turn, where there is room; returns those for whom there is none."""
+        gone: list[list[Pod]] = [[] for _ in queues]
+        for turn in range(max(map(len, queues), default=0)):
+            waiting = np.array([place for place, queue in enumerate(queues) if turn < len(queue)], dtype=np.intp)
+            back = [(queues[place][turn],) for place in waiting.tolist()]
+            self._account(nodes[waiting], back, 1)
+            full = np.flatnonzero(~self._fits(self._snapshot, nodes[waiting])).tolist()
+            self._account(nodes[waiting[full]], [back[place] for place in full], -1)
+            for place in full:
+                gone[int(waiting[place])].append(back[place][0])
+        return gone
+
+    def _account(self, nodes: Rows, pods: Sequence[Sequence[Pod]], sign: int) -> None:
+        """Add what the pods on each of ``nodes`` take, or take it away."""
+        numbers = np.array([0, *map(len, pods)], dtype=np.int64)
+        vectors = [self._vector(pod) for there in pods for pod in there]
+        if not vectors:
+            return
+        sums = np.zeros((len(vectors) + 1, len(vectors[0])), dtype=np.int64)
+        np.cumsum(vectors, axis=0, out=sums[1:])
+        totals = np.diff(sums[numbers.cumsum()], axis=0).T * sign
+        self._snapshot.requested[:, nodes] += totals[:-2]
+        self._snapshot.nonzero[:, nodes] += totals[-2:]
+        self._snapshot.pod_count[nodes] += numbers[1:] * sign
+
+    def _vector(self, pod: Pod) -> tuple[int, ...]:
+        """What the pod takes of each resource, and with defaults of CPU and memory."""
+        key = id(pod.resources)  # shared by pods made alike, and alive as long as they are
+        if key not in self._vectors:
+            taken = pod.occupied
+            self._vectors[key] = (*(taken.get(name, 0) for name in self._snapshot.resources), *pod.occupied_nonzero)
+        return self._vectors[key]
+
+
+def pods_on_each(table: PodTable, nodes: Rows) -> list[list[Pod]]:
+    """The pods on each of ``nodes``, in the order of the node's list."""
+    if len(nodes) < FEW:
+        return [table.on(node) for node in nodes.tolist()]
+    # Where in ``nodes`` each node is; the last entry is for free slots.
+    places = np.full(int(table.node.max(initial=nodes.max())) + 2, -1, dtype=np.int64)
+    places[nodes] = np.arange(len(nodes))
+    slots = np.flatnonzero(places[table.node] >= 0)
+    found: list[list[Pod]] = [[] for _ in range(len(nodes))]
+    for slot, place in zip(slots.tolist(), places[table.node[slots]].tolist(), strict=True):
+        if (pod := table.pods[slot]) is not None:
+            found[place].append(pod)
+    return found

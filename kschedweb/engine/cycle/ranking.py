@@ -1,0 +1,63 @@
+"""Where the chosen node stands among those that could have been chosen."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.cycle.plan import Once, Plan, Scored
+from kschedweb.engine.framework.decision import Ranked
+from kschedweb.engine.framework.diagnosis import EXTENDER
+from kschedweb.engine.state.columns import Ints
+
+
+class Standing(NamedTuple):
+    """The best nodes, the chosen one first, and by how much its total is above the next best (``None``: no other).
+
+    ``drawn`` is among how many equally good nodes it was drawn, 0 where it was not.
+    """
+
+    top: tuple[Ranked, ...] = ()
+    margin: int | None = None
+    drawn: int = 0
+
+
+UNRANKED = Standing()
+
+
+def standing(
+    plan: Plan | Once,
+    scored: Scored,
+    rows: NDArray[np.intp],
+    names: list[str],
+    best: int,
+    number: int,
+    added: Ints | None = None,
+    also: int = -1,
+) -> Standing:
+    """The ``number`` best of the nodes ``rows``, of which that at the place ``best`` was chosen.
+
+    ``added`` is what extenders add to the totals. The node at position ``also`` is told of too, as the last, where it
+    is one of ``rows`` and not among the best.
+    """
+    totals = scored.totals if added is None else scored.totals + added
+    others = [place for place in _highest(totals, number + 1) if place != best]
+    margin = int(totals[best] - totals[others[0]]) if others else None
+    places, top = [best, *others][:number], []
+    if also >= 0:
+        places += [place for place in np.flatnonzero(rows == also).tolist() if place not in places]
+    for place, parts in zip(places, plan.parts(scored, rows, places), strict=True):
+        if added is not None:
+            parts[EXTENDER] = int(added[place])
+        top.append(Ranked(names[int(rows[place])], sum(parts.values()), parts))
+    return Standing(tuple(top), margin)
+
+
+def _highest(totals: Ints, number: int) -> list[int]:
+    """The places of the ``number`` highest totals, the highest first; which of equal ones is not said."""
+    number = min(number, len(totals))
+    places = np.argpartition(totals, len(totals) - number)[len(totals) - number :]
+    ranked = sorted(zip((-totals[places]).tolist(), places.tolist(), strict=True))
+    return [place for _, place in ranked]

@@ -1,0 +1,89 @@
+"""What a pod asks of devices: resource claims, and extended resources that a DeviceClass stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, PodClaim, ResourceClaim
+from kschedweb.engine.objects.resources import is_extended
+from kschedweb.engine.state.devices.claims import ClaimUse, Devices
+from kschedweb.engine.state.snapshot import Snapshot
+
+
+class ClaimError(ValueError):
+    """A claim of the pod that is not fit for use; the text is the scheduler's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """The pod's claims, and the resources that it wants from devices where no device plugin has them.
+
+    ``earlier`` is the claim that stood for those resources in an earlier attempt to bind the pod.
+    """
+
+    claims: tuple[ResourceClaim, ...] = ()
+    extended: tuple[str, ...] = ()
+    earlier: ResourceClaim | None = None
+
+    @property
+    def empty(self) -> bool:
+        return not self.claims and not self.extended
+
+    @property
+    def all_claims(self) -> tuple[ResourceClaim, ...]:
+        return self.claims if self.earlier is None else (*self.claims, self.earlier)
+
+    @property
+    def extends_anew(self) -> bool:
+        """Whether a claim for the extended resources is still to be made, or to get its devices."""
+        return bool(self.extended) and (self.earlier is None or self.earlier.allocation is None)
+
+    @property
+    def searches(self) -> bool:
+        """Whether kube-scheduler goes through its search for devices, be it for none."""
+        return self.extends_anew or any(claim.allocation is None for claim in self.claims)
+
+
+def needs_of(snapshot: Snapshot, pod: Pod) -> Needs:
+    """What ``pod`` asks of devices; raises ClaimError."""
+    extended = extended_resources(snapshot, pod)
+    earlier = snapshot.resource_claims.for_extended_resources(pod.name, pod.uid) if extended else None
+    return Needs(claims_of(snapshot.resource_claims, pod), extended, earlier)
+
+
+def claims_of(known: Devices | ClaimUse, pod: Pod) -> tuple[ResourceClaim, ...]:
+    """The claims that the pod uses, in its order; raises ClaimError."""
+    return tuple(claim for item in pod.resource_claims if (claim := _claim(known, pod, item)) is not None)
+
+
+def _claim(known: Devices | ClaimUse, pod: Pod, wanted: PodClaim) -> ResourceClaim | None:
+    """The claim behind an entry of the pod's ``resourceClaims``, ``None`` where it needs none."""
+    if wanted.generated and not wanted.created:
+        raise ClaimError(f'pod "{pod.key}": ResourceClaim not created yet')
+    if wanted.claim is None:
+        if wanted.generated:
+            return None
+        raise ClaimError(f'pod "{pod.key}", spec.resourceClaim "{wanted.name}": none of the supported fields are set')
+    claim = known.get(pod.namespace, wanted.claim)
+    if claim is None:
+        raise ClaimError(f'could not find ResourceClaim "{pod.namespace}/{wanted.claim}"')
+    if claim.terminating:
+        raise ClaimError(f'resourceclaim "{claim.name}" is being deleted')
+    if wanted.generated and not claim.made_for(pod.uid):
+        raise ClaimError(f"ResourceClaim {claim.key} was not created for Pod {pod.key} (Pod is not owner)")
+    return claim
+
+
+def extended_resources(snapshot: Snapshot, pod: Pod) -> tuple[str, ...]:
+    """The extended resources the pod asks for, if a DeviceClass stands for one of them."""
+    classes = snapshot.objects.devices.extended_resources
+    if not classes:
+        return ()
+    wanted = tuple(name for name, amount in pod.requests.items() if amount and may_be_extended(name))
+    return wanted if any(name in classes for name in wanted) else ()
+
+
+def may_be_extended(name: str) -> bool:
+    """Whether a DeviceClass may stand for the resource ``name``."""
+    return is_extended(name) or name.startswith(IMPLICIT_PREFIX)

@@ -1,0 +1,124 @@
+"""Kinds of pods as selectors see them, as columns over labels: a selector is asked of all kinds at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kschedweb.engine.objects.labels import Requirement, Selector
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.columns import Codes, Mask
+
+MANY = 4096  # selections remembered at most
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What selectors can see of a pod: many pods share one."""
+
+    namespace: str
+    labels: dict[str, str]
+    terminating: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Pods that each of ``wanted`` means: namespaces (``None``: all) and a selector."""
+
+    wanted: tuple[tuple[frozenset[str] | None, Selector], ...]
+    terminating: bool = True  # whether pods that are being deleted are meant too
+
+
+class Groups:
+    """The groups by code; a pod's group never changes its code."""
+
+    def __init__(self) -> None:
+        self._groups: list[Group] = []
+        self._codes: dict[Hashable, int] = {}
+        self._labels: dict[str, _Column] = {}
+        self._namespaces = _Column(lambda group: group.namespace)
+        self._terminating = _Column(lambda group: "" if group.terminating else None)
+        self._meant: dict[Selection, Mask] = {}
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def copy(self) -> Groups:
+        """The same codes, to which others can be added."""
+        other = Groups()
+        other._groups, other._codes = list(self._groups), dict(self._codes)
+        return other
+
+    def code(self, pod: Pod) -> int:
+        """The code of the pod's group."""
+        code = self._codes.get(pod.seen_by_selectors)
+        if code is None:
+            code = self._codes[pod.seen_by_selectors] = len(self._groups)
+            self._groups.append(Group(pod.namespace, pod.labels, pod.terminating))
+        return code
+
+    def meant(self, selection: Selection) -> Mask:
+        """Which groups are meant. Shape [groups + 1]: the last entry, reached by code -1, is for no group."""
+        known = self._meant.get(selection)
+        if known is None or len(known) <= len(self._groups):
+            mask = np.zeros(len(self._groups) + 1, dtype=np.bool_)
+            first = 0 if known is None else len(known) - 1
+            if known is not None:
+                mask[:first] = known[:-1]
+            mask[first:-1] = self._ask(selection, first)
+            if len(self._meant) >= MANY:
+                self._meant.clear()
+            self._meant[selection] = known = mask
+        return known
+
+    def _ask(self, selection: Selection, first: int) -> Mask:
+        """Which groups from code ``first`` on are meant."""
+        mask = np.ones(len(self._groups) - first, dtype=np.bool_)
+        if not selection.terminating:
+            mask &= self._terminating.codes(self._groups, first) < 0
+        for namespaces, selector in selection.wanted:
+            if selector.nothing:
+                mask[:] = False
+            if namespaces is not None:
+                mask &= self._namespaces.having(namespaces, self._groups, first)
+            for requirement in selector.requirements:
+                mask &= self._meets(requirement, first)
+        return mask
+
+    def _meets(self, requirement: Requirement, first: int) -> Mask:
+        column = self._labels.get(requirement.key)
+        if column is None:
+            key = requirement.key
+            column = self._labels[key] = _Column(lambda group: group.labels.get(key))
+        if requirement.operator in ("In", "NotIn"):
+            having = column.having(requirement.values, self._groups, first)
+            return having if requirement.operator == "In" else ~having
+        present: Mask = column.codes(self._groups, first) >= 0
+        return present if requirement.operator == "Exists" else ~present
+
+
+class _Column:
+    """One property of the groups as codes, -1 where they have none; it grows with the list of groups."""
+
+    def __init__(self, value: Callable[[Group], str | None]) -> None:
+        self._value = value
+        self._known: dict[str | None, int] = {None: -1}
+        self._codes: Codes = np.zeros(16, dtype=np.int32)
+        self._size = 0
+
+    def codes(self, groups: list[Group], first: int) -> Codes:
+        """Those of ``groups`` from ``first`` on."""
+        if len(groups) > len(self._codes):
+            self._codes = np.append(self._codes, np.zeros(len(groups), dtype=np.int32))
+        for position in range(self._size, len(groups)):
+            self._codes[position] = self._known.setdefault(self._value(groups[position]), len(self._known) - 1)
+        self._size = max(self._size, len(groups))
+        return self._codes[first : len(groups)]
+
+    def having(self, values: Collection[str], groups: list[Group], first: int) -> Mask:
+        """Which of ``groups`` from ``first`` on have one of ``values``."""
+        codes = self.codes(groups, first)
+        wanted = [self._known[value] for value in values if value in self._known]
+        return codes == wanted[0] if len(wanted) == 1 else np.isin(codes, wanted)

@@ -1,0 +1,45 @@
+"""Which services and controllers a pod belongs to."""
+
+from __future__ import annotations
+
+from kschedweb.engine.objects.access import mapping, objects
+from kschedweb.engine.objects.labels import Requirement, Selector, SelectorError
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.workloads import selected_labels, selector_of
+from kschedweb.engine.state.cluster import ClusterObjects
+
+MIRROR = "kubernetes.io/config.mirror"
+SELECTING = {("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet")}
+
+
+def default_selector(objects: ClusterObjects, pod: Pod) -> Selector:
+    """What selects the pods that serve the same purpose as ``pod``; empty where nothing is known."""
+    equal: dict[str, str] = {}
+    for service in objects.within("Service", pod.namespace):
+        selector = selected_labels(service)
+        if selector is not None and all(pod.labels.get(key) == value for key, value in selector.items()):
+            equal.update(selector)
+    more: tuple[Requirement, ...] = ()
+    if pod.controller is not None:
+        version, kind, name = pod.controller
+        owner = objects.get(kind, pod.namespace, name)
+        if owner is not None and (version, kind) == ("v1", "ReplicationController"):
+            equal.update(selected_labels(owner) or {})
+        elif owner is not None and (version, kind) in SELECTING:
+            try:
+                parsed = selector_of(owner)
+                more = () if parsed.nothing else parsed.requirements
+            except SelectorError:
+                more = ()
+    return Selector(tuple(Requirement(key, "In", (value,)) for key, value in sorted(equal.items())) + more)
+
+
+def of_daemon_set(pod: Pod) -> bool:
+    """Whether one of the pod's owners is a DaemonSet."""
+    owners = objects(mapping(pod.raw, "metadata"), "ownerReferences", "metadata.")
+    return any(owner.get("kind") == "DaemonSet" for owner in owners)
+
+
+def stays_at_drain(pod: Pod) -> bool:
+    """Whether a drain of its node leaves the pod alone: a DaemonSet's would come back at once, a mirror pod is none."""
+    return of_daemon_set(pod) or MIRROR in mapping(mapping(pod.raw, "metadata"), "annotations", "metadata.")

@@ -1,0 +1,235 @@
+"""The bound pods as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from kschedweb.engine.objects.affinity import PodAffinity
+from kschedweb.engine.objects.labels import Labels, Selector
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.columns import Codes
+from kschedweb.engine.state.groups import Groups, Selection
+
+MANY = 4096  # moves remembered at most
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Pods with the same affinity terms; ``namespace`` is theirs."""
+
+    namespace: str
+    affinity: PodAffinity
+
+
+class Move(NamedTuple):
+    """A pod of a group and a term set (-1: none) that came to a node (``sign`` 1) or left it (-1)."""
+
+    group: int
+    terms: int
+    node: int
+    sign: int
+
+
+class PodTable:
+    """Pods on nodes: ``node[slot]`` is the node's position, -1 where the slot is free.
+
+    ``group[slot]`` indexes ``groups``; ``terms[slot]`` indexes ``term_sets``, -1 for pods without pod affinity.
+    ``version`` counts the moves there have been.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self._nodes = nodes
+        self.pods: list[Pod | None] = []
+        self.slots: dict[str, int] = {}
+        self.groups = Groups()
+        self.term_sets: list[Terms] = []
+        self._term_codes: dict[Terms, int] = {}
+        self._templates: dict[int, int] = {}  # template -> code of its terms
+        self._guards, self._wishes = _Index(), _Index()
+        self._columns = np.full((3, 16), -1, dtype=np.int32)
+        self._moves: list[Move] = []
+        self._forgotten = 0
+
+    @property
+    def node(self) -> Codes:
+        return self._columns[0, : len(self.pods)]
+
+    @property
+    def group(self) -> Codes:
+        return self._columns[1, : len(self.pods)]
+
+    @property
+    def terms(self) -> Codes:
+        return self._columns[2, : len(self.pods)]
+
+    @property
+    def overgrown(self) -> bool:
+        """Whether most of what is kept of kinds of pods is about kinds that are gone: it is time for a new table."""
+        return len(self.groups) + len(self.term_sets) > 4 * len(self.slots) + MANY
+
+    @property
+    def version(self) -> int:
+        return self._forgotten + len(self._moves)
+
+    def moves(self, since: int) -> list[Move] | None:
+        """The moves after version ``since``, or ``None`` where they are too many to be remembered."""
+        return self._moves[since - self._forgotten :] if since >= self._forgotten else None
+
+    def copy(self) -> PodTable:
+        """A table that can change without this one changing; what never changes is shared."""
+        other = PodTable(self._nodes)
+        other.pods, other.slots = list(self.pods), dict(self.slots)
+        other.groups, other.term_sets = self.groups, list(self.term_sets)
+        other._term_codes = dict(self._term_codes)
+        other._templates = dict(self._templates)
+        other._guards, other._wishes = self._guards.copy(), self._wishes.copy()
+        other._columns = self._columns.copy()
+        other._forgotten = self.version
+        return other
+
+    def add(self, pod: Pod, node: int) -> None:
+        slot = len(self.pods)
+        if slot == self._columns.shape[1]:
+            wider = np.full((3, 2 * slot), -1, dtype=np.int32)
+            wider[:, :slot] = self._columns
+            self._columns = wider
+        group, terms = self.groups.code(pod), self._terms(pod)
+        self.pods.append(pod)
+        self.slots[pod.key] = slot
+        self._columns[:, slot] = node, group, terms
+        self._remember(Move(group, terms, node, 1))
+
+    def refresh(self, pod: Pod) -> None:
+        """``pod`` is the newer object of a pod that is here, and alike."""
+        self.pods[self.slots[pod.key]] = pod
+
+    def remove(self, key: str) -> tuple[Pod, int]:
+        """Take the pod out; returns it and its node's position. Raises KeyError where it is not there."""
+        slot = self.slots.pop(key)
+        pod = self.pods[slot]
+        node, group, terms = self._columns[:, slot].tolist()
+        assert pod is not None
+        self._free(slot, len(self.pods) - 1 - int((self.node[::-1] == node).argmax()))
+        self._remember(Move(group, terms, node, -1))
+        if len(self.pods) > 2 * len(self.slots) + MANY:
+            self._compact()
+        return pod, node
+
+    def _free(self, slot: int, last: int) -> None:
+        """Empty ``slot``; the last pod of its node takes the place, as in kube-scheduler's list of a node's pods."""
+        moved = self.pods[last]
+        if slot != last and moved is not None:
+            self.pods[slot] = moved
+            self.slots[moved.key] = slot
+            self._columns[:, slot] = self._columns[:, last]
+        self.pods[last] = None
+        self._columns[:, last] = -1
+
+    def on(self, node: int) -> list[Pod]:
+        """The pods on a node: in the order in which they came, but the last takes the place of one that leaves."""
+        return [pod for slot in np.flatnonzero(self.node == node) if (pod := self.pods[slot]) is not None]
+
+    def nodes_of(self, selection: Selection) -> Codes:
+        """The nodes of the pods that are meant, with repetitions."""
+        return self.node[self.groups.meant(selection)[self.group]]
+
+    def guards_about(self, labels: Labels) -> list[int]:
+        """Codes of the term sets that may keep a pod with ``labels`` away (required anti-affinity); no others do."""
+        return self._guards.about(labels)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether any term set ever kept pods away."""
+        return not self._guards.empty
+
+    def wishes_about(self, labels: Labels) -> list[int]:
+        """Codes of the term sets that may have any other term about a pod with ``labels``; no others have."""
+        return self._wishes.about(labels)
+
+    def _terms(self, pod: Pod) -> int:
+        affinity = pod.pod_affinity
+        if not affinity.present:
+            return -1
+        code = self._templates.get(pod.template)
+        if code is None:
+            code = self._templates[pod.template] = self._term_set(Terms(pod.namespace, affinity))
+        return code
+
+    def _term_set(self, terms: Terms) -> int:
+        code = self._term_codes.get(terms)
+        if code is None:
+            code = self._term_codes[terms] = len(self.term_sets)
+            self.term_sets.append(terms)
+            for term in terms.affinity.anti_required:
+                self._guards.add(code, term.selector)
+            for term in (*terms.affinity.required, *(term for term, _ in terms.affinity.wishes)):
+                self._wishes.add(code, term.selector)
+        return code
+
+    def _remember(self, move: Move) -> None:
+        self._moves.append(move)
+        if len(self._moves) >= 2 * MANY:
+            # Who looks often enough has seen the older half.
+            self._forgotten += MANY
+            del self._moves[:MANY]
+
+    def _compact(self) -> None:
+        """Drop the free slots; the order of the pods stays."""
+        kept = [slot for slot, pod in enumerate(self.pods) if pod is not None]
+        self.pods = [self.pods[slot] for slot in kept]
+        self._columns = self._columns[:, kept]
+        self.slots = {pod.key: slot for slot, pod in enumerate(self.pods) if pod is not None}
+
+
+class Follower:
+    """Something counted over the placed pods, which follows them as they move."""
+
+    def __init__(self, pods: PodTable) -> None:
+        self._pods, self._version = pods, -1
+
+    def _catch_up(self) -> None:
+        moves = self._pods.moves(self._version) if self._version >= 0 else None
+        if moves is None:
+            self._recount()
+        elif moves:
+            self._take(moves)
+        self._version = self._pods.version
+
+    def _recount(self) -> None:
+        raise NotImplementedError
+
+    def _take(self, moves: list[Move]) -> None:
+        raise NotImplementedError
+
+
+class _Index:
+    """Codes of term sets by the labels that their selectors ask for with one value each."""
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[str, ...], dict[tuple[str, ...], list[int]]] = {}  # keys -> values -> codes
+
+    def copy(self) -> _Index:
+        other = _Index()
+        other._codes = {
+            keys: {values: list(codes) for values, codes in table.items()} for keys, table in self._codes.items()
+        }
+        return other
+
+    @property
+    def empty(self) -> bool:
+        return not self._codes
+
+    def add(self, code: int, selector: Selector) -> None:
+        if not selector.nothing:
+            keys, values = zip(*selector.equalities, strict=True) if selector.equalities else ((), ())
+            self._codes.setdefault(keys, {}).setdefault(values, []).append(code)
+
+    def about(self, labels: Labels) -> list[int]:
+        """The codes of selectors that may match ``labels``, each once."""
+        found: list[int] = []
+        for keys, table in self._codes.items():
+            found += table.get(tuple([labels.get(key, "") for key in keys]), ())
+        return list(dict.fromkeys(found))

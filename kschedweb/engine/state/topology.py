@@ -1,0 +1,145 @@
+"""Sums over topology values: how many pods, or how much weight, fall on each value of a node label."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.state.columns import Ints, Mask
+from kschedweb.engine.state.groups import Selection
+from kschedweb.engine.state.pods import Follower, Move
+from kschedweb.engine.state.snapshot import Snapshot
+
+Weights = Mapping[str, int]  # by topology key
+
+
+class Tally(Follower):
+    """How many pods of a selection are at each code of ``codes``; -1 is not counted."""
+
+    def __init__(self, snapshot: Snapshot, selection: Selection, codes: NDArray[np.intp], size: int) -> None:
+        super().__init__(snapshot.pods)
+        self._selection, self._codes, self._size = selection, codes, size
+
+    def counts(self) -> Ints:
+        """The counts as of now: an array that changes with the next call. Shape [size]."""
+        self._catch_up()
+        return self._counts
+
+    def _recount(self) -> None:
+        codes = self._codes[self._pods.nodes_of(self._selection)]
+        self._counts = np.bincount(codes + 1, minlength=self._size + 1)[1:]
+
+    def _take(self, moves: list[Move]) -> None:
+        meant = self._pods.groups.meant(self._selection)
+        for move in moves:
+            if meant[move.group] and (code := self._codes[move.node]) >= 0:
+                self._counts[code] += move.sign
+
+
+class TopologySums:
+    """Sums keyed by (label, value). ``number`` is above 0 where any amount was added, were it 0."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._sums: dict[str, Ints] = {}
+        self.number = 0
+
+    def clone(self) -> TopologySums:
+        other = TopologySums(self._snapshot)
+        other._sums = {key: sums.copy() for key, sums in self._sums.items()}
+        other.number = self.number
+        return other
+
+    @property
+    def empty(self) -> bool:
+        """Whether every sum is 0."""
+        return not any(sums.any() for sums in self._sums.values())
+
+    def add(self, key: str, node: int, amount: int, sign: int = 1) -> None:
+        """Add ``amount`` (with ``sign`` -1: take it back) at the value that the node at a position has of ``key``."""
+        code = self._snapshot.label(key).codes[node]
+        if code >= 0:
+            self.number += sign
+            self._at(key)[code] += sign * amount
+
+    def add_counts(self, key: str, counts: Ints, weight: int = 1) -> None:
+        """Add ``weight`` for each pod counted at the values of ``key``; ``counts`` itself stays as it is."""
+        self.number += bool(counts.any())
+        amounts = counts if weight == 1 else counts * weight
+        # What is there may be somebody's counts: it is replaced, not written to.
+        self._sums[key] = self._sums[key] + amounts if key in self._sums else amounts
+
+    def add_weights(self, key: str, nodes: NDArray[np.int32], weights: Ints) -> None:
+        """Add ``weights[i]`` at the value that ``nodes[i]`` has of ``key``."""
+        column = self._snapshot.label(key)
+        codes = column.codes[nodes]
+        there = codes >= 0
+        if there.any():
+            self.number += int(np.count_nonzero(there))
+            sums = self._at(key)
+            sums += np.bincount(codes[there], weights[there], len(column.values)).astype(np.int64)
+
+    def _at(self, key: str) -> Ints:
+        if key not in self._sums:
+            self._sums[key] = np.zeros(len(self._snapshot.label(key).values), dtype=np.int64)
+        return self._sums[key]
+
+    def at_nodes(self, key: str) -> Ints:
+        """The sum at each node's value of ``key``; 0 where the node has no such label. Shape [nodes]."""
+        sums = self._sums.get(key)
+        if sums is None:
+            return np.zeros(len(self._snapshot), dtype=np.int64)
+        return self._snapshot.label(key).at_nodes(sums, 0)
+
+    def total_at_nodes(self) -> Ints:
+        """The sums of all labels a node has. Shape [nodes]."""
+        if not self._sums:
+            return np.zeros(len(self._snapshot), dtype=np.int64)
+        return functools.reduce(np.add, map(self.at_nodes, self._sums))
+
+    def positive_at_nodes(self) -> Mask:
+        """Which nodes have a label value whose sum is above 0."""
+        mask = np.zeros(len(self._snapshot), dtype=np.bool_)
+        for key, sums in self._sums.items():
+            mask |= self._snapshot.label(key).at_nodes(sums > 0, False)
+        return mask
+
+
+class TermTally(Follower):
+    """What the affinity terms of placed pods add up to for one kind of pod.
+
+    ``weigh(code)`` says what a term set counts for, by topology key; ``about()`` which of them may count at all.
+    """
+
+    def __init__(self, snapshot: Snapshot, about: Callable[[], list[int]], weigh: Callable[[int], Weights]) -> None:
+        super().__init__(snapshot.pods)
+        self._snapshot, self._about, self._weigh = snapshot, about, functools.cache(weigh)
+
+    def sums(self) -> TopologySums:
+        """The sums as of now: they change with the next call."""
+        self._catch_up()
+        return self._sums
+
+    def _recount(self) -> None:
+        self._sums = TopologySums(self._snapshot)
+        by_key: dict[str, dict[int, int]] = {}
+        for code in self._about():
+            for key, weight in self._weigh(code).items():
+                by_key.setdefault(key, {})[code] = weight
+        terms, nodes = self._pods.terms, self._pods.node
+        for key, weights in by_key.items():
+            table = np.zeros(len(self._pods.term_sets) + 1, dtype=np.int64)
+            counts = np.zeros(len(table), dtype=np.bool_)
+            codes = list(weights)
+            table[codes], counts[codes] = list(weights.values()), True
+            slots = np.flatnonzero(counts[terms])  # code -1 reaches the last entry, which never counts
+            self._sums.add_weights(key, nodes[slots], table[terms[slots]])
+
+    def _take(self, moves: list[Move]) -> None:
+        for move in moves:
+            if move.terms >= 0:
+                for key, weight in self._weigh(move.terms).items():
+                    self._sums.add(key, move.node, weight, move.sign)

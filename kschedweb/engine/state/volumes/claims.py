@@ -1,0 +1,81 @@
+"""What becomes of a pod's claims when it gets a node: volumes are taken, or made, and bound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kschedweb.engine.objects.labels import Requirement
+from kschedweb.engine.objects.migration import DRIVERS, UNCOUNTED_PLUGINS
+from kschedweb.engine.objects.nodeselector import NodeSelectorTerm
+from kschedweb.engine.objects.storage import Claim, PersistentVolume
+from kschedweb.engine.state.snapshot import Snapshot
+
+BOUND = "Bound"
+Choice = tuple[Claim, PersistentVolume | None]  # a claim and the volume it takes; None: one is made for it
+Assumed = tuple[Claim | PersistentVolume, Claim | PersistentVolume]  # before and after
+
+
+def assume(snapshot: Snapshot, choices: list[Choice], node: str) -> list[Assumed]:
+    """Let others see that the volumes are taken, and on which node others are to be made."""
+    found: list[Assumed] = []
+    for claim, volume in choices:
+        if volume is None:
+            found.append((claim, replace(claim, selected_node=node)))
+        else:
+            found.append((volume, replace(volume, claim=(*claim.key, claim.uid))))
+        snapshot.objects.storage.put(found[-1][1])
+    return found
+
+
+def give_back(snapshot: Snapshot, assumed: list[Assumed]) -> None:
+    """Undo ``assume``, but for what has changed since: that stays."""
+    storage = snapshot.objects.storage
+    for before, after in assumed:
+        if storage.now(after) is after:
+            storage.put(before)
+
+
+def bind(snapshot: Snapshot, choices: list[Choice], node: str) -> None:
+    """Bind each claim to its volume, as the controller of volumes and the provisioners do."""
+    position, keys = snapshot.index[node], {claim.key for claim, _ in choices}
+    # What these pods have attached goes by another name from now on.
+    users = [
+        pod
+        for pod in snapshot.pods.on(position)
+        if any((pod.namespace, volume.claim) in keys for volume in pod.volumes)
+    ]
+    for pod in users:
+        snapshot.volume_use.account(pod, position, -1)
+    for claim, taken in choices:
+        volume = _made(snapshot, claim, node) if taken is None else taken
+        snapshot.objects.storage.put(replace(volume, claim=(*claim.key, claim.uid), phase=BOUND))
+        snapshot.objects.storage.put(replace(claim, volume=volume.name, bind_completed=True, phase=BOUND))
+    for pod in users:
+        snapshot.volume_use.account(pod, position, 1)
+
+
+def _made(snapshot: Snapshot, claim: Claim, node: str) -> PersistentVolume:
+    """The volume that a provisioner makes for ``claim``, to be reached from where its driver says that ``node`` is."""
+    storage = snapshot.objects.storage
+    provisioner = storage.classes[claim.storage_class].provisioner
+    driver = DRIVERS.get(provisioner, provisioner)
+    csi_node = storage.csi_nodes.get(node)
+    labels = snapshot.nodes[snapshot.index[node]].labels
+    keys = csi_node.topology.get(driver, ()) if csi_node is not None else ()
+    segment = tuple(Requirement(key, "In", (labels[key],)) for key in keys if key in labels)
+    name = f"pvc-{claim.uid or f'{claim.namespace}-{claim.name}'}"
+    return PersistentVolume(
+        name=name,
+        labels={},
+        storage_class=claim.storage_class,
+        capacity=claim.request or 0,
+        mode=claim.mode,
+        access_modes=claim.access_modes,
+        attributes_class=claim.attributes_class,
+        phase=BOUND,
+        terminating=False,
+        claim=None,
+        affinity=(NodeSelectorTerm(segment, ()),) if segment else None,
+        csi=None if provisioner in UNCOUNTED_PLUGINS else (driver, name),
+        in_tree=None,
+    )

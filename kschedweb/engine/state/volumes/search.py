@@ -1,0 +1,187 @@
+"""Volumes for claims that are bound once their pod has a node: found among those there are, or made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.objects.quantity import whole
+from kschedweb.engine.objects.storage import STORAGE, Claim, PersistentVolume, StorageClass
+from kschedweb.engine.state.columns import ALL, Mask
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.volumes.matching import allows, reaches, selected
+
+AVAILABLE = "Available"
+Matrix = NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class Search:
+    """Nodes where a claim gets no volume, where there is no space to make one, and where the search fails."""
+
+    no_volume: Mask
+    no_space: Mask
+    failed: Mask
+    error: str = ""
+
+
+def search(snapshot: Snapshot, claims: list[Claim]) -> Search:
+    """Look for volumes for ``claims``, which are in the order of the pod's volumes, on every node."""
+    no_volume, no_space, failed = np.zeros((3, len(snapshot)), dtype=np.bool_)
+    result = Search(no_volume, no_space, failed)
+    placed = [claim for claim in claims if claim.selected_node is not None]
+    for claim in placed:
+        elsewhere = np.ones(len(snapshot), dtype=np.bool_)
+        if (row := snapshot.index.get(claim.selected_node or "")) is not None:
+            elsewhere[row] = False
+        result.no_volume |= elsewhere
+    reached = ~result.no_volume
+    wanting = [(claim, reached) for claim in placed]
+    if len(placed) < len(claims) and reached.any():
+        free = sorted((claim for claim in claims if claim.selected_node is None), key=lambda claim: claim.request or 0)
+        result.error = next((_error(snapshot, claim) for claim in free if claim.selector_error), "")
+        if result.error:
+            result.failed = reached
+            return result
+        wanting += [(claim, unmatched & reached) for claim, unmatched, _ in _match(snapshot, free)]
+    for claim, nodes in wanting:
+        _provision(snapshot, claim, nodes & ~result.no_volume & ~result.no_space, result)
+    return result
+
+
+def _error(snapshot: Snapshot, claim: Claim) -> str:
+    return f"error creating internal label selector for claim: {claim.namespace}/{claim.name}: {claim.selector_error}"
+
+
+def _provision(snapshot: Snapshot, claim: Claim, nodes: Mask, result: Search) -> None:
+    """Note the ``nodes`` where no volume can be made for ``claim``."""
+    storage_class = snapshot.objects.storage.classes[claim.storage_class]
+    if not storage_class.provisions:
+        result.no_volume |= nodes
+        return
+    allowed = allows(snapshot, storage_class)
+    result.no_volume |= nodes & ~allowed
+    result.no_space |= nodes & allowed & ~_has_space(snapshot, claim, storage_class)
+
+
+def _has_space(snapshot: Snapshot, claim: Claim, storage_class: StorageClass) -> Mask:
+    """The nodes whose storage can hold a volume of the size asked for, as far as the driver says what there is."""
+    storage = snapshot.objects.storage
+    driver = storage.drivers.get(storage_class.provisioner)
+    if claim.request is None or driver is None or not driver.storage_capacity:
+        return np.ones(len(snapshot), dtype=np.bool_)
+    size = whole(STORAGE, claim.request)
+    mask = np.zeros(len(snapshot), dtype=np.bool_)
+    for capacity in storage.capacities.values():
+        largest = None if capacity.storage_class != storage_class.name else capacity.largest
+        if largest is not None and whole(STORAGE, largest) >= size:
+            mask |= selected(snapshot, capacity.nodes)
+    return mask
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """The volumes of a class by name, smallest first; ``reach`` is bool[volumes, nodes]."""
+
+    names: list[str]
+    reach: Matrix
+
+
+def _candidates(snapshot: Snapshot, storage_class: str) -> _Candidates:
+    def compute() -> _Candidates:
+        everything = snapshot.objects.storage.volumes.values()
+        volumes = sorted(
+            (volume for volume in everything if volume.storage_class == storage_class),
+            key=lambda volume: volume.capacity,
+        )
+        reach = np.zeros((len(volumes), len(snapshot)), dtype=np.bool_)
+        for row, volume in enumerate(volumes):
+            reach[row] = reaches(snapshot, volume)
+        return _Candidates([volume.name for volume in volumes], reach)
+
+    return snapshot.related(("volumes of class", storage_class), compute)
+
+
+def chosen(snapshot: Snapshot, claims: list[Claim], node: int) -> list[tuple[Claim, PersistentVolume | None]]:
+    """The volume that each claim takes on the node at a position, ``None`` where one is made for it."""
+    placed = [claim for claim in claims if claim.selected_node is not None]
+    free = sorted((claim for claim in claims if claim.selected_node is None), key=lambda claim: claim.request or 0)
+    found: list[tuple[Claim, PersistentVolume | None]] = [(claim, None) for claim in placed]
+    return found + [(claim, volume) for claim, _, volume in _match(snapshot, free, slice(node, node + 1))]
+
+
+def _match(
+    snapshot: Snapshot, claims: list[Claim], nodes: slice = ALL
+) -> list[tuple[Claim, Mask, PersistentVolume | None]]:
+    """Each claim with those of ``nodes`` where no volume will do, and the volume it takes where only one was asked of.
+
+    A claim takes the smallest volume that suits it, or the one that is reserved for it, from those after it.
+    """
+    rivals = Counter(claim.storage_class for claim in claims)
+    taken: dict[str, Matrix] = {}
+    result = []
+    for claim in claims:
+        candidates, contested = _candidates(snapshot, claim.storage_class), rivals[claim.storage_class] > 1
+        volumes = [snapshot.objects.storage.volumes[name] for name in candidates.names]
+        reach = candidates.reach[:, nodes]
+        none = np.broadcast_to(np.False_, reach.shape)
+        gone = taken.setdefault(claim.storage_class, none.copy() if contested else none)
+        unmatched, row = _take(claim, volumes, reach, gone if contested else None)
+        result.append((claim, unmatched, None if row is None else volumes[row]))
+    return result
+
+
+def _take(claim: Claim, volumes: list[PersistentVolume], reach: Matrix, gone: Matrix | None) -> tuple[Mask, int | None]:
+    """(the nodes where none of ``volumes`` will do, the row taken on the one node asked of).
+
+    ``gone`` are those that other claims of the pod have taken, ``None`` where there are no such claims.
+    """
+    unmatched = np.ones(reach.shape[1], dtype=np.bool_)
+    undecided, row = unmatched.copy(), None
+    for reserved in _rows(volume.bound_to(claim) and _suits(volume, claim) for volume in volumes):
+        # One that is reserved decides, be it within the node's reach or not.
+        here = undecided if gone is None else undecided & ~gone[reserved]
+        undecided = undecided & ~here
+        here = here & reach[reserved]
+        unmatched &= ~here
+        row = int(reserved) if here.any() else row
+        if gone is not None:
+            gone[reserved] |= here
+    others = _rows(_suits(volume, claim) and _available(volume, claim) for volume in volumes)
+    eligible = reach[others] if gone is None else reach[others] & ~gone[others]
+    found = np.flatnonzero(undecided & eligible.any(axis=0))
+    unmatched[found] = False
+    if found.size and (gone is not None or len(unmatched) == 1):
+        rows = others[eligible[:, found].argmax(axis=0)]
+        row = int(rows[0])
+        if gone is not None:
+            gone[rows, found] = True
+    return unmatched, row
+
+
+def _suits(volume: PersistentVolume, claim: Claim) -> bool:
+    """What even a volume reserved for the claim must meet."""
+    return (
+        volume.capacity >= (claim.request or 0)
+        and volume.mode == claim.mode
+        and volume.attributes_class == claim.attributes_class
+        and not volume.terminating
+    )
+
+
+def _available(volume: PersistentVolume, claim: Claim) -> bool:
+    """Whether ``claim`` can take a volume that is reserved for none."""
+    return (
+        volume.claim is None
+        and volume.phase == AVAILABLE
+        and (claim.selector is None or claim.selector.matches(volume.labels))
+        and claim.access_modes <= volume.access_modes
+    )
+
+
+def _rows(suitable: Iterable[bool]) -> NDArray[np.intp]:
+    return np.flatnonzero(np.fromiter(suitable, dtype=np.bool_))

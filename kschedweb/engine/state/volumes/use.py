@@ -1,0 +1,158 @@
+"""Which volumes the bound pods use, kept as pods come and go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.volume import Disk
+from kschedweb.engine.state.columns import Ints, Mask
+from kschedweb.engine.state.volumes.storage import Handle, MissingClaim, Storage, VolumeError
+
+Counted = TypeVar("Counted", bound=Hashable)
+
+
+class User(NamedTuple):
+    """A pod on the node at a position, what it has attached there, and why not all of that is known."""
+
+    pod: Pod
+    node: int
+    handles: set[Handle]
+    error: str
+
+
+class VolumeUse:
+    """Claims, disks and attached volumes of the bound pods; nodes are positions, ``index`` gives them by name."""
+
+    def __init__(self, index: Mapping[str, int], storage: Storage) -> None:
+        self._index = index
+        self._storage = storage
+        self._claims: Counter[tuple[str, str]] = Counter()
+        self._disks: dict[tuple[str, ...], Counter[tuple[int, Disk]]] = {}
+        self._volumes: dict[Handle, Counter[int]] = {}
+        self._errors: dict[int, dict[str, str]] = {}
+        self._counts: dict[str, Ints] = {}
+        self._attached: frozenset[tuple[Handle, int]] | None = None
+        self._users: dict[str, User] = {}  # by key of the pod
+        self._version = storage.version
+
+    def copy(self, storage: Storage) -> VolumeUse:
+        """One over a copy of the storage that can change without this one changing."""
+        other = VolumeUse(self._index, storage)
+        other._claims = self._claims.copy()
+        other._disks = {identity: users.copy() for identity, users in self._disks.items()}
+        other._volumes = {handle: nodes.copy() for handle, nodes in self._volumes.items()}
+        other._errors = {node: dict(errors) for node, errors in self._errors.items()}
+        other._counts = {driver: counts.copy() for driver, counts in self._counts.items()}
+        other._attached = self._attached
+        other._users, other._version = dict(self._users), self._version
+        return other
+
+    def account(self, pod: Pod, node: int, sign: int) -> None:
+        """``pod`` has come to the node (``sign`` 1), or has left it (-1)."""
+        for volume in pod.volumes:
+            if volume.claim is not None and not volume.ephemeral:
+                _change(self._claims, (pod.namespace, volume.claim), sign)
+            if volume.disk is not None:
+                _change(self._disks.setdefault(volume.disk.identity, Counter()), (node, volume.disk), sign)
+        if sign > 0:
+            user = self._users[pod.key] = User(pod, node, *self._resolve(pod))
+        else:
+            user = self._users.pop(pod.key)
+        self._attach(user, sign)
+
+    def _attach(self, user: User, sign: int) -> None:
+        if user.error and sign > 0:
+            self._errors.setdefault(user.node, {})[user.pod.key] = user.error
+        elif user.error:
+            self._errors[user.node].pop(user.pod.key)
+        for handle in user.handles:
+            self._count(handle, user.node, sign)
+
+    def _follow(self) -> None:
+        """Find out anew what pods have attached where claims, volumes or classes changed since."""
+        if self._version == self._storage.version:
+            return
+        self._version = self._storage.version
+        self._volumes, self._errors, self._counts, self._attached = {}, {}, {}, None
+        for user in list(self._users.values()):
+            again = self._users[user.pod.key] = User(user.pod, user.node, *self._resolve(user.pod))
+            self._attach(again, 1)
+
+    def _resolve(self, pod: Pod) -> tuple[set[Handle], str]:
+        """What the pod has attached, and the first error, which keeps counted volumes off the pod's node."""
+        handles: set[Handle] = set()
+        for volume in pod.volumes:
+            try:
+                handle = self._storage.handle(pod, volume)
+            except MissingClaim:
+                continue
+            except VolumeError as error:
+                return handles, str(error)
+            if handle is not None:
+                handles.add(handle)
+        return handles, ""
+
+    def _count(self, handle: Handle, node: int, sign: int) -> None:
+        nodes = self._volumes.setdefault(handle, Counter())
+        before = node in nodes
+        _change(nodes, node, sign)
+        if before != (node in nodes) and (handle, node) not in self._attachments():
+            self._attached_to(handle[0])[node] += sign
+
+    def _attachments(self) -> frozenset[tuple[Handle, int]]:
+        """What the cluster says is attached where, whether a pod uses it or not."""
+        if self._attached is None:
+            found = set()
+            for attachment in self._storage.attachments.values():
+                volume = self._storage.volumes.get(attachment.volume or "")
+                node = self._index.get(attachment.node)
+                if attachment.attacher and volume is not None and volume.csi is not None and node is not None:
+                    found.add(((attachment.attacher, volume.csi[1]), node))
+            self._attached = frozenset(found)
+            for (driver, _), node in self._attached:
+                self._attached_to(driver)[node] += 1
+        return self._attached
+
+    def attached(self, driver: str) -> Ints:
+        """How many volumes of ``driver`` are attached to each node. Shape [nodes]."""
+        self._follow()
+        return self._attached_to(driver)
+
+    def _attached_to(self, driver: str) -> Ints:
+        self._attachments()
+        if driver not in self._counts:
+            self._counts[driver] = np.zeros(len(self._index), dtype=np.int64)
+        return self._counts[driver]
+
+    def users(self, handle: Handle) -> list[int]:
+        """The nodes where a pod uses the volume."""
+        self._follow()
+        return list(self._volumes.get(handle, ()))
+
+    def errors(self) -> dict[int, str]:
+        """Nodes with a pod whose volumes cannot be resolved, and why."""
+        self._follow()
+        return {node: next(iter(errors.values())) for node, errors in self._errors.items() if errors}
+
+    def claimed(self, namespace: str, name: str) -> bool:
+        """Whether a bound pod uses the claim."""
+        return (namespace, name) in self._claims
+
+    def disk_conflicts(self, disk: Disk) -> Mask:
+        """The nodes where a pod mounts ``disk`` in a way that leaves no room for it. Shape [nodes]."""
+        mask = np.zeros(len(self._index), dtype=np.bool_)
+        for node, other in self._disks.get(disk.identity, ()):
+            if disk.conflicts(other):
+                mask[node] = True
+        return mask
+
+
+def _change(counter: Counter[Counted], key: Counted, sign: int) -> None:
+    counter[key] += sign
+    if not counter[key]:
+        del counter[key]

@@ -1,0 +1,228 @@
+"""Watermarks in annotations: one short JSON text on a node, and one on a workload.
+
+``{"updated":"2026-11-21T13:00:00Z","cpu":{"15m":41.3},"memory":{"15m":60.2}}`` says when the figures were taken (RFC
+3339) and what they are: on a node in percent of allocatable, on a workload in cores and bytes a pod of it uses.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kschedweb.engine.objects.access import Json, ObjectError, mapping, reference, text
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.state.watermarks.table import WORKLOADS, Figures, Watermarks, read_figures
+
+if TYPE_CHECKING:
+    from kschedweb.engine.objects.node import Node
+    from kschedweb.engine.state.cluster import ClusterObjects
+
+PREFIX = "watermarks.kschedweb.dev/"
+KEY = f"{PREFIX}use"
+SOURCE = "annotations"
+LONGEST = 4096  # characters
+CAPACITY = "_capacity"  # a figure that is there in percent of allocatable as well
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
+MEBIBYTE = 2.0**20
+
+Problem = tuple[str, str]  # object, reason
+
+
+@dataclass(frozen=True)
+class Grain:
+    """How finely the figures of one resource are written, and how far they move before they are written anew.
+
+    A figure has moved when it differs by more than ``least``, and by more than ``share`` of what stands there: what
+    only trembles causes no write.
+    """
+
+    unit: float
+    least: float
+    share: float = 0.0
+
+    def rounded(self, value: float) -> float:
+        # A multiple of 0.1 is not always the float that its decimal text names: those are rounded by places.
+        return round(value / self.unit) * self.unit if self.unit >= 1 else round(value, round(-math.log10(self.unit)))
+
+    def moved(self, old: float, new: float) -> bool:
+        # Both are multiples of the unit: half of one is no movement, only the float's rounding.
+        return abs(new - old) > max(self.least, self.share * old) + self.unit / 2
+
+
+NODE_GRAINS = {CPU: Grain(0.1, 1.0), MEMORY: Grain(0.1, 1.0)}  # percent of allocatable
+WORKLOAD_GRAINS = {CPU: Grain(0.001, 0.01, 0.05), MEMORY: Grain(MEBIBYTE, 16 * MEBIBYTE, 0.05)}  # cores, bytes
+
+
+@dataclass(frozen=True)
+class Use:
+    """What one annotation says; ``updated`` in seconds of the epoch."""
+
+    updated: float
+    figures: Figures
+
+    def rounded(self, grains: Mapping[str, Grain]) -> Use:
+        """As it is written: whole seconds, figures by ``grains``, and none that is not known."""
+        known = {
+            resource: {key: grains[resource].rounded(value) for key, value in found.items() if math.isfinite(value)}
+            for resource, found in self.figures.items()
+        }
+        return Use(math.floor(self.updated), {resource: found for resource, found in known.items() if found})
+
+    def moved(self, new: Use, grains: Mapping[str, Grain]) -> bool:
+        """Whether ``new`` says something else: another set of figures, or one that moved."""
+        if _shape(self.figures) != _shape(new.figures):
+            return True
+        return any(
+            grains[resource].moved(value, new.figures[resource][key])
+            for resource, found in self.figures.items()
+            for key, value in found.items()
+        )
+
+    def text(self) -> str:
+        """The annotation. Whoever writes it rounds first."""
+        stamp = datetime.fromtimestamp(self.updated, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        listed: Json = {"updated": stamp}
+        for resource, found in self.figures.items():
+            listed[resource] = {key: int(value) if float(value).is_integer() else value for key, value in found.items()}
+        return json.dumps(listed, separators=(",", ":"), allow_nan=False)
+
+    @classmethod
+    def read(cls, written: str) -> Use:
+        """What ``written`` says; raises ObjectError where it cannot be understood, whatever the text is."""
+        if len(written) > LONGEST:
+            raise ObjectError(f"is longer than {LONGEST} characters")
+        try:
+            raw = json.loads(written, parse_constant=_no_number)
+        except (ValueError, RecursionError):
+            raise ObjectError("is not JSON") from None
+        if not isinstance(raw, dict):
+            raise ObjectError("must be a JSON object")
+        return cls(_updated(raw), {resource: found for resource, found in read_figures(raw).items() if found})
+
+
+def _shape(figures: Figures) -> dict[str, frozenset[str]]:
+    return {resource: frozenset(found) for resource, found in figures.items()}
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(word)
+
+
+def _updated(raw: Json) -> float:
+    written = text(raw, "updated")
+    if not written:
+        raise ObjectError("updated: is missing; it says when the figures were taken, like 2026-11-21T13:00:00Z")
+    try:
+        if not TIME.fullmatch(written):
+            raise ValueError
+        return datetime.fromisoformat(written).timestamp()
+    except (ValueError, OverflowError):
+        raise ObjectError(f"updated: {written[:40]!r} is no RFC 3339 time like 2026-11-21T13:00:00Z") from None
+
+
+@dataclass(frozen=True)
+class Annotated:
+    """What the annotations of a cluster say, and which of them cannot be understood.
+
+    ``watermarks`` is ``None`` where there is no annotation to go by.
+    """
+
+    watermarks: Watermarks | None
+    problems: list[Problem]
+
+
+def annotated(nodes: Sequence[Node], objects: ClusterObjects) -> Annotated:
+    """The watermarks in the annotations of ``nodes`` and of the workloads among ``objects``."""
+    problems: list[Problem] = []
+    of_nodes = dict(_uses((node.raw for node in nodes), problems))
+    of_workloads = dict(_uses((raw for kind in sorted(WORKLOADS) for raw in objects.all(kind)), problems))
+    if not of_nodes and not of_workloads:
+        return Annotated(None, problems)
+    names = [node.name for node in nodes]
+    updated = np.array([of_nodes[name].updated if name in of_nodes else math.nan for name in names])
+    watermarks = Watermarks(
+        names, updated, columns(names, of_nodes), {name: use.figures for name, use in of_workloads.items()}, SOURCE
+    )
+    return Annotated(watermarks, problems)
+
+
+def columns(names: Sequence[str], uses: Mapping[str, Use]) -> dict[tuple[str, str], Floats]:
+    """The figures of ``uses`` by resource and key, NaN where a node has none. Shape [nodes] each."""
+    found: dict[tuple[str, str], Floats] = {}
+    for position, name in enumerate(names):
+        for resource, figures in uses[name].figures.items() if name in uses else ():
+            for key, value in figures.items():
+                if (resource, key) not in found:
+                    found[resource, key] = np.full(len(names), math.nan)
+                found[resource, key][position] = value
+    return found
+
+
+def _uses(listed: Iterable[Any], problems: list[Problem]) -> Iterable[tuple[str, Use]]:
+    """Each annotated object by its name (a workload by ``namespace/Kind/name``), and what its annotation says."""
+    for raw in listed:
+        try:
+            written = mapping(mapping(raw, "metadata"), "annotations", "metadata.").get(KEY)
+            if written is None:
+                continue
+            if not isinstance(written, str):
+                raise ObjectError("must be a string")
+            yield key_of(raw), Use.read(written)
+        except ObjectError as error:
+            problems.append((reference(raw), f"annotation {KEY}: {error}"))
+
+
+def key_of(raw: Json) -> str:
+    """How watermarks call an object: a node by its name, a workload as ``namespace/Kind/name``."""
+    metadata = mapping(raw, "metadata")
+    name, kind = text(metadata, "name", "metadata."), text(raw, "kind")
+    return name if kind == "Node" else f"{text(metadata, 'namespace', 'metadata.') or 'default'}/{kind}/{name}"
+
+
+def node_uses(watermarks: Watermarks) -> dict[str, Use]:
+    """What to write on each node that has figures, by name; rounded."""
+    known = {
+        (resource, key): column.tolist()
+        for (resource, key), column in sorted(watermarks.figures.items())
+        if resource in NODE_GRAINS and not key.endswith(CAPACITY)
+    }
+    found = {}
+    for position, (name, updated) in enumerate(zip(watermarks.names, watermarks.updated.tolist(), strict=True)):
+        figures: dict[str, dict[str, float]] = {}
+        for (resource, key), column in known.items():
+            if math.isfinite(column[position]):
+                figures.setdefault(resource, {})[key] = column[position]
+        if figures and math.isfinite(updated):
+            found[name] = Use(updated, figures).rounded(NODE_GRAINS)
+    return found
+
+
+def workload_uses(watermarks: Watermarks, updated: float) -> dict[str, Use]:
+    """What to write on each workload, by ``namespace/Kind/name``; rounded. ``updated``: seconds of the epoch."""
+    found = {
+        name: Use(updated, {resource: of for resource, of in figures.items() if resource in WORKLOAD_GRAINS})
+        for name, figures in watermarks.workloads.items()
+    }
+    return {name: use for name, each in found.items() if (use := each.rounded(WORKLOAD_GRAINS)).figures}
+
+
+def change(written: str | None, use: Use, grains: Mapping[str, Grain], renew: float) -> str | None:
+    """The text to write where ``written`` stands now; ``None`` where that may stay.
+
+    It may while no figure moved and it is less than ``renew`` seconds older than ``use``.
+    """
+    try:
+        old = None if written is None else Use.read(written)
+    except ObjectError:
+        old = None
+    if old is not None and 0 <= use.updated - old.updated < renew and not old.moved(use, grains):
+        return None
+    return use.text()

@@ -1,0 +1,127 @@
+"""The beta distribution: how probable it is that a share of something stays below a threshold.
+
+The regularised incomplete beta function (DLMF 8.17) by its continued fraction, or, where both shapes are so large
+that the fraction converges slowly, by integrating the density over the nearer tail.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kschedweb.engine.state.columns import Floats
+
+MANY_STEPS = 5000
+NARROW = 3000.0  # shapes above this make the fraction slow and the density nearly normal
+REACH = 12.0  # standard deviations of a tail, beyond which nothing is left of it
+ENOUGH = 1e-15
+TINY = 1e-300
+SHIFT = 10  # from here on Stirling's series is exact to the last bit
+# Bernoulli numbers over 2k(2k - 1): the coefficients of Stirling's series in odd powers of 1/z.
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+HALF_LOG_TAU = 0.5 * float(np.log(2 * np.pi))
+POINTS, WEIGHTS = np.polynomial.legendre.leggauss(48)
+
+
+def incomplete_beta(x: Floats, a: Floats, b: Floats) -> Floats:
+    """I_x(a, b), the probability that a beta-distributed share with shapes ``a`` and ``b`` is at most ``x``.
+
+    Three float64 arrays of one shape, and one such array back. NaN where ``x`` is not in 0..1 or a shape is not a
+    positive number. Exact to about 1e-12.
+    """
+    with np.errstate(all="ignore"):
+        result = np.full(np.shape(x), np.nan)
+        valid = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b) & (x >= 0) & (x <= 1)
+        result[valid & (x == 0)] = 0.0
+        result[valid & (x == 1)] = 1.0
+        inside = valid & (x > 0) & (x < 1)
+        if inside.any():
+            result[inside] = _inside(x[inside], a[inside], b[inside])
+    return result
+
+
+def _inside(x: Floats, a: Floats, b: Floats) -> Floats:
+    """I_x(a, b) for 0 < x < 1, from the tail that does not hold the mean."""
+    upper = x > (a + 1) / (a + b + 2)
+    rest = 1 - x
+    at, beyond = np.where(upper, rest, x), np.where(upper, x, rest)
+    first, second = np.where(upper, b, a), np.where(upper, a, b)
+    tail = np.empty_like(x)
+    narrow = np.minimum(a, b) > NARROW
+    for where, compute in ((narrow, _integral), (~narrow, _fraction)):
+        if where.any():
+            tail[where] = compute(at[where], beyond[where], first[where], second[where])
+    tail = np.clip(tail, 0.0, 1.0)
+    return np.where(upper, 1 - tail, tail)
+
+
+def _log_power(x: Floats, rest: Floats, a: Floats, b: Floats) -> Floats:
+    """The logarithm of x^a (1-x)^b / B(a, b), where ``rest`` is 1 - x.
+
+    Written about the mean, so that large shapes do not cancel each other.
+    """
+    total = a + b
+    # The smaller of both shares tells the distance from the mean more precisely.
+    off = np.where(x <= rest, x - a / total, b / total - rest)
+    about = a * _log(x / (a / total), off * total / a) + b * _log(rest / (b / total), -off * total / b)
+    scale = 0.5 * (np.log(a) + np.log(b / total)) - HALF_LOG_TAU
+    result: Floats = about + scale + _stirling_error(total) - _stirling_error(a) - _stirling_error(b)
+    return result
+
+
+def _log(ratio: Floats, excess: Floats) -> Floats:
+    """The logarithm of ``ratio``, which is 1 + ``excess``: from the latter near 1."""
+    return np.where(np.abs(excess) < 0.5, np.log1p(excess), np.log(ratio))
+
+
+def _stirling_error(z: Floats) -> Floats:
+    """What Stirling's formula (z - 1/2) ln z - z + ln(2 pi)/2 lacks of ln Gamma(z)."""
+    small = z < SHIFT
+    high = np.where(small, z + SHIFT, z)
+    power, series = 1 / high, np.zeros_like(z)
+    for coefficient in STIRLING:
+        series = series + coefficient * power
+        power = power / (high * high)
+    if small.any():
+        product = np.ones_like(z)
+        for step in range(SHIFT):
+            product = product * np.where(small, z + step, 1.0)
+        back = (high - 0.5) * np.log(high) - (z - 0.5) * np.log(z) - SHIFT - np.log(product)
+        series = np.where(small, series + back, series)
+    return series
+
+
+def _fraction(x: Floats, rest: Floats, a: Floats, b: Floats) -> Floats:
+    """I_x(a, b) by DLMF 8.17.22, evaluated from the front (Lentz's method), for x below the mean."""
+    front = np.exp(_log_power(x, rest, a, b)) / a
+    numerator = np.ones_like(x)
+    denominator = 1 / _not_zero(1 - (a + b) * x / (a + 1))
+    value = denominator.copy()
+    for step in range(1, MANY_STEPS):
+        double = a + 2 * step
+        even = step * (b - step) * x / ((double - 1) * double)
+        odd = -(a + step) * (a + b + step) * x / (double * (double + 1))
+        for term in (even, odd):
+            denominator = 1 / _not_zero(1 + term * denominator)
+            numerator = _not_zero(1 + term / numerator)
+            change = numerator * denominator
+            value = value * change
+        if bool((np.abs(change - 1) <= ENOUGH).all()):
+            break
+    result: Floats = front * value
+    return result
+
+
+def _not_zero(values: Floats) -> Floats:
+    return np.where(np.abs(values) < TINY, TINY, values)
+
+
+def _integral(x: Floats, rest: Floats, a: Floats, b: Floats) -> Floats:
+    """I_x(a, b) as the area under the density from where nothing is left of it up to x, for x below the mean."""
+    total = a + b
+    deviation = np.sqrt(a / total * (b / total) / (total + 1))
+    width = np.minimum(REACH * deviation, x)
+    away = width * 0.5 * (1 - POINTS[:, np.newaxis])  # how far below x
+    at, beyond = x - away, rest + away
+    height = np.exp(_log_power(at, beyond, a, b)) / (at * beyond)
+    area: Floats = WEIGHTS @ height * (width * 0.5)
+    return area

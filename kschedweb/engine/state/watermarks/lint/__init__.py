@@ -1,0 +1,51 @@
+"""What is wrong with the watermark annotations of a cluster: kschedweb's own, and those of crane-scheduler.
+
+Nothing here fails: each finding says what was seen, on which objects, and what to do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from zoneinfo import ZoneInfo
+
+from kschedweb.engine.state.watermarks.annotations import KEY, PREFIX
+from kschedweb.engine.state.watermarks.lint.crane import CRANE_KEYS, lint_crane
+from kschedweb.engine.state.watermarks.lint.findings import CRANE, ERROR, HINT, OWN, WARNING, Finding, Texts, many
+from kschedweb.engine.state.watermarks.lint.own import lint_own
+
+__all__ = ["CRANE", "ERROR", "HINT", "OWN", "WARNING", "Finding", "Texts", "lint"]
+
+_LIKE_CRANE = re.compile(r"(cpu|mem|memory)[_.-]?usage|node[_.-]?hot", re.IGNORECASE)
+_LIKE_OWN = re.compile(r"watermarks?\.kschedweb", re.IGNORECASE)
+
+
+def lint(nodes: Texts, workloads: Texts, now: float, zone: ZoneInfo) -> list[Finding]:
+    """What is wrong with the annotations of ``nodes`` and ``workloads``, the worst first.
+
+    ``now`` is when they were read (seconds of the epoch), ``zone`` the one that crane's texts are taken to be in.
+    """
+    found = [
+        *lint_own(nodes, workloads, now),
+        *lint_crane(nodes, now, zone),
+        *_unknown_keys(chain(nodes.items(), workloads.items())),
+    ]
+    return sorted(found, key=lambda finding: (ERROR, WARNING, HINT).index(finding.level))
+
+
+def _unknown_keys(listed: Iterable[tuple[str, Mapping[str, str]]]) -> Iterable[Finding]:
+    own, other = [], []
+    for name, texts in listed:
+        for key in texts:
+            if key != KEY and (key.startswith(PREFIX) or _LIKE_OWN.search(key)):
+                own.append(f"{name}: {key}")
+            elif key not in CRANE_KEYS and _LIKE_CRANE.match(key.rpartition("/")[2]):
+                other.append(f"{name}: {key}")
+    if own:
+        message = f"Like kschedweb's own, but read by nobody: {many(own, 'annotation')}."
+        yield Finding("unknown-key", WARNING, OWN, message, f"The only key is {KEY}.", tuple(own))
+    if other:
+        message = f"Like crane's, but not in its published policy: {many(other, 'annotation')}."
+        advice = f"A policy of your own may name them. Known here: {', '.join(sorted(CRANE_KEYS))}."
+        yield Finding("unknown-key", HINT, CRANE, message, advice, tuple(other))

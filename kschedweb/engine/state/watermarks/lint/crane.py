@@ -1,0 +1,161 @@
+"""crane-scheduler's annotations: the wrong time zone above all, for their local times end in a Z that means nothing."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from kschedweb.engine.state.watermarks import crane
+from kschedweb.engine.state.watermarks.lint.findings import (
+    CRANE,
+    ERROR,
+    SLACK,
+    WARNING,
+    Finding,
+    Texts,
+    duration,
+    many,
+    partial,
+    stale,
+)
+
+CRANE_KEYS = frozenset({*crane.METRICS, crane.HOT_VALUE})
+# Seconds between two writings in crane's published policy; a text counts for five minutes more.
+PERIODS = {"5m": 180.0, "1h_max": 900.0, "1d_max": 10800.0}
+QUARTER, HALF_HOUR = 900.0, 1800.0  # seconds
+FARTHEST = 26 * 3600.0  # seconds between the two zones that are farthest apart
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """One text that can be read; ``age`` in seconds, below 0 for one from the future."""
+
+    node: str
+    metric: str
+    value: float
+    age: float
+
+    @property
+    def place(self) -> str:
+        return f"{self.node}: {self.metric}"
+
+    @property
+    def valid(self) -> float:
+        """Seconds for which the text counts."""
+        if self.metric == crane.HOT_VALUE:
+            return crane.HOT_ACTIVE
+        return PERIODS[crane.METRICS[self.metric][1]] + crane.EXTRA
+
+
+def lint_crane(nodes: Texts, now: float, zone: ZoneInfo) -> Iterable[Finding]:
+    """What is wrong with crane's annotations, read at ``now`` (seconds of the epoch) and as local times of ``zone``."""
+    malformed: list[str] = []
+    stamps = list(_stamps(nodes, now, zone, malformed))
+    if malformed:
+        message = f"Not understood, and so taken for missing: {many(malformed, 'text')}."
+        advice = "Each must be value,time such as 0.12345,2026-11-21T14:00:00Z."
+        yield Finding("malformed", ERROR, CRANE, message, advice, tuple(malformed))
+    shifts = {node: _shift(of_node) for node, of_node in _by_node(stamps).items()}
+    yield from _zones(shifts, now, zone)
+    # What a wrong zone explains is not said twice.
+    if old := [stamp for stamp in stamps if not shifts[stamp.node] and stamp.age >= stamp.valid]:
+        oldest = max(stamp.age for stamp in old)
+        yield stale(CRANE, _places(old), oldest, "Does crane's annotator run, and does it reach Prometheus?")
+    yield from _ranges(stamps)
+    annotated = {name for name, listed in nodes.items() if not CRANE_KEYS.isdisjoint(listed)}
+    if annotated and (without := sorted(set(nodes) - annotated)):
+        yield partial(CRANE, without)
+
+
+def _stamps(nodes: Texts, now: float, zone: ZoneInfo, malformed: list[str]) -> Iterable[Stamp]:
+    for node, listed in nodes.items():
+        for metric in sorted(CRANE_KEYS & listed.keys()):
+            try:
+                reading = crane.read(listed[metric], zone)
+            except crane.CraneError as error:
+                malformed.append(f"{node}: {metric}: {error}")
+            else:
+                yield Stamp(node, metric, reading.value, now - reading.time)
+
+
+def _by_node(stamps: Iterable[Stamp]) -> dict[str, list[Stamp]]:
+    found: dict[str, list[Stamp]] = {}
+    for stamp in stamps:
+        found.setdefault(stamp.node, []).append(stamp)
+    return found
+
+
+def _shift(stamps: list[Stamp]) -> float:
+    """By how many seconds the zone that a node's texts were written in seems to be ahead; 0: nothing suggests one.
+
+    Texts are written all the time, so the newest is young. If it is from the future, or old by whole hours or half
+    hours and a little, it is the zone that is wrong.
+    """
+    newest = min(stamps, key=lambda stamp: stamp.age)
+    if newest.age < -SLACK:
+        ahead = math.ceil((-newest.age - SLACK) / QUARTER) * QUARTER
+        return ahead if ahead <= FARTHEST else 0.0
+    # No quarters of an hour here: they are rare, and whatever is simply old would often match.
+    behind = newest.age // HALF_HOUR * HALF_HOUR
+    in_step = newest.age - behind < min(newest.valid, QUARTER)
+    return -behind if newest.age >= newest.valid and in_step and behind <= FARTHEST else 0.0
+
+
+def _zones(shifts: Mapping[str, float], now: float, zone: ZoneInfo) -> Iterable[Finding]:
+    offset = datetime.fromtimestamp(now, zone).utcoffset()
+    here = offset.total_seconds() if offset else 0.0
+    for shift, _ in Counter(shift for shift in shifts.values() if shift).most_common():
+        nodes = tuple(node for node, each in shifts.items() if each == shift)
+        other = _zone_words(here + shift)
+        advice = f"Set the time zone to the annotator's, or start crane's annotator with TZ={zone.key}."
+        if shift > 0:
+            message = (
+                f"Written in {other}, it seems: read as {zone.key}, the stamps of {many(nodes, 'node')} are up to "
+                f"{duration(shift)} in the future. crane takes such texts for fresh all that time."
+            )
+            yield Finding("zone-ahead", ERROR, CRANE, message, advice, nodes)
+        else:
+            message = (
+                f"Written in {other}, it seems: read as {zone.key}, the stamps of {many(nodes, 'node')} are old by "
+                f"{duration(-shift)} in step. crane takes such texts for missing. (Or nothing was written since.)"
+            )
+            yield Finding("zone-behind", WARNING, CRANE, message, advice, nodes)
+    if len(set(shifts.values())) > 1:
+        counts = Counter(_zone_words(here + shift) for shift in shifts.values()).most_common()
+        words = ", ".join(f"{count:,} in {name}" for name, count in counts)
+        message = f"Nodes seem to be annotated in different zones: {words}. No setting reads them all."
+        advice = "Look for a second annotator, or one that was started again with another TZ."
+        yield Finding("mixed", ERROR, CRANE, message, advice, tuple(shifts))
+
+
+def _ranges(stamps: Iterable[Stamp]) -> Iterable[Finding]:
+    if odd := [stamp for stamp in stamps if not math.isfinite(stamp.value)]:
+        message = f"No finite number: {many(odd, 'text')}. What crane makes of them depends on the machine."
+        yield Finding("not-finite", ERROR, CRANE, message, "Look at the query that they come from.", _places(odd))
+    usages = [stamp for stamp in stamps if stamp.metric != crane.HOT_VALUE]
+    if above := [stamp for stamp in usages if 1.0 < stamp.value < math.inf]:
+        largest = max(stamp.value for stamp in above)
+        like = " They look like percent." if largest > 2.0 else ""
+        message = (
+            f"Above 1, up to {largest:g}: {many(above, 'usage')}.{like} crane rejects such nodes, or scores them 0."
+        )
+        advice = "Usages are fractions from 0 to 1. crane divides what its recording rules give by 100."
+        yield Finding("percent", WARNING, CRANE, message, advice, _places(above))
+    hot = [stamp for stamp in stamps if stamp.metric == crane.HOT_VALUE and math.isfinite(stamp.value)]
+    if broken := [stamp for stamp in hot if not stamp.value.is_integer()]:
+        message = f"No whole number, as crane always writes one: {many(broken, 'hot value')}."
+        yield Finding("hot-value", WARNING, CRANE, message, "Who else writes them?", _places(broken))
+
+
+def _places(stamps: Iterable[Stamp]) -> tuple[str, ...]:
+    return tuple(stamp.place for stamp in stamps)
+
+
+def _zone_words(ahead: float) -> str:
+    """How a zone so many seconds ahead of UTC is called: ``UTC``, ``UTC+08:00``."""
+    hours, minutes = divmod(abs(round(ahead)) // 60, 60)
+    return f"UTC{'+' if ahead > 0 else '-'}{hours:02}:{minutes:02}" if ahead else "UTC"

@@ -1,0 +1,73 @@
+"""Pods that are on their nodes already, while the nodes' figures do not show them yet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.state.pods import Follower, Move
+
+if TYPE_CHECKING:
+    from kschedweb.engine.state.snapshot import Snapshot
+
+
+class Counted(NamedTuple):
+    """What a pod adds to its node, through the time ``until`` (seconds of the epoch)."""
+
+    values: Sequence[float]
+    until: float = math.inf
+
+
+Estimate = Callable[[Pod, int, float], Counted | None]
+
+
+class RecentPods(Follower):
+    """Sums over each node's pods of what ``estimate(pod, node, time)`` says they add; ``None`` adds nothing.
+
+    ``time`` is when the pod was scheduled, NaN where that is not known. What the estimate says may depend on the time
+    that passes by its ``until`` only.
+    """
+
+    def __init__(self, snapshot: Snapshot, width: int, estimate: Estimate) -> None:
+        super().__init__(snapshot.pods)
+        self._snapshot, self._width, self._estimate = snapshot, width, estimate
+        self._ends: list[tuple[float, int]] = []  # when a pod counts no more, and on which node it is
+
+    def sums(self) -> Floats:
+        """The sums as of now: an array that changes with the next call. Shape [width, nodes]."""
+        self._catch_up()
+        ended = set()
+        while self._ends and self._ends[0][0] < self._snapshot.now:
+            ended.add(heappop(self._ends)[1])
+        self._sum_up(ended)
+        return self._sums
+
+    def _recount(self) -> None:
+        self._sums: Floats = np.zeros((self._width, len(self._snapshot)))
+        self._ends = []
+        for pod, node in zip(self._pods.pods, self._pods.node.tolist(), strict=True):
+            if pod is not None:
+                self._count(pod, node)
+
+    def _take(self, moves: list[Move]) -> None:
+        self._sum_up({move.node for move in moves})
+
+    def _sum_up(self, nodes: Iterable[int]) -> None:
+        # To take a pod's part away again would leave the rounding of both steps behind.
+        for node in nodes:
+            self._sums[:, node] = 0.0
+            for pod in self._pods.on(node):
+                self._count(pod, node)
+
+    def _count(self, pod: Pod, node: int) -> None:
+        counted = self._estimate(pod, node, self._snapshot.scheduled_at(pod))
+        if counted is not None and counted.until >= self._snapshot.now:
+            self._sums[:, node] += counted.values
+            if counted.until < math.inf:
+                heappush(self._ends, (counted.until, node))

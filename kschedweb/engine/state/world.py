@@ -1,0 +1,173 @@
+"""The cluster as it changes: nodes, the pods on them, and the snapshot that the scheduler sees."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+
+import numpy as np
+
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resourceclaim import ResourceClaim
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.watermarks.table import Watermarks
+
+MEASURED = ("cpu", "memory")
+
+
+class World:
+    """``snapshot`` follows the pods and ``watermarks`` at once, and the nodes when it is next asked for.
+
+    Pods may be on nodes that are not known: they count once those are.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.cluster: ClusterObjects = snapshot.objects
+        self.claims = snapshot.resource_claims.copy()
+        self.nodes: dict[str, Node] = {}
+        self._zones: dict[str, dict[str, Node]] = {}
+        self._pods: dict[str, dict[str, Pod]] = {}  # node -> key -> pod
+        self._current: Snapshot | None = None
+        self._last = snapshot  # the current one, or the one before it
+        self._watermarks = snapshot.watermarks
+        self._changed: dict[str, Node] = {}  # nodes of which the snapshot does not know yet
+        for node in snapshot.nodes:
+            self.set_node(node)
+        for slot in snapshot.pods.slots.values():
+            pod = snapshot.pods.pods[slot]
+            if pod is not None:
+                self._pods[pod.node_name][pod.key] = pod
+
+    def copy(self) -> World:
+        """The same cluster, which can change on its own; nothing that grows while it is read is shared either."""
+        other, snapshot = copy.copy(self), self.snapshot.copy()
+        snapshot.pods.groups = snapshot.pods.groups.copy()
+        other._current = other._last = snapshot
+        other.cluster, other.claims = snapshot.objects, snapshot.resource_claims
+        other.nodes, other._changed = dict(self.nodes), {}
+        other._zones = {zone: dict(nodes) for zone, nodes in self._zones.items()}
+        other._pods = {node: dict(pods) for node, pods in self._pods.items()}
+        return other
+
+    @property
+    def snapshot(self) -> Snapshot:
+        if self._current is None or self._current.pods.overgrown:
+            self._current = self._made()
+        elif self._changed:
+            self._current = self._current.with_nodes(self._changed.values())
+        self._last, self._changed = self._current, {}
+        return self._current
+
+    def _made(self) -> Snapshot:
+        # Zone by zone, as the scheduler's node tree has them: a zone keeps its place while it has nodes.
+        made = Snapshot((node for zone in self._zones.values() for node in zone.values()), self.cluster)
+        made.resource_claims = self.claims
+        for name, pods in self._pods.items():
+            if (position := made.index.get(name)) is not None:
+                for pod in pods.values():
+                    made.add_pod(pod, position)
+        made.follow(self._last)
+        made.watermarks = self._watermarks
+        return made
+
+    def measured(self, watermarks: Watermarks | None) -> None:
+        """What nodes and workloads use was measured anew."""
+        self._watermarks = self.snapshot.watermarks = watermarks
+
+    def set_node(self, node: Node) -> None:
+        """The node came or changed."""
+        known = self.nodes.get(node.name)
+        if known is not None and known.zone != node.zone:
+            self._leave_zone(known)
+        if known is None or known.zone != node.zone:
+            self._current = None
+        self.nodes[node.name] = self._changed[node.name] = node
+        self._zones.setdefault(node.zone, {})[node.name] = node
+        self._pods.setdefault(node.name, {})
+
+    def refresh_node(self, node: Node) -> None:
+        """The node's object changed in nothing that decisions depend on."""
+        self.nodes[node.name] = self._zones[node.zone][node.name] = node
+        if node.name in self._changed:
+            self._changed[node.name] = node
+        elif self._current is not None:
+            self._current.refresh_node(node)
+
+    def remove_node(self, name: str) -> list[Pod]:
+        """The node is gone; returns the pods that were on it, which are gone with it."""
+        self.lose_node(name)
+        return list(self._pods.pop(name).values())
+
+    def lose_node(self, name: str) -> None:
+        """The node is gone; its pods are still known."""
+        self._leave_zone(self.nodes.pop(name))
+        self._changed.pop(name, None)
+        self._current = None
+
+    def _leave_zone(self, node: Node) -> None:
+        members = self._zones[node.zone]
+        del members[node.name]
+        if not members:
+            del self._zones[node.zone]
+
+    def pods(self, node: str) -> list[Pod]:
+        """The pods on a node, in the order in which they came."""
+        return list(self._pods.get(node, {}).values())
+
+    def all_pods(self) -> Iterator[Pod]:
+        return (pod for pods in self._pods.values() for pod in pods.values())
+
+    def assumed(self, pod: Pod) -> None:
+        """The snapshot has ``pod`` on its node already."""
+        self._pods[pod.node_name][pod.key] = pod
+
+    def forgotten(self, pod: Pod) -> None:
+        """The snapshot has ``pod`` on its node no longer."""
+        self._take(pod)
+
+    def add(self, pod: Pod) -> None:
+        self._pods.setdefault(pod.node_name, {})[pod.key] = pod
+        if self._current is not None and pod.node_name in self._current.index:
+            self._current.add_pod(pod, self._current.index[pod.node_name])
+
+    def remove(self, pod: Pod) -> None:
+        self._take(pod)
+        if self._current is not None and pod.node_name in self._current.index:
+            self._current.remove_pod(pod.key)
+
+    def refresh(self, pod: Pod) -> None:
+        """The object of a pod on its node changed in nothing that decisions depend on."""
+        self._pods[pod.node_name][pod.key] = pod
+        if self._current is not None and pod.node_name in self._current.index:
+            self._current.pods.refresh(pod)
+
+    def _take(self, pod: Pod) -> None:
+        pods = self._pods[pod.node_name]
+        del pods[pod.key]
+        if not pods and pod.node_name not in self.nodes:
+            del self._pods[pod.node_name]
+
+    def release(self, pod: Pod) -> list[tuple[ResourceClaim, ResourceClaim]]:
+        """The pod uses its resource claims no more: (before, after) of each that this changes."""
+        names = [item.claim for item in pod.resource_claims if item.claim is not None]
+        return self.claims.release(pod.namespace, names, pod.uid)
+
+    def replace(self, old: Pod, new: Pod) -> None:
+        """The object of a pod on its node changed."""
+        self.remove(old)
+        self.add(new)
+
+    def use(self) -> tuple[dict[str, float], dict[str, float]]:
+        """(share of everything that is requested, its standard deviation over the nodes) by resource."""
+        snapshot = self.snapshot
+        shares, deviations = {}, {}
+        for name in MEASURED:
+            requested = snapshot.amounts(snapshot.requested, name).astype(np.float64)
+            allocatable = snapshot.amounts(snapshot.allocatable, name).astype(np.float64)
+            has = allocatable > 0
+            total = float(allocatable[has].sum())
+            shares[name] = float(requested[has].sum()) / total if total else 0.0
+            deviations[name] = float((requested[has] / allocatable[has]).std()) if total else 0.0
+        return shares, deviations

@@ -1,0 +1,7 @@
+"""What would happen if: a scenario as a document, and what a simulation of it is made of."""
+
+from kschedweb.engine.studies.document.document import Document, DocumentError, Problem, read
+from kschedweb.engine.studies.document.schema import json_schema
+from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
+
+__all__ = ["Document", "DocumentError", "Prepared", "Problem", "json_schema", "prepare", "read"]

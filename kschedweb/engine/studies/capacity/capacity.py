@@ -1,0 +1,137 @@
+"""How many more pods of a shape fit: clones are placed one after the other until none fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanation
+from kschedweb.engine.framework.runtime import Factory
+from kschedweb.engine.framework.status import CycleError, Status
+from kschedweb.engine.state.columns import Ints
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.studies.capacity.shapes import PodShape
+
+MOST = 100_000  # clones: more than any cluster runs
+Check = Callable[[int], bool]  # how many are done; False: stop here
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why some nodes take no more: the scheduler's words, and the plugin that says so.
+
+    ``nodes`` are the positions of the nodes; ``filled`` is how many of them hold clones, so that they were open before.
+    """
+
+    plugin: str
+    text: str
+    nodes: NDArray[np.intp]
+    filled: int
+
+
+@dataclass(frozen=True)
+class Fit:
+    """``order`` int[count] is the node of each clone, in the order in which they were placed.
+
+    ``message`` is what the scheduler says of the first that fits nowhere, "" where the limit came first, or where
+    ``stopped`` from outside. ``failed`` where its cycle ended in an error, which says nothing about room.
+    """
+
+    names: list[str]
+    order: NDArray[np.intp]
+    limit: int
+    message: str = ""
+    reasons: list[Reason] = field(default_factory=list)
+    stopped: bool = False
+    failed: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        return len(self.order)
+
+    @property
+    def exact(self) -> bool:
+        """Whether one more does not fit; else ``count`` is only what is known to fit."""
+        return bool(self.message)
+
+    @property
+    def by_node(self) -> Ints:
+        """How many clones each node got. Shape [nodes]."""
+        return np.bincount(self.order, minlength=len(self.names)).astype(np.int64)
+
+
+def fit(
+    snapshot: Snapshot,
+    configuration: Configuration,
+    shape: PodShape,
+    *,
+    limit: int = MOST,
+    registry: Mapping[str, Factory] | None = None,
+    check: Check | None = None,
+) -> Fit:
+    """Place clones of ``shape`` in a copy of ``snapshot`` as kube-scheduler would, at most ``limit``.
+
+    Nothing is evicted for them, and nobody is asked to approve. ``check`` is asked before each.
+    """
+    scheduler = Scheduler(snapshot.copy(), configuration, registry)
+    index = scheduler.snapshot.index
+    order: list[int] = []
+    message, failed, reasons, stopped = _held(scheduler, shape), False, [], False
+    while not message and len(order) < limit:
+        if check is not None and not check(len(order)):
+            stopped = True
+            break
+        pod = shape.clone(len(order) + 1)
+        found = scheduler.find(pod)
+        if found.node:
+            scheduler.bind(pod, found.node)
+            order.append(index[found.node])
+        else:
+            message, failed = found.message, found.error
+            reasons = _reasons(scheduler, shape, len(order) + 1, np.unique(np.array(order, dtype=np.intp)))
+    rows = np.array(order, dtype=np.intp)
+    return Fit(snapshot.names, rows, limit, message, reasons, stopped, failed, shape.notes)
+
+
+def _held(scheduler: Scheduler, shape: PodShape) -> str:
+    """Why no such pod is ever tried, "" where it is."""
+    pod = shape.clone(1)
+    try:
+        status = scheduler.framework(pod).pre_enqueue(pod, scheduler.snapshot.objects)
+    except CycleError as error:
+        return str(error)
+    return "" if status.ok else status.message
+
+
+def _reasons(scheduler: Scheduler, shape: PodShape, number: int, holding: NDArray[np.intp]) -> list[Reason]:
+    """What keeps the clone with this number off the nodes, most nodes first."""
+    try:
+        explanation = scheduler.explain(shape.clone(number))
+    except CycleError:
+        return []
+    found = [
+        Reason(status.plugin, status.message, nodes, int(np.isin(nodes, holding).sum()))
+        for status, nodes in rejections(explanation)
+    ]
+    return sorted(found, key=lambda reason: (-len(reason.nodes), reason.text))
+
+
+def rejections(explanation: Explanation) -> list[tuple[Status, NDArray[np.intp]]]:
+    """The decisive verdicts, each with the positions of the nodes that it is about."""
+    by_status: dict[Status, list[NDArray[np.intp]]] = {}
+    for by in np.unique(explanation.rejected_by).tolist():
+        rows = np.flatnonzero(explanation.rejected_by == by)
+        if by == FEASIBLE:
+            continue
+        codes = np.zeros(len(rows), dtype=np.int32) if by == EXCLUDED else explanation.filters[by].codes[rows]
+        for code in np.unique(codes).tolist():
+            chosen = rows[codes == code]
+            status = explanation.verdict_at(int(chosen[0])) or Status()
+            by_status.setdefault(status, []).append(chosen)
+    return [(status, np.sort(np.concatenate(parts))) for status, parts in by_status.items()]

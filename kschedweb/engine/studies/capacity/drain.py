@@ -1,0 +1,290 @@
+"""Drain rehearsal: can these nodes be emptied, in what order, blocked by what, and where do their pods go.
+
+It goes by `kubectl drain` and the eviction API: all nodes are cordoned, then each is emptied in waves; a node with pods
+that kubectl refuses to delete loses none. In a wave as
+many pods are evicted as their disruption budgets allow; their replacements start, and the next wave may follow. A pod
+is only evicted here where the scheduler finds another node for its replacement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.controllers.nodelifecycle import with_condition_taints
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.framework.runtime import Factory
+from kschedweb.engine.objects.access import mapping, objects
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.owners import of_daemon_set
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.studies.capacity.budgets import Budgets, EvictionBudget, replaced
+
+MIRROR = "kubernetes.io/config.mirror"
+DAEMON_SET, MIRRORED, TERMINATING = "DaemonSet", "mirror pod", "terminating"  # why a pod is left alone
+BUDGET, UNMANAGED, LOCAL, NO_ROOM = "disruption budget", "no controller", "local storage", "no room elsewhere"
+DAEMONS = "DaemonSet-managed pod"
+WORDS = {  # of kubectl drain
+    UNMANAGED: "cannot delete Pods that declare no controller (use --force to override)",
+    LOCAL: "cannot delete Pods with local storage (use --delete-emptydir-data to override)",
+    DAEMONS: "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)",
+}
+Pulse = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """The switches of `kubectl drain`, under its names."""
+
+    ignore_daemonsets: bool = True
+    delete_emptydir_data: bool = False
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class Move:
+    """A pod that is evicted; ``target`` is where its replacement goes, "" where nothing replaces it."""
+
+    pod: str
+    source: str
+    target: str
+    wave: int  # from 1, on its node
+    budget: str = ""  # the one that it took from
+
+
+@dataclass(frozen=True)
+class Block:
+    """A pod that keeps its node from being emptied: ``kind`` says by what, ``message`` in whose words."""
+
+    pod: str
+    node: str
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Stays:
+    """A pod that a drain leaves on its node, which counts as emptied all the same."""
+
+    pod: str
+    node: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class NodeDrain:
+    """What became of one node; ``waves`` is how often evictions had to wait for replacements, plus one."""
+
+    name: str
+    moves: tuple[Move, ...]
+    blocks: tuple[Block, ...]
+    stays: tuple[Stays, ...]
+    waves: int
+
+    @property
+    def emptied(self) -> bool:
+        return not self.blocks
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """``nodes`` in the order in which they are drained."""
+
+    nodes: tuple[NodeDrain, ...]
+    reordered: bool = False  # whether that is another order than the one asked for
+
+    @property
+    def emptied(self) -> bool:
+        return all(node.emptied for node in self.nodes)
+
+    @property
+    def moves(self) -> list[Move]:
+        return [move for node in self.nodes for move in node.moves]
+
+    @property
+    def blocks(self) -> list[Block]:
+        return [block for node in self.nodes for block in node.blocks]
+
+
+def rehearse(
+    snapshot: Snapshot,
+    configuration: Configuration,
+    names: Sequence[str],
+    options: Options = Options(),
+    *,
+    keep_order: bool = False,
+    registry: Mapping[str, Factory] | None = None,
+    pulse: Pulse | None = None,
+) -> Rehearsal:
+    """Drain the nodes called ``names`` in a copy of ``snapshot``. Raises KeyError for a node that it does not have.
+
+    Unless ``keep_order``, nodes that can be emptied come first, of those the ones with the fewest pods to move. A node
+    that cannot be emptied keeps the pods that block it, and stays cordoned.
+    """
+    asked = list(dict.fromkeys(names))
+    for name in asked:
+        snapshot.index[name]
+    cordoned = [_cordoned(snapshot.nodes[snapshot.index[name]]) for name in asked]
+
+    def drained(order: list[str], *, whole: bool = False) -> tuple[NodeDrain, ...]:
+        scheduler = Scheduler(snapshot.copy().with_nodes(cordoned), configuration, registry)
+        drain = _Drain(scheduler, Budgets(snapshot.objects), frozenset(asked), options, pulse)
+        return tuple(drain.empty(name, whole=whole) for name in order)
+
+    if keep_order:
+        return Rehearsal(drained(asked))
+    # What a blocked node could get rid of must not take room or budget from those that can be emptied.
+    easiest = _easiest_first(snapshot, asked, options)
+    nodes = drained(easiest, whole=True)
+    blocked = {node.name for node in nodes if not node.emptied}
+    order = sorted(easiest, key=blocked.__contains__)
+    return Rehearsal(drained(order) if blocked else nodes, order != asked)
+
+
+def verdict(pod: Pod, options: Options) -> tuple[str, bool]:
+    """(what keeps a drain from evicting ``pod``, whether it is left alone rather than blocking); ("", False): nothing.
+
+    Only what the pod itself says; budgets and room are another matter.
+    """
+    if MIRROR in mapping(mapping(pod.raw, "metadata"), "annotations", "metadata."):
+        return MIRRORED, True
+    if of_daemon_set(pod):
+        return (DAEMON_SET, True) if options.ignore_daemonsets else (DAEMONS, False)
+    if pod.terminating:
+        return TERMINATING, True
+    if pod.controller is None and not options.force:
+        return UNMANAGED, False
+    volumes = objects(mapping(pod.raw, "spec"), "volumes", "spec.")
+    if any(one.get("emptyDir") is not None for one in volumes) and not options.delete_emptydir_data:
+        return LOCAL, False
+    return "", False
+
+
+def _easiest_first(snapshot: Snapshot, names: list[str], options: Options) -> list[str]:
+    budgets = Budgets(snapshot.objects)
+
+    def effort(name: str) -> tuple[int, int, int]:
+        blocked = held = moving = 0
+        for pod in snapshot.pods.on(snapshot.index[name]):
+            kind, alone = verdict(pod, options)
+            if not alone:
+                blocked += bool(kind)
+                held += bool(budgets.refusal(pod))
+                moving += 1
+        return blocked, held, moving
+
+    return sorted(names, key=effort)
+
+
+def _cordoned(node: Node) -> Node:
+    spec = {**mapping(node.raw, "spec"), "unschedulable": True}
+    marked: Node = with_condition_taints(replace(node, unschedulable=True, raw={**node.raw, "spec": spec}))
+    return marked
+
+
+@dataclass
+class _Drain:
+    """The state of a rehearsal: the scheduler's snapshot, and what is left of budgets."""
+
+    scheduler: Scheduler
+    budgets: Budgets
+    leaving: frozenset[str]
+    options: Options
+    pulse: Pulse | None
+    _moves: list[Move] = field(default_factory=list)
+    _evicted: list[Pod] = field(default_factory=list)
+
+    def empty(self, name: str, *, whole: bool = False) -> NodeDrain:
+        """Drain the node ``name``; if ``whole``, nothing has changed afterwards where it cannot be emptied."""
+        before = self.budgets.state()
+        drained = self._empty(name)
+        if whole and not drained.emptied:
+            self.budgets.restore(before)
+            self._put_back(name)
+        return drained
+
+    def _put_back(self, name: str) -> None:
+        snapshot = self.scheduler.snapshot
+        for pod in reversed(self._evicted):
+            if pod.key in snapshot.pods.slots:
+                snapshot.remove_pod(pod.key)
+            snapshot.add_pod(pod, snapshot.index[name])
+
+    def _empty(self, name: str) -> NodeDrain:
+        snapshot = self.scheduler.snapshot
+        stays: list[Stays] = []
+        blocks: list[Block] = []
+        todo: list[Pod] = []
+        for pod in snapshot.pods.on(snapshot.index[name]):
+            kind, alone = verdict(pod, self.options)
+            if alone:
+                stays.append(Stays(pod.key, name, kind))
+            elif kind:
+                blocks.append(Block(pod.key, name, kind, WORDS[kind]))
+            else:
+                todo.append(pod)
+        self._moves, self._evicted = [], []
+        wave = 0
+        if blocks:  # kubectl evicts nothing then
+            blocks += [block for pod in todo if (block := self._why(pod, name)) is not None]
+            todo = []
+        while todo:
+            left = self._wave(todo, name, wave + 1)
+            if len(left) == len(todo):
+                blocks += [block for pod in left if (block := self._why(pod, name)) is not None]
+                break
+            todo, wave = left, wave + 1
+        return NodeDrain(name, tuple(self._moves), tuple(blocks), tuple(stays), wave)
+
+    def _wave(self, pods: list[Pod], name: str, wave: int) -> list[Pod]:
+        """Evict those of ``pods`` that can go now; those that are left. Replacements are ready when it is over."""
+        left: list[Pod] = []
+        waiting: list[EvictionBudget] = []
+        for pod in pods:
+            if self.pulse is not None:
+                self.pulse()
+            if self.budgets.refusal(pod):
+                left.append(pod)
+                continue
+            target = self._moved(pod, name)
+            if target is None:
+                left.append(pod)
+                continue
+            self._evicted.append(pod)
+            budget = self.budgets.evict(pod)
+            if budget is not None and target:
+                waiting.append(budget)
+            self._moves.append(Move(pod.key, name, target, wave, "" if budget is None else budget.key))
+        for budget in waiting:
+            replaced(budget)
+        return left
+
+    def _moved(self, pod: Pod, name: str) -> str | None:
+        """Where the replacement of ``pod`` went, "" where it has none; ``None``: nowhere, and nothing has changed."""
+        snapshot = self.scheduler.snapshot
+        gone = snapshot.remove_pod(pod.key).on("")
+        if pod.controller is None:
+            return ""
+        found = self.scheduler.find(gone)
+        if found.node and found.node not in self.leaving:
+            self.scheduler.bind(gone, found.node)
+            return found.node
+        snapshot.add_pod(pod, snapshot.index[name])
+        return None
+
+    def _why(self, pod: Pod, name: str) -> Block | None:
+        """What keeps this one pod from leaving as things are now."""
+        if said := self.budgets.refusal(pod):
+            return Block(pod.key, name, BUDGET, said)
+        if pod.controller is None:
+            return None
+        with self.scheduler.snapshot.lifted(pod.key):
+            found = self.scheduler.find(pod.on(""))
+        said = found.message
+        if found.node and found.node not in self.leaving:
+            return None
+        if found.node:
+            said = f"tolerates that {found.node} is cordoned, and would be put there again"
+        return Block(pod.key, name, NO_ROOM, said)

@@ -1,0 +1,226 @@
+"""Shapes: what the next pod of a workload, or the next node of a type, would look like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kschedweb.engine.controllers.admission import admit
+from kschedweb.engine.controllers.nodelifecycle import CONTROLLED
+from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, string_map, text
+from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.snapshot import Snapshot
+
+REVISION, TEMPLATE_HASH = "deployment.kubernetes.io/revision", "pod-template-hash"
+WORKLOADS = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Job")
+KEPT = ("namespace", "labels", "annotations", "ownerReferences")  # of a pod's metadata: what its next replica shares
+
+
+class ShapeError(ValueError):
+    """A shape that cannot be had; the text says of what, and why."""
+
+
+@dataclass(frozen=True)
+class PodShape:
+    """Pods that differ in their name alone. ``name`` is a prefix for theirs, ``raw`` a v1 Pod without node and status.
+
+    ``notes`` says what such pods have in a real cluster that these have not.
+    """
+
+    name: str
+    raw: Json
+    notes: tuple[str, ...] = ()
+
+    @property
+    def namespace(self) -> str:
+        return text(mapping(self.raw, "metadata"), "namespace", "metadata.") or "default"
+
+    def clone(self, number: int) -> Pod:
+        """The pod of this shape with a number; raises ObjectError where it cannot be understood."""
+        own = {key: value for key, value in mapping(self.raw, "metadata").items() if key != "uid"}
+        metadata = {**own, "name": f"{self.name}-{number}"}
+        return Pod.read({**self.raw, "metadata": metadata})
+
+
+def pod_shape(raw: Any, snapshot: Snapshot) -> PodShape:
+    """The shape of a v1 Pod as somebody wrote it, admitted with the classes of ``snapshot``. Raises ShapeError."""
+    if not isinstance(raw, dict):
+        raise ShapeError("must be a v1 Pod: an object with metadata and spec")
+    try:
+        metadata, spec = mapping(raw, "metadata"), mapping(raw, "spec")
+        if not objects(spec, "containers", "spec."):
+            raise ShapeError("spec.containers: a pod needs at least one container")
+        name = text(metadata, "name", "metadata.") or text(metadata, "generateName", "metadata.").rstrip("-") or "pod"
+        kept = {key: metadata[key] for key in KEPT if metadata.get(key) is not None}
+        spec = {key: value for key, value in spec.items() if key != "nodeName"}
+        shaped = {"apiVersion": "v1", "kind": "Pod", "metadata": {**kept, "name": name}, "spec": spec}
+        shape = PodShape(_free(snapshot, kept, f"{name}-more"), admit(shaped, snapshot.objects))
+        shape.clone(1)
+    except ObjectError as error:
+        raise ShapeError(str(error)) from None
+    return shape
+
+
+def replica_shape(pod: Pod, snapshot: Snapshot) -> PodShape:
+    """The shape of a pod of the snapshot, as if its controller made another one."""
+    if pod.controller is not None and pod.controller[1] == "DaemonSet":
+        raise ShapeError(f"Pod {pod.key}: a DaemonSet puts one pod on each node, so no further one can be asked about")
+    metadata, spec = mapping(pod.raw, "metadata"), mapping(pod.raw, "spec")
+    kept = {key: metadata[key] for key in KEPT if metadata.get(key) is not None}
+    own = _own_claims(pod)
+    volumes = [one for one in objects(spec, "volumes", "spec.") if _claim(one) not in own]
+    left = {key: value for key, value in spec.items() if key not in ("nodeName", "volumes")}
+    shaped = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": kept,
+        "spec": left | ({"volumes": volumes} if volumes else {}),
+    }
+    notes = (_without_claims(own),) if own else ()
+    return PodShape(_free(snapshot, kept, f"{pod.name}-more"), shaped, notes)
+
+
+def workload_shape(snapshot: Snapshot, workload: str) -> PodShape:
+    """The next replica of ``namespace/Kind/name``, by its template, else by a pod of it. Raises ShapeError."""
+    parts = workload.split("/")
+    if len(parts) != 3 or not all(parts):
+        raise ShapeError(f"{workload}: write a workload as namespace/Kind/name, such as shop/Deployment/web")
+    namespace, kind, name = parts
+    if kind not in WORKLOADS:
+        raise ShapeError(f"{workload}: is none of the kinds that can be asked about, which are {', '.join(WORKLOADS)}")
+    try:
+        owner = _template_owner(snapshot, namespace, kind, name)
+        if owner is not None and mapping(mapping(mapping(owner, "spec"), "template"), "spec").get("containers"):
+            return _of_template(snapshot, namespace, name, owner)
+    except ObjectError as error:
+        raise ShapeError(f"{workload}: {error}") from None
+    sample = next((pod for pod in known_pods(snapshot) if _belongs(pod, namespace, kind, name)), None)
+    if sample is None:
+        raise ShapeError(f"{workload}: the snapshot has neither a template nor a pod of it")
+    return replica_shape(sample, snapshot)
+
+
+def known_pods(snapshot: Snapshot) -> list[Pod]:
+    """Bound and pending pods, bound ones first."""
+    bound = [pod for slot in snapshot.pods.slots.values() if (pod := snapshot.pods.pods[slot]) is not None]
+    return bound + snapshot.pending
+
+
+def _template_owner(snapshot: Snapshot, namespace: str, kind: str, name: str) -> Json | None:
+    """The object whose template makes the pods; of a Deployment its newest ReplicaSet."""
+    if kind != "Deployment":
+        return snapshot.objects.get(kind, namespace, name)
+    owned = []
+    for raw in snapshot.objects.within("ReplicaSet", namespace):
+        metadata = mapping(raw, "metadata")
+        owners = objects(metadata, "ownerReferences", "metadata.")
+        if any(owner.get("kind") == kind and owner.get("name") == name for owner in owners):
+            revision = str(mapping(metadata, "annotations", "metadata.").get(REVISION, ""))
+            owned.append((int(revision) if revision.isdecimal() else 0, raw))
+    if owned:
+        return max(owned, key=lambda pair: pair[0])[1]
+    return snapshot.objects.get(kind, namespace, name)
+
+
+def _of_template(snapshot: Snapshot, namespace: str, name: str, owner: Json) -> PodShape:
+    template, own = mapping(mapping(owner, "spec"), "template"), mapping(owner, "metadata")
+    metadata: Json = {"namespace": namespace, "labels": string_map(mapping(template, "metadata"), "labels")}
+    if owner.get("kind") != "Deployment":  # whose pods belong to its ReplicaSet, which is not known here
+        reference = {key: value for key, value in (("uid", own.get("uid")),) if value is not None}
+        of = {"apiVersion": owner.get("apiVersion"), "kind": owner.get("kind"), "name": own.get("name")}
+        metadata["ownerReferences"] = [{**of, **reference, "controller": True}]
+    raw = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": mapping(template, "spec")}
+    claims = [
+        text(mapping(one, "metadata"), "name")
+        for one in objects(mapping(owner, "spec"), "volumeClaimTemplates", "spec.")
+    ]
+    notes = (_without_claims(claims),) if claims else ()
+    return PodShape(_free(snapshot, metadata, f"{name}-more"), admit(raw, snapshot.objects), notes)
+
+
+def _belongs(pod: Pod, namespace: str, kind: str, name: str) -> bool:
+    if pod.namespace != namespace or pod.controller is None:
+        return False
+    _, owner, own = pod.controller
+    if kind == "Deployment":
+        hashed = pod.labels.get(TEMPLATE_HASH) or own.rpartition("-")[2]
+        return owner == "ReplicaSet" and own == f"{name}-{hashed}"
+    return (owner, own) == (kind, name)
+
+
+def _claim(volume: Json) -> str:
+    return text(mapping(volume, "persistentVolumeClaim"), "claimName")
+
+
+def _own_claims(pod: Pod) -> list[str]:
+    """Claims that a StatefulSet made for this pod alone: its next replica gets others."""
+    if pod.controller is None or pod.controller[1] != "StatefulSet":
+        return []
+    names = (_claim(volume) for volume in objects(mapping(pod.raw, "spec"), "volumes", "spec."))
+    return [name for name in names if name.endswith(f"-{pod.name}")]
+
+
+def _without_claims(names: Sequence[str]) -> str:
+    return f"Each replica gets volumes of its own ({', '.join(names)}); they are left out, and limit nothing here."
+
+
+def _free(snapshot: Snapshot, metadata: Json, prefix: str) -> str:
+    """``prefix``, with so many dashes more that no pod of the snapshot is called like a clone."""
+    namespace = text(metadata, "namespace", "metadata.") or "default"
+    taken = {pod.name for pod in known_pods(snapshot) if pod.namespace == namespace and pod.name.startswith(prefix)}
+    while any(name.startswith(f"{prefix}-") for name in taken):
+        prefix += "-x"
+    return prefix
+
+
+@dataclass(frozen=True)
+class NodeShape:
+    """Nodes of one type. ``raw`` is a v1 Node, ``zones`` those that they are put into in turn; without any, its own."""
+
+    name: str
+    raw: Json
+    zones: tuple[str, ...] = ()
+
+    def nodes(self, count: int) -> list[Node]:
+        """The first ``count`` nodes of this type."""
+        return [self._node(number) for number in range(count)]
+
+    def _node(self, number: int) -> Node:
+        name = f"{self.name}-{number + 1}"
+        metadata = mapping(self.raw, "metadata")
+        labels = {**string_map(metadata, "labels", "metadata."), HOSTNAME: name}
+        if self.zones:
+            labels[ZONE] = self.zones[number % len(self.zones)]
+        return Node.read({**self.raw, "metadata": {**metadata, "name": name, "labels": labels}})
+
+
+def node_shape(raw: Any, *, zones: Sequence[str] = (), taken: Sequence[str] = ()) -> NodeShape:
+    """The type of a v1 Node: fresh nodes like it are ready, open, and have only the taints that somebody gave them.
+
+    ``taken`` are names that the new nodes must not get. Raises ShapeError.
+    """
+    if not isinstance(raw, dict):
+        raise ShapeError("must be a v1 Node: an object with metadata and status")
+    try:
+        metadata, spec, status = mapping(raw, "metadata"), mapping(raw, "spec"), mapping(raw, "status")
+        taints = [one for one in objects(spec, "taints", "spec.") if one.get("key") not in CONTROLLED]
+        allocatable = mapping(status, "allocatable", "status.")
+        if not allocatable:
+            raise ShapeError("status.allocatable: says what a node has room for, and is missing")
+        prefix = f"{text(metadata, 'name', 'metadata.') or 'node'}-new"
+        while any(name.startswith(f"{prefix}-") for name in taken):
+            prefix += "-x"
+        ready = [{"type": "Ready", "status": "True"}]
+        shaped = {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": prefix, "labels": string_map(metadata, "labels", "metadata.")},
+            "spec": {"taints": taints} if taints else {},
+            "status": {**status, "conditions": ready, "allocatable": allocatable},
+        }
+        Node.read(shaped)
+    except ObjectError as error:
+        raise ShapeError(str(error)) from None
+    return NodeShape(prefix, shaped, tuple(zones))

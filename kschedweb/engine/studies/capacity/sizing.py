@@ -1,0 +1,279 @@
+"""How many nodes of a type must be added so that pods fit: by trying, not by dividing sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.framework.runtime import Factory
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.objects.access import Json, ObjectError, mapping
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.nodematching import matches_required, tolerates
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.world import World
+from kschedweb.engine.studies.capacity.shapes import NodeShape
+
+MOST = 1_000  # new nodes
+MEASURED = ("cpu", "memory")
+Pulse = Callable[[], None]  # called before each pod; may raise to end the work
+
+
+@dataclass(frozen=True)
+class Unfit:
+    """Pods that no number of such nodes helps: what is said of all nodes, and of a new one that holds nothing."""
+
+    pods: tuple[str, ...]
+    message: str
+    on_new: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of adding ``added`` nodes. ``spare``: in each zone a new node stayed empty, so more cannot help."""
+
+    added: int
+    placed: int
+    unplaced: tuple[Pod, ...]
+    messages: tuple[str, ...]  # for each of ``unplaced``
+    spare: bool
+    snapshot: Snapshot
+    new: NDArray[np.intp]  # positions of the new nodes, in their order
+
+
+@dataclass(frozen=True)
+class Use:
+    """A new node: how many of the pods it got, how many of DaemonSets, and the share of it that is requested."""
+
+    name: str
+    zone: str
+    pods: int
+    daemons: int
+    requested: Mapping[str, float]  # 0 to 1 by resource
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """``needed`` is the least number of nodes with which all pods fit that can; ``None``: not even with ``most``.
+
+    ``tried`` maps each number that was tried to how many pods did not fit then. ``exceptions`` are numbers above
+    ``needed`` with which more of them did not fit: adding nodes does not always help. ``at_least`` is what the bare sum
+    of requests asks for, of the pods that fit with ``needed`` and not now.
+    """
+
+    pods: int
+    fits_now: int
+    needed: int | None
+    most: int
+    tried: dict[int, int]
+    exceptions: tuple[int, ...]
+    unfit: tuple[Unfit, ...]
+    nodes: tuple[Use, ...]
+    at_least: int
+
+    @property
+    def hopeless(self) -> int:
+        """How many pods no number of such nodes helps."""
+        return sum(len(one.pods) for one in self.unfit)
+
+
+def size(
+    snapshot: Snapshot,
+    configuration: Configuration,
+    pods: Sequence[Pod],
+    shape: NodeShape,
+    *,
+    most: int = MOST,
+    registry: Mapping[str, Factory] | None = None,
+    pulse: Pulse | None = None,
+) -> Sizing:
+    """How many nodes of ``shape`` ``snapshot`` needs for ``pods``, which come in this order.
+
+    New nodes run the pods of DaemonSets that match them. The number is found by doubling and then halving; that a
+    smaller number does not do and larger ones do is tried, not assumed.
+    """
+    return _Search(snapshot, configuration, tuple(pods), shape, most, registry, pulse).run()
+
+
+@dataclass
+class _Search:
+    snapshot: Snapshot
+    configuration: Configuration
+    pods: tuple[Pod, ...]
+    shape: NodeShape
+    most: int
+    registry: Mapping[str, Factory] | None
+    pulse: Pulse | None
+
+    def run(self) -> Sizing:
+        self._daemons = daemons(self.snapshot)
+        self._tried: dict[int, int] = {}
+        now = self._try(0)
+        if not now.unplaced:
+            return self._answer(now, now, 0, now)
+        best = self._enough(max(1, min(self._at_least(now.unplaced), self.most)))
+        if best.unplaced and not best.spare:
+            return self._answer(now, best, None, best)
+        if len(best.unplaced) == len(now.unplaced):
+            return self._answer(now, best, 0, now)
+        goal, low, found = len(best.unplaced), 0, best
+        while found.added - low > 1:
+            trial = self._try((low + found.added) // 2)
+            if len(trial.unplaced) <= goal:
+                found = trial
+            else:
+                low = trial.added
+        for more in {found.added + 1, 2 * found.added} - set(self._tried):
+            if more <= self.most:
+                self._try(more)
+        return self._answer(now, best, found.added, found)
+
+    def _enough(self, added: int) -> Trial:
+        """The first of a doubling row of numbers with which all pods fit, or with which more nodes cannot help."""
+        while True:
+            trial = self._try(added)
+            if not trial.unplaced or trial.spare or added >= self.most:
+                return trial
+            added = min(2 * added, self.most)
+
+    def _try(self, added: int) -> Trial:
+        new = self.shape.nodes(added)
+        larger = enlarged(self.snapshot, new, self._daemons)
+        scheduler = Scheduler(larger, self.configuration, self.registry)
+        unplaced, messages = [], []
+        for pod in self.pods:
+            if self.pulse is not None:
+                self.pulse()
+            message = _place(scheduler, pod)
+            if message:
+                unplaced.append(pod)
+                messages.append(message)
+        rows = np.array([larger.index[node.name] for node in new], dtype=np.intp)
+        placed = {pod.key for pod in self.pods} & set(larger.pods.slots)
+        taken = {int(larger.pods.node[larger.pods.slots[key]]) for key in placed}
+        zones = {node.zone for node in new}
+        empty = {larger.nodes[row].zone for row in rows.tolist() if row not in taken}
+        self._tried[added] = len(unplaced)
+        done = len(self.pods) - len(unplaced)
+        return Trial(added, done, tuple(unplaced), tuple(messages), bool(new) and empty == zones, larger, rows)
+
+    def _at_least(self, pods: Iterable[Pod]) -> int:
+        """How many nodes the bare sum of what ``pods`` request asks for."""
+        node, pods = self.shape.nodes(1)[0], list(pods)
+        sums: dict[str, int] = {"pods": len(pods)}
+        for pod in pods:
+            for name, amount in pod.requests.items():
+                sums[name] = sums.get(name, 0) + amount
+        rooms = ((amount, node.allocatable.get(name, 0)) for name, amount in sums.items())
+        return max((-(-amount // room) for amount, room in rooms if room > 0), default=0)
+
+    def _answer(self, now: Trial, last: Trial, needed: int | None, chosen: Trial) -> Sizing:
+        goal, left_over = len(last.unplaced), {pod.key for pod in last.unplaced}
+        above = (
+            number for number, left in self._tried.items() if needed is not None and number > needed and left > goal
+        )
+        return Sizing(
+            pods=len(self.pods),
+            fits_now=now.placed,
+            needed=needed,
+            most=self.most,
+            tried=dict(sorted(self._tried.items())),
+            exceptions=tuple(sorted(above)),
+            unfit=self._unfit(last) if last.spare else (),
+            nodes=tuple(_uses(chosen, {pod.key for pod in self.pods})),
+            at_least=self._at_least(pod for pod in now.unplaced if pod.key not in left_over),
+        )
+
+    def _unfit(self, trial: Trial) -> tuple[Unfit, ...]:
+        """Why the pods that are left over do not fit a new node with nothing on it, alike pods together."""
+        held = {int(trial.snapshot.pods.node[trial.snapshot.pods.slots[pod.key]]) for pod in self.pods
+                if pod.key in trial.snapshot.pods.slots}  # fmt: skip
+        spare = next(row for row in trial.new.tolist() if row not in held)
+        scheduler = Scheduler(trial.snapshot, self.configuration, self.registry)
+        known: dict[object, str] = {}
+        grouped: dict[tuple[str, str], list[str]] = {}
+        for pod, message in zip(trial.unplaced, trial.messages, strict=True):
+            if pod.alike not in known:
+                known[pod.alike] = scheduler.misfit(pod, trial.snapshot.names[spare])
+            grouped.setdefault((message, known[pod.alike]), []).append(pod.key)
+        return tuple(Unfit(tuple(keys), message, on_new) for (message, on_new), keys in grouped.items())
+
+
+def _place(scheduler: Scheduler, pod: Pod) -> str:
+    """Put the pod on the node that it gets; what is said where it gets none, "" else."""
+    try:
+        held = scheduler.framework(pod).pre_enqueue(pod, scheduler.snapshot.objects)
+    except CycleError as error:
+        return str(error)
+    if not held.ok:
+        return held.message
+    found = scheduler.find(pod)
+    if not found.node:
+        return found.message
+    scheduler.nominator.remove(pod.key)
+    scheduler.bind(pod, found.node)
+    return ""
+
+
+def daemons(snapshot: Snapshot) -> list[Json]:
+    """A pod without a name for each DaemonSet of the cluster."""
+    found = []
+    for raw in snapshot.objects.all("DaemonSet"):
+        metadata, template = mapping(raw, "metadata"), mapping(mapping(raw, "spec"), "template")
+        owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": metadata.get("name"), "controller": True}
+        own = {
+            "namespace": metadata.get("namespace") or "default",
+            "labels": mapping(template, "metadata").get("labels") or {},
+            "generateName": f"{metadata.get('name')}-",
+            "ownerReferences": [owner],
+        }
+        if mapping(template, "spec").get("containers"):
+            found.append({"apiVersion": "v1", "kind": "Pod", "metadata": own, "spec": template["spec"]})
+    return found
+
+
+def enlarged(snapshot: Snapshot, nodes: Sequence[Node], daemon_pods: Sequence[Json] = ()) -> Snapshot:
+    """A copy of ``snapshot`` that has ``nodes`` too, each with the ``daemon_pods`` that match it."""
+    world = World(snapshot.copy())
+    for node in nodes:
+        world.set_node(node)
+    larger = world.snapshot
+    larger.pending = list(snapshot.pending)
+    for raw in daemon_pods:
+        try:
+            _add_daemon(larger, nodes, raw)
+        except ObjectError:
+            continue  # a template that nobody could run
+    return larger
+
+
+def _add_daemon(larger: Snapshot, nodes: Sequence[Node], raw: Json) -> None:
+    prefix = str(raw["metadata"]["generateName"])
+    sample = Pod.read({**raw, "metadata": {**raw["metadata"], "name": f"{prefix}sample"}})
+    matching = matches_required(larger, sample) & tolerates(larger, sample)
+    for node in nodes:
+        position = larger.index[node.name]
+        if matching[position]:
+            pod = Pod.read({**raw, "metadata": {**raw["metadata"], "name": f"{prefix}{node.name}"}})
+            larger.add_pod(pod.on(node.name), position)
+
+
+def _uses(trial: Trial, keys: set[str]) -> list[Use]:
+    found = []
+    for row in trial.new.tolist():
+        snapshot = trial.snapshot
+        on = [pod.key for pod in snapshot.pods.on(row)]
+        own = sum(key in keys for key in on)
+        shares = {}
+        for name in MEASURED:
+            room = int(snapshot.amounts(snapshot.allocatable, name)[row])
+            shares[name] = int(snapshot.amounts(snapshot.requested, name)[row]) / room if room else 0.0
+        zone = snapshot.nodes[row].labels.get("topology.kubernetes.io/zone", "")
+        found.append(Use(snapshot.names[row], zone, own, len(on) - own, shares))
+    return found

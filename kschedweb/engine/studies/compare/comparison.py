@@ -1,0 +1,225 @@
+"""Two runs of one scenario: which pods went elsewhere, and which plugin's term took them there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.placement import Placement
+from kschedweb.engine.framework.status import CycleError, Status
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.simulation import Observer
+from kschedweb.engine.studies.compare.significance import interval, significance
+from kschedweb.engine.studies.play.outcome import Outcome
+from kschedweb.engine.studies.play.playing import Registry, begin, finish
+from kschedweb.engine.studies.play.recorder import STEPS, Progress
+from kschedweb.engine.studies.play.rewind import Rewind, knows
+from kschedweb.engine.studies.prepare.prepared import Prepared
+
+if TYPE_CHECKING:
+    from kschedweb.engine.simulation.pods import Life
+
+__all__ = ["Change", "Comparison", "compare", "interval", "significance"]
+
+NOT_SCORED = "The scheduler did not score the node the pod went to before: it had found enough others."
+ROOM_MADE = "Room had been made for the pod on its new node, so no scores were needed."
+NO_SCORES = "No plugin prefers the new node: totals are equal, and the order of the nodes decides."
+NEVER_TRIED = "The pod was never tried."
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A pod that was last on node ``before`` in the first run and on ``after`` in the second, "" for none.
+
+    ``plugin`` is the one whose weighted score favours the new node most over the old one at the pod's last try, by
+    ``lead`` points; or the one that rejects the node which the pod did not get any more (then ``lead`` is ``None``).
+    ``said`` is the scheduler's message where it rejects, or why no plugin can be named.
+    """
+
+    pod: str
+    before: str
+    after: str
+    plugin: str = ""
+    lead: int | None = None
+    said: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        names = ("pod", "before", "after", "plugin", "lead", "said")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Of ``pods`` pods that both runs have: those with another node, and those with a node in one run only."""
+
+    pods: int
+    moved: list[Change]
+    newly_unscheduled: list[Change]
+    newly_scheduled: list[Change]
+
+    def counts(self) -> dict[str, Any]:
+        """How many there are of each, and how many pods each plugin moved, most first."""
+        by_plugin = Counter(change.plugin for change in self.moved)
+        return {
+            "pods": self.pods,
+            "moved": len(self.moved),
+            "newlyUnscheduled": len(self.newly_unscheduled),
+            "newlyScheduled": len(self.newly_scheduled),
+            "byPlugin": dict(sorted(by_plugin.items(), key=lambda item: (-item[1], item[0]))),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        lists = {
+            "moved": self.moved,
+            "newlyUnscheduled": self.newly_unscheduled,
+            "newlyScheduled": self.newly_scheduled,
+        }
+        return {name: [change.to_dict() for change in listed] for name, listed in lists.items()}
+
+
+def compare(
+    first: Outcome,
+    second: Outcome,
+    prepared: Prepared,
+    first_configuration: Configuration,
+    second_configuration: Configuration,
+    *,
+    registry: Registry | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """What the second run does otherwise; why, is asked of its tries, and of the first run's where pods gained a node.
+
+    ``progress(virtual seconds, pods explained, pods to explain)`` may raise to end it.
+    """
+    changes = list(_changes(first, second))
+    gained = [change for change in changes if not change.before]
+    others = [change for change in changes if change.before]
+    why = _Why(others, second, progress)
+    why.find_out(prepared, second_configuration, registry)
+    why_not = _Why([_turned(change) for change in gained], first, progress)
+    why_not.find_out(prepared, first_configuration, registry)
+    known = [why.known(change) for change in others]
+    return Comparison(
+        pods=len(first.index.keys() & second.index.keys()),
+        moved=[change for change in known if change.after],
+        newly_unscheduled=[change for change in known if not change.after],
+        newly_scheduled=[_turned(why_not.known(_turned(change))) for change in gained],
+    )
+
+
+def _changes(first: Outcome, second: Outcome) -> Iterable[Change]:
+    """Pods that ended elsewhere, in the order in which they came in the first run."""
+    for pod, row in first.index.items():
+        other = second.index.get(pod)
+        if other is not None and (first.attempts[row] or second.attempts[other]):
+            before, after = _last_node(first, row), _last_node(second, other)
+            if before != after:
+                yield Change(pod, before, after)
+
+
+def _last_node(outcome: Outcome, row: int) -> str:
+    node = int(outcome.node[row])
+    return outcome.nodes[node] if node >= 0 else ""
+
+
+def _turned(change: Change) -> Change:
+    """Seen from the other run: what was gained is lost."""
+    return replace(change, before=change.after, after=change.before)
+
+
+class _AllAskedError(Exception):
+    """Every try that matters was looked at."""
+
+
+class _Why(Observer):
+    """Looks at the last try of each pod of ``changes`` in the run that came to ``outcome``."""
+
+    scheduler: Scheduler
+
+    def __init__(self, changes: list[Change], outcome: Outcome, progress: Progress | None) -> None:
+        rows = {outcome.index[change.pod]: change for change in changes}
+        self._outcome, self._progress, self._steps = outcome, progress, 0
+        self._wanted = {row: change for row, change in rows.items() if outcome.attempts[row]}
+        self._left = set(self._wanted)
+        self._rows: dict[Life, int] = {}
+        self._found: dict[str, Change] = {}
+        self._asked: tuple[Change, Status] | None = None
+
+    def find_out(self, prepared: Prepared, configuration: Configuration, registry: Registry | None) -> None:
+        """By the run's moves where they tell enough, for the others by replaying the run."""
+        told = [row for row in self._wanted if knows(self._outcome, row)]
+        if told:
+            rewind = Rewind(prepared, configuration, self._outcome, registry=registry)
+            self.scheduler = rewind.scheduler
+            for row in rewind.in_order(told):
+                pod, now = rewind.to(row), float(self._outcome.tries.time[row])
+                self._ask(row, pod)
+                self.decided(pod, self.scheduler.find(pod, post_filter=True), now)
+                self._step(now)
+        if self._left:
+            simulation = begin(prepared, configuration, self, registry=registry)
+            self.scheduler = simulation.loop.scheduler
+            with suppress(_AllAskedError):
+                finish(simulation, prepared)
+
+    def known(self, change: Change) -> Change:
+        """The change, with its reason."""
+        return self._found.get(change.pod, replace(change, said=NEVER_TRIED))
+
+    def _step(self, now: float) -> None:
+        self._steps += 1
+        if self._progress is not None and self._steps % STEPS == 0:
+            self._progress(now, len(self._found), len(self._wanted))
+
+    def _ask(self, row: int, pod: Pod) -> None:
+        change = self._wanted[row]
+        self._left.discard(row)
+        try:
+            self._asked = change, self.scheduler.verdict(pod, change.before)
+        except CycleError:
+            return
+        self.scheduler.ranks, self.scheduler.also = 1, change.before
+
+    # Of a run that is replayed.
+
+    def arrived(self, life: Life, now: float) -> None:
+        self._rows[life] = len(self._rows)
+
+    def passed(self, now: float) -> None:
+        self._step(now)
+        if not self._left:
+            raise _AllAskedError
+
+    def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+        row = self._rows[life]
+        if row in self._left and attempt == self._outcome.attempts[row]:
+            self._ask(row, life.pod)
+
+    def decided(self, pod: Pod, placement: Placement, now: float) -> None:
+        if self._asked is not None:
+            (change, verdict), self._asked = self._asked, None
+            self._found[change.pod] = _reason(change, verdict, pod, placement)
+            self.scheduler.ranks, self.scheduler.also = 0, ""
+
+
+def _reason(change: Change, verdict: Status, pod: Pod, placement: Placement) -> Change:
+    if not verdict.ok:
+        return replace(change, plugin=verdict.plugin, said=verdict.message)
+    if not placement.node:
+        return replace(change, said=placement.condition)
+    if not placement.top:
+        return replace(change, said=ROOM_MADE if pod.nominated_node == placement.node else NOT_SCORED)
+    before = next((one for one in placement.top if one.node == change.before), None)
+    if before is None:
+        return replace(change, said=NOT_SCORED)
+    after = placement.top[0]
+    terms = {name: score - before.scores.get(name, 0) for name, score in after.scores.items()}
+    plugin = max(terms, key=lambda name: terms[name], default="")
+    if not terms or terms[plugin] <= 0:
+        return replace(change, said=NO_SCORES)
+    return replace(change, plugin=plugin, lead=terms[plugin])

@@ -1,0 +1,136 @@
+"""Documents from files: JSON or YAML, perhaps packed by gzip, with the line where something is wrong."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.studies.document.document import KIND, VERSION, Document, DocumentError
+from kschedweb.engine.studies.document.document import read as scenario
+from kschedweb.engine.studies.document.limits import MOST_BYTES, MOST_VALUES
+from kschedweb.engine.studies.document.shape import Problem
+
+EXPORT = "ScenarioExport"
+GZIP = b"\x1f\x8b"
+DEEPEST = 100
+EMPTY = {"apiVersion": VERSION, "kind": KIND, "name": "gate"}
+
+
+class ReadError(ValueError):
+    """A text that cannot be read; says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A scenario with what its file brings: the objects of its base, when these were read, and its files."""
+
+    document: Document
+    objects: list[Json] = field(default_factory=list)
+    now: float | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def text_of(data: bytes) -> str:
+    """``data`` unpacked and decoded: UTF-8, or UTF-16 with its mark, as some shells write it. Raises ReadError."""
+    if data.startswith(GZIP):
+        data = _unpacked(data)
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise ReadError(f"is not text: byte {error.start + 1} is not {encoding[:6].rstrip('-').upper()}") from None
+
+
+def documents(data: bytes) -> list[Any]:
+    """The documents of a file: one of JSON, or several of YAML, without empty ones. Raises ReadError."""
+    text = text_of(data)
+    if not text.strip():
+        raise ReadError("is empty")
+    try:
+        found = [_json(text)] if text.lstrip()[:1] in "{[" else _yaml(text)
+    except RecursionError:
+        raise ReadError(f"is nested deeper than {DEEPEST} levels") from None
+    if not found:
+        raise ReadError("holds no document")
+    return found
+
+
+def document(data: bytes) -> Any:
+    """The one document of a file. Raises ReadError."""
+    found = documents(data)
+    if len(found) > 1:
+        raise ReadError(f"holds {len(found)} documents; one is wanted")
+    return found[0]
+
+
+def brought(data: bytes) -> Brought:
+    """A scenario's file: a document of kind Scenario, or what the site exports with all that it needs.
+
+    Raises ReadError, and DocumentError for what is wrong in the scenario.
+    """
+    raw = document(data)
+    if not isinstance(raw, dict) or raw.get("kind") != EXPORT:
+        return Brought(scenario(raw))
+    text, snapshot = raw.get("scenario"), raw.get("snapshot")
+    if not isinstance(text, str):
+        raise ReadError("scenario: must be text")
+    if snapshot is not None and (not isinstance(snapshot, dict) or not isinstance(snapshot.get("objects"), list)):
+        raise ReadError("snapshot.objects: must be a list")
+    files = raw.get("files") or []
+    if not isinstance(files, list) or not all(_is_file(one) for one in files):
+        raise ReadError("files: must be a list of objects with name and text")
+    contents = {one["name"]: one["text"].encode() for one in files}
+    taken = (snapshot or {}).get("takenAt")
+    now = float(taken) if isinstance(taken, int | float) else None
+    return Brought(scenario(document(text.encode())), (snapshot or {}).get("objects") or [], now, contents)
+
+
+def _is_file(raw: Any) -> bool:
+    return isinstance(raw, dict) and isinstance(raw.get("name"), str) and isinstance(raw.get("text"), str)
+
+
+def _unpacked(data: bytes) -> bytes:
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        plain = unpacker.decompress(data, MOST_BYTES + 1)
+    except zlib.error as error:
+        raise ReadError(f"is no whole gzip file: {error}") from None
+    if len(plain) > MOST_BYTES:
+        raise ReadError(f"is larger than {MOST_BYTES >> 20:,} MiB unpacked")
+    if not unpacker.eof:
+        raise ReadError("is no whole gzip file: it ends in the middle")
+    return plain
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise ReadError(f"is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except ValueError as error:
+        raise ReadError(f"is not JSON: {error}") from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no value of JSON")
+
+
+def _yaml(text: str) -> list[Any]:
+    """Documents of YAML without aliases, which could stand for more than memory holds. Times stay text."""
+    from kschedweb.engine.yamltext import reading, values
+
+    try:
+        return values.documents(text, reading.Bounds(DEEPEST, MOST_VALUES), repeated_keys=True)
+    except reading.RefusedError as refused:
+        if refused.reason is not reading.Reason.SYNTAX:
+            raise ReadError(f"line {refused.line}: {refused.message}") from None
+        raise ReadError(f"is not YAML: line {refused.line}, column {refused.column}: {refused.message}") from None
+
+
+def problem(path: str, error: ReadError) -> DocumentError:
+    """``error`` as that of the part ``path``."""
+    return DocumentError([Problem(path, str(error))])

@@ -1,0 +1,238 @@
+"""The command ``gate``: a policy file and a dump of a cluster in, a verdict and an exit status out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.document.parts import ALL, PENDING
+from kschedweb.engine.studies.document.reading import Brought, ReadError, brought, document, documents, problem
+from kschedweb.engine.studies.document.shape import Problem
+from kschedweb.engine.studies.gate import gate, rendering, thresholds
+from kschedweb.engine.studies.gate.thresholds import Thresholds
+from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
+
+HELP = "whether a policy may ship: its run on a cluster, held against a baseline's and thresholds"
+DESCRIPTION = """\
+Places the pods of a cluster under a policy and under a baseline, compares, and judges by thresholds. The exit status
+is 0 where all of them are kept, 1 where one is not, and 2 where the input cannot be used; then one line on stderr says
+where and why. docs/gate.md shows it in a pull request check."""
+LARGEST_SEED = 2**31 - 1
+ENDINGS = {".json": "json", ".xml": "junit", ".md": "markdown"}
+# Options that stand for a threshold, and what each is called in a file.
+SHORT = {
+    "max_newly_unschedulable": "maxNewlyUnschedulable",
+    "max_moved": "maxMoved",
+    "max_pending": "maxPending",
+    "max_skew_increase": "maxSkewIncrease",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Give ``parser`` the options of the command."""
+    parser.description = DESCRIPTION
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add = parser.add_argument
+    add("--policy", required=True, metavar="FILE", help="the KubeSchedulerConfiguration that is to ship (YAML, JSON)")
+    add("--baseline", metavar="FILE", help="what it is held against; without it kube-scheduler's defaults")
+    add("--snapshot", metavar="FILE", help="the cluster: kubectl get nodes,pods,… --all-namespaces -o json (or yaml)")
+    add("--scenario", metavar="FILE", help="what happens there: a scenario (docs/scenarios.md), or one exported")
+    add("--place", choices=(ALL, PENDING), help="all (default): pods with a node are placed anew; pending: they stay")
+    add("--seed", type=_seed, default=1, help="of what a scenario generates at random; 1 without it")
+    add("--thresholds", metavar="FILE", help="all thresholds in a file (YAML, JSON); options go before it")
+    add("--max-newly-unschedulable", metavar="N", help="pods that find no node only under the policy; 0 without it")
+    add("--max-moved", metavar="N", help="pods that go to another node: a number, or such as 10%%")
+    add("--max-pending", metavar="N", help="pods that wait at the end")
+    add("--max-skew-increase", metavar="POINTS", help="percentage points, of CPU and of memory requests at the end")
+    limit = "limits of a measure: NAME:max=40, NAME:min=3, NAME:maxChange=10%%, several with commas; may be repeated"
+    add("--measure", action="append", default=[], metavar="NAME:LIMIT", help=limit)
+    add("--format", choices=rendering.FORMATS, help="json without it, or what the output's ending says")
+    output = "where the verdict goes, to stdout without it: .json, .xml (JUnit) or .md (Markdown); may be repeated"
+    add("--output", action="append", default=[], metavar="FILE", help=output)
+
+
+def answer(options: argparse.Namespace) -> int:
+    """Write the verdict; the exit status. Raises DocumentError, whose paths name options."""
+    asked = gate.Asked(
+        policy=_policy(options.policy, "--policy"),
+        baseline=_policy(options.baseline, "--baseline") if options.baseline else gate.Policy(gate.DEFAULTS),
+        thresholds=_thresholds(options),
+        about=" on ".join(Path(file).name for file in (options.scenario, options.snapshot) if file),
+    )
+    outputs = [(Path(file), _form(file, options.format)) for file in options.output]
+    try:
+        found = gate.verdict(_prepared(options), asked)
+    except DocumentError as error:
+        raise _named(error, options) from None
+    except RecursionError:
+        raise DocumentError([Problem("", "an object is nested too deep")]) from None
+    plain = found.to_dict()
+    for file, form in outputs:
+        _write(file, rendering.render(plain, form))
+    if not outputs:
+        text = rendering.render(plain, options.format or "json")
+        sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
+        sys.stdout.flush()
+    return 0 if found.passed else 1
+
+
+def said(error: DocumentError) -> str:
+    """What is wrong, on one line: the first few problems."""
+    told = [str(one) for one in error.problems[:3]]
+    more = len(error.problems) - len(told)
+    return "; ".join(told) + (f"; and {more} more" if more > 0 else "")
+
+
+def _seed(text: str) -> int:
+    seed = int(text)
+    if not 0 <= seed <= LARGEST_SEED:
+        raise ValueError
+    return seed
+
+
+def _form(file: str, form: str | None) -> str:
+    found = form or ENDINGS.get(Path(file).suffix.lower())
+    if found is None:
+        raise DocumentError([Problem(f"--output {file}", f"must end in {', '.join(ENDINGS)}, or come with --format")])
+    return found
+
+
+def _policy(file: str, option: str) -> gate.Policy:
+    return gate.Policy(Path(file).name, _bytes(file, option))
+
+
+def _prepared(options: argparse.Namespace) -> Prepared:
+    if not options.snapshot and not options.scenario:
+        raise DocumentError([Problem("--snapshot", "is missing: name a file with the cluster, or a --scenario")])
+    listed = _objects(options.snapshot) if options.snapshot else []
+    option = f"--{'scenario' if options.scenario else 'snapshot'}"
+    try:
+        if not options.scenario:
+            return gate.prepared_of(listed, place=options.place or ALL, seed=options.seed)
+        return _played(options, listed)
+    except DocumentError as error:
+        file = options.scenario or options.snapshot
+        raise DocumentError([_of_file(one, f"{option} {file}", option[2:]) for one in error.problems]) from None
+
+
+def _played(options: argparse.Namespace, listed: list[Json]) -> Prepared:
+    if options.place:
+        raise DocumentError([Problem("", "--place goes with a snapshot alone: the scenario says run.place")])
+    try:
+        given: Brought = brought(_bytes(options.scenario, "--scenario"))
+    except ReadError as error:
+        raise problem("", error) from None
+    objects = listed or given.objects
+    if given.document.base.snapshot is not None and not objects:
+        raise DocumentError([Problem("base.snapshot", "is not in this file: name the cluster's dump with --snapshot")])
+    files = given.files or _Beside(Path(options.scenario))
+    now = gate.newest_time(objects) if given.now is None or listed else given.now
+    return prepare(given.document, objects, files, seed=options.seed, now=now)
+
+
+class _Beside(Mapping[str, bytes]):
+    """The files in the folder of a scenario, read when they are asked for."""
+
+    def __init__(self, scenario: Path) -> None:
+        self._folder = scenario.parent
+
+    def __getitem__(self, name: str) -> bytes:
+        if name != Path(name).name or not (self._folder / name).is_file():
+            raise KeyError(name)
+        return (self._folder / name).read_bytes()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _objects(file: str) -> list[Json]:
+    try:
+        return list(gate.unfolded(documents(_bytes(file, "--snapshot"))))
+    except ReadError as error:
+        raise problem(f"--snapshot {file}", error) from None
+    except DocumentError as error:
+        raise DocumentError([_of_file(one, f"--snapshot {file}", "snapshot") for one in error.problems]) from None
+
+
+def _thresholds(options: argparse.Namespace) -> Thresholds:
+    """Those of the file, and those of options in their place."""
+    raw: Any = {}
+    if options.thresholds:
+        try:
+            raw = document(_bytes(options.thresholds, "--thresholds"))
+        except ReadError as error:
+            raise problem(f"--thresholds {options.thresholds}", error) from None
+        if not isinstance(raw, dict):
+            raise DocumentError([Problem(f"--thresholds {options.thresholds}", "must be an object")])
+        _read(raw, f"--thresholds {options.thresholds}")
+    given = {
+        key: thresholds.number(value) for name, key in SHORT.items() if (value := getattr(options, name)) is not None
+    }
+    for name in SHORT:
+        if (value := getattr(options, name)) is not None:
+            _read({SHORT[name]: thresholds.number(value)}, "--" + name.replace("_", "-"), SHORT[name])
+    measures = dict(raw.get("measures") or {})
+    for text in options.measure:
+        name, limits = _limits(text)
+        measures[name] = {**measures.get(name, {}), **limits}
+    return _read({**raw, **given, **({"measures": measures} if measures else {})}, "--measure", "measures")
+
+
+def _read(raw: Json, option: str, part: str = "") -> Thresholds:
+    try:
+        return thresholds.read(raw, "")
+    except DocumentError as error:
+        raise DocumentError([_of_file(one, option, part) for one in error.problems]) from None
+
+
+def _limits(text: str) -> tuple[str, Json]:
+    """``skew_cpu:max=40,maxChange=10%``."""
+    name, colon, rest = text.rpartition(":")
+    parts = [part.partition("=") for part in rest.split(",")]
+    if not colon or not name or not all(key and sign and value for key, sign, value in parts):
+        wanted = "write a name, a colon and limits, such as skew_cpu_end:max=40,maxChange=10%"
+        raise DocumentError([Problem(f"--measure {text}", wanted)])
+    return name, {key.strip(): thresholds.number(value.strip()) for key, _, value in parts}
+
+
+def _of_file(one: Problem, option: str, part: str) -> Problem:
+    """``one`` under the name of the option and file that it is about, in place of the part of the question."""
+    path = one.path.removeprefix(part).lstrip(".") if part else one.path
+    return Problem(f"{option}: {path}" if path else option, one.text)
+
+
+def _named(error: DocumentError, options: argparse.Namespace) -> DocumentError:
+    """``error`` of the verdict, with options and files in place of the parts of the question."""
+    names = {
+        "policy": f"--policy {options.policy}",
+        "baseline": f"--baseline {options.baseline}",
+        "scenario": f"--scenario {options.scenario}" if options.scenario else f"--snapshot {options.snapshot}",
+        "thresholds": "thresholds",
+    }
+    found = []
+    for one in error.problems:
+        part = one.path.partition(".")[0].partition("[")[0]
+        found.append(_of_file(one, names[part], part) if part in names else one)
+    return DocumentError(found)
+
+
+def _bytes(file: str, option: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except (OSError, ValueError) as error:
+        raise DocumentError([Problem(f"{option} {file}", getattr(error, "strerror", None) or str(error))]) from None
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except (OSError, ValueError) as error:
+        raise DocumentError([Problem(f"--output {file}", getattr(error, "strerror", None) or str(error))]) from None

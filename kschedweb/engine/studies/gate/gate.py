@@ -1,0 +1,218 @@
+"""A policy against a baseline on one cluster, with a verdict: what the command and the site both ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from kschedweb import ENGINE
+from kschedweb.engine.config import Configuration, load
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.simulation import NodeJoins, PodArrives, SimulationError
+from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.engine.studies.compare.comparison import compare
+from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.document.parts import ALL, Document, RunOf, UseOf
+from kschedweb.engine.studies.document.shape import Problem
+from kschedweb.engine.studies.gate.thresholds import Thresholds
+from kschedweb.engine.studies.gate.verdict import Judged, Pair, judge
+from kschedweb.engine.studies.measure.measures import measure
+from kschedweb.engine.studies.play.outcome import Outcome
+from kschedweb.engine.studies.play.recorder import Progress as Heard
+from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.studies.prepare.prepared import Prepared, prepare
+
+DEFAULTS = "kube-scheduler's defaults"
+MOST_NOTES = 50
+NO_NODE = (
+    "there is no node in it: take it with kubectl get nodes,pods,… --all-namespaces -o json, as an account that may"
+)
+NO_POD = "there is no pod in it, so nothing would be tried: take it with --all-namespaces"
+NOTHING_TRIED = "no pod had to be scheduled, so nothing was tried"
+TIMES = ("lastHeartbeatTime", "lastTransitionTime")
+# Hears what is being done, and how far that is; may raise to end it.
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A KubeSchedulerConfiguration as text (``None``: kube-scheduler's defaults), and what it is called."""
+
+    label: str
+    document: str | bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """``baseline`` is what ``policy`` is held against, ``about`` says in a few words on which cluster."""
+
+    policy: Policy
+    baseline: Policy
+    thresholds: Thresholds
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``warnings`` is what kube-scheduler would take of the policy but not heed, ``notes`` what was left out."""
+
+    asked: Asked
+    judged: Judged
+    nodes: int
+    pods: int
+    seed: int
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.judged.passed
+
+    def to_dict(self) -> Json:
+        """Plain data: what is shown as JSON, and what the other forms are made of."""
+        judged = self.judged.to_dict()
+        about = {
+            "policy": self.asked.policy.label,
+            "baseline": self.asked.baseline.label,
+            "about": self.asked.about,
+            "engine": ENGINE,
+            "seed": self.seed,
+            "nodes": self.nodes,
+            "pods": self.pods,
+            "thresholds": self.asked.thresholds.plain,
+        }
+        head = {key: judged.pop(key) for key in ("verdict", "summary")}
+        return {**head, **about, **judged, "notes": list(self.notes), "warnings": list(self.warnings)}
+
+
+def verdict(prepared: Prepared, asked: Asked, *, progress: Progress | None = None) -> Verdict:
+    """Play ``prepared`` under both policies, compare the runs, and judge.
+
+    Raises DocumentError with what cannot be done, under the paths policy, baseline, scenario and thresholds.
+    """
+    after, warnings = configured(asked.policy, "policy")
+    before, _ = configured(asked.baseline, "baseline")
+    nodes, pods = size(prepared)
+    outcomes = [
+        _played(prepared, one, _heard(progress, f"Under {policy.label}:"))
+        for one, policy in ((before, asked.baseline), (after, asked.policy))
+    ]
+    told = _heard(progress, "Moved pods explained:")
+    comparison = compare(outcomes[0], outcomes[1], prepared, before, after, progress=told)
+    measures = [measure(outcome) for outcome in outcomes]
+    judged = judge(Pair(outcomes[0], outcomes[1], measures[0], measures[1], comparison), asked.thresholds)
+    notes = tuple(_notes(outcomes[0], pods))
+    return Verdict(asked, judged, nodes, pods, prepared.seed, notes, warnings)
+
+
+def configured(policy: Policy, path: str) -> tuple[Configuration, tuple[str, ...]]:
+    """The engine's form of ``policy`` and the warnings about it; raises DocumentError where it is refused."""
+    loaded = load(policy.document)
+    if loaded.configuration is None:
+        problems = []
+        for one in loaded.problems:
+            line = loaded.line(one.path)
+            problems.append(Problem(path, f"line {line}: {one.text}" if line else one.text))
+        raise DocumentError(problems or [Problem(path, text) for text in loaded.errors])
+    return loaded.configuration, tuple(loaded.warnings[:MOST_NOTES])
+
+
+def prepared_of(
+    listed: Sequence[Json],
+    *,
+    place: str = ALL,
+    seed: int = 1,
+    now: float | None = None,
+    utilisation: Watermarks | None = None,
+) -> Prepared:
+    """The cluster of ``listed`` objects as a scenario in which its pods are placed and nothing else happens.
+
+    With ``place`` "all" pods that have a node are placed anew; with "pending" they keep it. ``now`` is when the objects
+    were read, in seconds of the epoch; without it the newest time in them. Raises DocumentError.
+    """
+    kinds = [raw.get("kind") for raw in listed if isinstance(raw, dict)]
+    missing = [text for kind, text in (("Node", NO_NODE), ("Pod", NO_POD)) if kind not in kinds]
+    if missing:
+        raise DocumentError([Problem("snapshot", missing[0])])
+    use = UseOf("none" if utilisation is None else "watermarks")
+    document = Document(name="gate", use=use, run=RunOf(place=place))
+    time = newest_time(listed) if now is None else now
+    return prepare(document, listed, {}, seed=seed, now=time, utilisation=utilisation)
+
+
+def size(prepared: Prepared) -> tuple[int, int]:
+    """How many nodes there ever are, and how many pods are to be scheduled."""
+    nodes = sum(raw.get("kind") == "Node" for raw in prepared.objects)
+    waiting = sum(raw.get("kind") == "Pod" and not (raw.get("spec") or {}).get("nodeName") for raw in prepared.objects)
+    joins = sum(isinstance(event, NodeJoins) for event in prepared.events)
+    arrives = sum(isinstance(event, PodArrives) for event in prepared.events)
+    return nodes + joins, waiting + arrives
+
+
+def unfolded(documents: Iterable[Any]) -> Iterator[Json]:
+    """The single objects of ``documents``, with those of lists one by one; raises DocumentError for other values."""
+    pending = list(documents)[::-1]
+    while pending:
+        raw = pending.pop()
+        if not isinstance(raw, dict):
+            said = "null" if raw is None else type(raw).__name__
+            raise DocumentError([Problem("snapshot", f"must hold Kubernetes objects, holds a {said}")])
+        kind, items = raw.get("kind"), raw.get("items")
+        if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+            pending.extend(_kinded(item, kind.removesuffix("List")) for item in reversed(items))
+        else:
+            yield raw
+
+
+def newest_time(listed: Iterable[Json]) -> float:
+    """The newest time that nodes and pods tell of, in seconds of the epoch, 0 for none: about when they were read."""
+    return max((_seconds(text) for raw in listed for text in _times(raw)), default=0.0)
+
+
+def _kinded(item: Any, kind: str) -> Any:
+    return {**item, "kind": kind} if isinstance(item, dict) and kind and not item.get("kind") else item
+
+
+def _times(raw: Json) -> Iterator[Any]:
+    metadata, status = raw.get("metadata"), raw.get("status")
+    if isinstance(metadata, dict):
+        yield metadata.get("creationTimestamp")
+    if isinstance(status, dict) and isinstance(status.get("conditions"), list):
+        for condition in status["conditions"]:
+            if isinstance(condition, dict):
+                yield from (condition.get(name) for name in TIMES)
+
+
+def _seconds(text: Any) -> float:
+    try:
+        time = datetime.fromisoformat(text)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+
+
+def _played(prepared: Prepared, configuration: Configuration, heard: Heard | None) -> Outcome:
+    try:
+        return run(prepared, configuration, progress=heard)
+    except (SimulationError, CycleError) as error:
+        raise DocumentError([Problem("scenario", f"cannot be played: {error}")]) from None
+
+
+def _heard(progress: Progress | None, text: str) -> Heard | None:
+    if progress is None:
+        return None
+
+    def heard(now: float, done: int, known: int) -> None:
+        progress(text, min(done, known), known)
+
+    return heard
+
+
+def _notes(outcome: Outcome, pods: int) -> Iterator[str]:
+    listed = [*([] if pods else [NOTHING_TRIED]), *(text for _, text in outcome.refused), *outcome.notes]
+    yield from listed[:MOST_NOTES]
+    if len(listed) > MOST_NOTES:
+        yield f"and {len(listed) - MOST_NOTES:,} further notes"

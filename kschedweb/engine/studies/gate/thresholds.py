@@ -1,0 +1,171 @@
+"""What a policy is held to: how many pods may move or find no node, and how far measures may go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.document.shape import Number, Problem, Problems, kind
+from kschedweb.engine.studies.document.structure import Either, Field, MapOf, Struct
+
+ANY = "any"
+MOST_MEASURES = 100
+AMOUNT = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)[ ]?(%?)")
+
+
+def whole(number: float) -> float:
+    """``number`` as JSON shows it best: without a point where there is nothing behind it."""
+    return int(number) if number == int(number) else number
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """So many pods, points, seconds; or so many percent of something."""
+
+    number: float
+    percent: bool = False
+
+    def of(self, all_of_it: float) -> float:
+        """The number that is meant, where a percentage is of ``all_of_it``."""
+        return abs(all_of_it) * self.number / 100.0 if self.percent else self.number
+
+    @property
+    def plain(self) -> float | str:
+        """As it is written: a number, or such as "10%"."""
+        return f"{self.number:g}%" if self.percent else whole(self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one measure: the highest and the lowest value, and by how much it may be worse than under the baseline.
+
+    A measure of which no direction is better may differ by ``max_change`` either way.
+    """
+
+    max: float | None = None
+    min: float | None = None
+    max_change: Amount | None = None
+
+    def __post_init__(self) -> None:
+        if self.max is None and self.min is None and self.max_change is None:
+            raise ValueError("must have max, min or maxChange")
+        if self.max is not None and self.min is not None and self.min > self.max:
+            raise ValueError("min must not be above max")
+
+    @property
+    def plain(self) -> Json:
+        """As it is written."""
+        change = None if self.max_change is None else self.max_change.plain
+        numbers = {"max": self.max, "min": self.min}
+        written: Json = {key: whole(value) for key, value in numbers.items() if value is not None}
+        return written | ({} if change is None else {"maxChange": change})
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """``None`` is no threshold. ``max_moved`` may be a share of the pods that have a node under both policies,
+    ``max_newly_unschedulable`` of all pods that are to be scheduled; ``max_skew_increase`` is in percentage points.
+    """
+
+    max_newly_unschedulable: Amount | None = Amount(0.0)
+    max_moved: Amount | None = None
+    max_pending: float | None = None
+    max_skew_increase: float | None = None
+    measures: Mapping[str, Limits] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.measures) > MOST_MEASURES:
+            raise ValueError(f"measures has {len(self.measures)} entries; at most {MOST_MEASURES} are taken")
+
+    @property
+    def plain(self) -> Json:
+        """As it is written; ``read`` takes it."""
+        unschedulable = self.max_newly_unschedulable
+        written: Json = {"maxNewlyUnschedulable": ANY if unschedulable is None else unschedulable.plain}
+        written |= {} if self.max_moved is None else {"maxMoved": self.max_moved.plain}
+        written |= {} if self.max_pending is None else {"maxPending": whole(self.max_pending)}
+        written |= {} if self.max_skew_increase is None else {"maxSkewIncrease": whole(self.max_skew_increase)}
+        return written | (
+            {"measures": {name: one.plain for name, one in self.measures.items()}} if self.measures else {}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AmountShape:
+    """A number from 0 on, or a percentage such as "10%"."""
+
+    def read(self, raw: Any, path: str, problems: Problems) -> Amount:
+        if isinstance(raw, str):
+            found = AMOUNT.fullmatch(raw.strip())
+            if found is not None:
+                return Amount(float(found[1]), bool(found[2]))
+            problems.append(
+                Problem(path, f'must be a number from 0 on, or a percentage such as "10%", is {raw[:60]!r}')
+            )
+        elif isinstance(raw, bool) or not isinstance(raw, int | float):
+            problems.append(Problem(path, f'must be a number, or a percentage such as "10%", is {kind(raw)}'))
+        else:
+            return Amount(float(Number(0.0, 1e12).read(raw, path, problems)))
+        return Amount(0.0)
+
+    def schema(self) -> Json:
+        number = {"type": "number", "minimum": 0, "maximum": 1e12}
+        return {"anyOf": [number, {"type": "string", "pattern": f"^\\s*{AMOUNT.pattern}\\s*$"}]}
+
+
+SHARE = Either(ANY, AmountShape())
+LIMITS = Struct(
+    Limits,
+    (
+        Field("max", Number(), "The highest value."),
+        Field("min", Number(), "The lowest value."),
+        Field(
+            "maxChange", AmountShape(), "By how much it may be worse than under the baseline: a number, or such as 10%."
+        ),
+    ),
+    "Limits of one measure.",
+)
+THRESHOLDS = Struct(
+    Thresholds,
+    (
+        Field(
+            "maxNewlyUnschedulable",
+            SHARE,
+            "Pods that find no node and would under the baseline: a number, a percentage, or any.",
+            Amount(0.0),
+        ),
+        Field("maxMoved", SHARE, "Pods that go to another node: a number, a percentage, or any."),
+        Field("maxPending", Either(ANY, Number(0.0, 1e9, whole=True)), "Pods that wait at the end."),
+        Field(
+            "maxSkewIncrease",
+            Either(ANY, Number(0.0, 1e6)),
+            "Percentage points by which the skew of CPU and of memory requests at the end may grow.",
+        ),
+        Field("measures", MapOf(LIMITS), "Limits of measures by their names.", {}),
+    ),
+    "What a policy is held to.",
+)
+
+
+def read(raw: Any, path: str = "thresholds") -> Thresholds:
+    """The thresholds ``raw``; raises DocumentError with all that is wrong, each under its path."""
+    problems: list[Problem] = []
+    found = THRESHOLDS.read({} if raw is None else raw, path, problems)
+    if problems:
+        raise DocumentError(problems)
+    assert isinstance(found, Thresholds)
+    return found
+
+
+def number(text: str) -> float | int | str:
+    """A limit as a person writes it: a number where it is one, else the text."""
+    for form in (int, float):
+        try:
+            return form(text)
+        except ValueError:
+            continue
+    return text

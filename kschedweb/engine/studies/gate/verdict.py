@@ -1,0 +1,310 @@
+"""Whether a policy may ship: its run beside the baseline's, held to thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.studies.compare.comparison import NEVER_TRIED, Change, Comparison
+from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.document.shape import Problem
+from kschedweb.engine.studies.gate.thresholds import Amount, Limits, Thresholds
+from kschedweb.engine.studies.measure.measures import HIGHER, LOWER, PODS, POINTS, Measure, Measures
+from kschedweb.engine.studies.play.outcome import Outcome
+
+PASS, FAIL = "pass", "fail"
+MOST_PODS = 50  # that a check names
+ROUNDING = 1e-9
+NO_PROFILE = "No profile of the policy has the pod's schedulerName."
+SKEWS = tuple(f"skew_{name}_end" for name in (CPU, MEMORY))
+# Measured only where there is something to measure, and yet no misspelling.
+OPTIONAL = frozenset(
+    {"disruptions", "budgets_disrupted"}
+    | {f"use_{name}_{resource}" for name in ("skew", "spread", "hottest") for resource in (CPU, MEMORY)}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One threshold: ``value`` under the policy and ``baseline`` under the other, both in ``unit``.
+
+    ``limits`` are as they were written. ``pods`` are the first of those concerned, ``more`` how many more there are.
+    """
+
+    name: str
+    label: str
+    passed: bool
+    value: float | None
+    baseline: float | None
+    unit: str
+    limits: Mapping[str, Any]
+    sentence: str
+    pods: tuple[Change, ...] = ()
+    more: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        own = {name: getattr(self, name) for name in self.__slots__ if name != "pods"}
+        return {**own, "limits": dict(self.limits), "pods": [pod.to_dict() for pod in self.pods]}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What two runs of one scenario come to. ``scheduled`` pods have a node in both."""
+
+    checks: tuple[Check, ...]
+    scheduled: int
+    counts: Mapping[str, Any]
+    measures: tuple[Mapping[str, Any], ...] = field(default=())
+
+    @property
+    def passed(self) -> bool:
+        return all(check.passed for check in self.checks)
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+        failed = [check for check in self.checks if not check.passed]
+        if not failed:
+            return f"All {len(self.checks)} checks pass." if len(self.checks) > 1 else "The check passes."
+        verb = "fails" if len(failed) == 1 else "fail"
+        return (
+            f"{len(failed)} of {counted(len(self.checks), 'check')} {verb}: {' '.join(one.sentence for one in failed)}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "verdict": PASS if self.passed else FAIL,
+            "summary": self.summary,
+            "checks": [check.to_dict() for check in self.checks],
+            "counts": dict(self.counts),
+            "measures": [dict(one) for one in self.measures],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The two runs with their measures, and how they differ."""
+
+    before: Outcome
+    after: Outcome
+    before_measures: Measures
+    after_measures: Measures
+    comparison: Comparison
+
+
+def judge(pair: Pair, thresholds: Thresholds) -> Judged:
+    """Hold ``pair.after`` against ``pair.before``; raises DocumentError where a measure is unknown."""
+    _known(pair, thresholds)
+    lost, scheduled = newly_unschedulable(pair), _scheduled(pair.before, pair.after)
+    counts = pair.comparison.counts() | {"scheduled": scheduled, "newlyUnschedulable": len(lost)}
+    measures = tuple(_both(pair))
+    return Judged(tuple(_checks(pair, thresholds, lost, scheduled)), scheduled, counts, measures)
+
+
+def _checks(pair: Pair, asked: Thresholds, lost: list[Change], scheduled: int) -> Iterator[Check]:
+    if asked.max_newly_unschedulable is not None:
+        whole = int((pair.after.attempts > 0).sum())
+        said = "No pod is newly unschedulable"
+        if lost:
+            said = (
+                f"{counted(len(lost), 'pod')} {_verb(len(lost), 'finds', 'find')} no node and would under the baseline"
+            )
+        label = "Newly unschedulable pods"
+        yield _of_pods("newly_unschedulable", label, lost, asked.max_newly_unschedulable, whole, said)
+    if asked.max_moved is not None:
+        moved, share = pair.comparison.moved, ""
+        if scheduled:
+            share = f" ({number(100.0 * len(moved) / scheduled)} % of the {scheduled:,} that have one under both)"
+        said = f"{counted(len(moved), 'pod')} {_verb(len(moved), 'goes', 'go')} to another node{share}"
+        yield _of_pods("moved", "Moved pods", moved, asked.max_moved, scheduled, said)
+    if asked.max_pending is not None:
+        yield _pending(pair, asked.max_pending)
+    if asked.max_skew_increase is not None:
+        limits = Limits(max_change=Amount(asked.max_skew_increase))
+        yield from (_measured(pair, name, limits) for name in SKEWS)
+    yield from (_measured(pair, name, limits) for name, limits in asked.measures.items())
+
+
+def _of_pods(name: str, label: str, pods: list[Change], limit: Amount, whole: int, said: str) -> Check:
+    most = limit.of(whole)
+    passed = len(pods) <= most + ROUNDING
+    sentence = f"{said}; {_allowed(limit)}."
+    return _listing(Check(name, label, passed, float(len(pods)), None, PODS, {"max": limit.plain}, sentence), pods)
+
+
+def _listing(check: Check, pods: Iterable[Change]) -> Check:
+    listed = list(pods)
+    return replace(check, pods=tuple(listed[:MOST_PODS]), more=max(0, len(listed) - MOST_PODS))
+
+
+def _pending(pair: Pair, most: float) -> Check:
+    outcome = pair.after
+    waiting = [
+        Change(outcome.pods[row], _node(pair.before, outcome.pods[row]), "", said=_said(outcome, row))
+        for row in outcome.pending.tolist()
+    ]
+    value, before = float(len(waiting)), float(len(pair.before.pending))
+    verb = _verb(len(waiting), "waits", "wait")
+    sentence = f"{counted(len(waiting), 'pod')} {verb} at the end; {_allowed(Amount(most))}."
+    label = "Pods that wait at the end"
+    return _listing(Check("pending", label, value <= most, value, before, PODS, {"max": most}, sentence), waiting)
+
+
+def _measured(pair: Pair, name: str, limits: Limits) -> Check:
+    before, after = _find(pair.before_measures, name), _find(pair.after_measures, name)
+    measure = after or before
+    if measure is None:  # of OPTIONAL
+        return Check(name, name, True, None, None, "", limits.plain, "There is nothing to measure.")
+    value, base = after.value if after else None, before.value if before else None
+    if value is None:
+        passed, sentence = base is None, f"{measure.label}: there is nothing to measure under the policy."
+    else:
+        wrong = list(_broken(measure, limits, value, base))
+        passed, sentence = not wrong, _sentence(measure, limits, value, base)
+    return Check(name, measure.label, passed, value, base, measure.unit, limits.plain, sentence)
+
+
+def _broken(measure: Measure, limits: Limits, value: float, base: float | None) -> Iterator[str]:
+    if limits.max is not None and value > limits.max + ROUNDING:
+        yield "max"
+    if limits.min is not None and value < limits.min - ROUNDING:
+        yield "min"
+    change = limits.max_change
+    if change is not None and base is not None and worse(measure, value, base) > change.of(base) + ROUNDING:
+        yield "maxChange"
+
+
+def worse(measure: Measure, value: float, base: float) -> float:
+    """By how much ``value`` is worse than ``base``; where no direction is better, by how much it differs."""
+    if measure.direction == LOWER:
+        return value - base
+    return base - value if measure.direction == HIGHER else abs(value - base)
+
+
+def _sentence(measure: Measure, limits: Limits, value: float, base: float | None) -> str:
+    said = f"{measure.label}: {amount(value, measure.unit)}"
+    if base is not None:
+        change = value - base
+        direction = "more" if change > 0 else "less"
+        said += f", {amount(abs(change), measure.unit)} {direction} than" if change else ", as much as"
+        said += " under the baseline"
+    allowed = [
+        f"at {word} {amount(limit, measure.unit)}"
+        for word, limit in (("most", limits.max), ("least", limits.min))
+        if limit is not None
+    ]
+    if limits.max_change is not None:
+        way = {LOWER: "more", HIGHER: "less"}.get(measure.direction, "more or less")
+        most = limits.max_change
+        by = f"{most.number:g} %" if most.percent else amount(most.number, measure.unit)
+        allowed.append(f"at most {by} {way}")
+    return f"{said}; allowed: {' and '.join(allowed)}."
+
+
+# What is looked at.
+
+
+def newly_unschedulable(pair: Pair) -> list[Change]:
+    """Pods without a node under the policy that have one, or are none of those that wait, under the baseline.
+
+    Pods that only this run has are among them, such as replacements of pods that were preempted; and pods that no
+    profile of the policy would look at.
+    """
+    first, second = pair.before, pair.after
+    found = {change.pod: change for change in pair.comparison.newly_unscheduled}
+    waited = {first.pods[row] for row in first.pending.tolist()} | set(first.ignored)
+    for row in second.pending.tolist():
+        pod = second.pods[row]
+        if pod not in waited:
+            found.setdefault(pod, Change(pod, _node(first, pod), "", said=_said(second, row)))
+    for pod in second.ignored:
+        if pod not in waited:
+            found[pod] = Change(pod, _node(first, pod), "", said=NO_PROFILE)
+    return [_with_message(change, second) for change in found.values()]
+
+
+def _with_message(change: Change, outcome: Outcome) -> Change:
+    """The change with what was said of the pod last, where its comparison says nothing."""
+    row = outcome.index.get(change.pod)
+    if row is None or change.said not in ("", NEVER_TRIED):
+        return change
+    return replace(change, said=_said(outcome, row) or change.said)
+
+
+def _scheduled(first: Outcome, second: Outcome) -> int:
+    """How many pods have a node in both runs, not counting those that had it from the beginning."""
+    both = 0
+    for pod, row in first.index.items():
+        other = second.index.get(pod)
+        if other is not None and (first.attempts[row] or second.attempts[other]):
+            both += bool(first.node[row] >= 0 and second.node[other] >= 0)
+    return both
+
+
+def _node(outcome: Outcome, pod: str) -> str:
+    row = outcome.index.get(pod)
+    node = -1 if row is None else int(outcome.node[row])
+    return outcome.nodes[node] if node >= 0 else ""
+
+
+def _said(outcome: Outcome, row: int) -> str:
+    text = int(outcome.message[row])
+    return outcome.texts[text] if text >= 0 else ""
+
+
+def _find(measures: Measures, name: str) -> Measure | None:
+    return next((one for one in measures if one.name == name), None)
+
+
+def _known(pair: Pair, thresholds: Thresholds) -> None:
+    names = {one.name: None for one in (*pair.before_measures, *pair.after_measures)}
+    problems = [
+        Problem(f"thresholds.measures[{name!r}]", f"is not measured here; measured are {', '.join(names)}")
+        for name in thresholds.measures
+        if name not in names and name not in OPTIONAL
+    ]
+    if problems:
+        raise DocumentError(problems)
+
+
+def _both(pair: Pair) -> Iterator[dict[str, Any]]:
+    """Every measure with its value under both."""
+    for one in pair.after_measures:
+        before = _find(pair.before_measures, one.name)
+        told = {key: value for key, value in asdict(one).items() if key != "value"}
+        yield {**told, "baseline": before.value if before else None, "policy": one.value}
+
+
+# Words.
+
+
+def counted(number: int, noun: str) -> str:
+    """Such as "1 pod", "1,200 pods", "no pod"."""
+    if not number:
+        return f"No {noun}" if noun == "pod" else f"no {noun}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _verb(number: int, one: str, many: str) -> str:
+    return one if number < 2 else many
+
+
+def _allowed(limit: Amount) -> str:
+    return (
+        f"allowed: at most {number(limit.number)}{' %' if limit.percent else ''}" if limit.number else "allowed: none"
+    )
+
+
+def number(value: float) -> str:
+    """A value as a person reads it: whole where it is, else with a few digits."""
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
+
+
+def amount(value: float, unit: str) -> str:
+    """A value with its unit; one pod is no pods."""
+    singular = {"pods": "pod", "nodes": "node", POINTS: "point", "budgets": "budget"}
+    return f"{number(value)} {singular.get(unit, unit) if value == 1 else unit}"

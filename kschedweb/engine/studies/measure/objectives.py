@@ -1,0 +1,77 @@
+"""What a sweep can be made to lower or to raise: every measure of a run, and how many pods move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.studies.measure.measures import HIGHER, LOWER, NEITHER, PODS, WORDS, Measure
+from kschedweb.engine.studies.play.outcome import Outcome
+
+MOVED = "moved"
+MOVED_SENTENCE = "Pods that end on another node than under the base policy."
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """A measure by its name; ``direction`` is the better one, "" where neither is."""
+
+    name: str
+    label: str
+    direction: str
+
+
+_ALWAYS = (
+    Objective("unscheduled", "Unscheduled pods", LOWER),
+    Objective("wait_median", "Time to schedule, median", LOWER),
+    Objective("wait_p99", "Time to schedule, 99th percentile", LOWER),
+    Objective("pending_mean", "Pods pending, mean", LOWER),
+    Objective("pending_most", "Pods pending, at most", LOWER),
+    Objective(MOVED, "Pods moved", LOWER),
+    Objective("preemptions", "Preemptions", LOWER),
+    Objective("evictions", "Evictions", LOWER),
+    Objective("nodes_empty", "Empty nodes", HIGHER),
+)
+_OF_BUDGETS = (
+    Objective("disruptions", "Disruptions beyond a budget", LOWER),
+    Objective("budgets_disrupted", "Budgets disrupted", LOWER),
+)
+_OF_RESOURCE = (
+    ("skew_{}", "Skew of {} requests", LOWER),
+    ("skew_{}_end", "Skew of {} requests at the end", LOWER),
+    ("spread_{}", "Spread of {} requests", LOWER),
+    ("spread_{}_end", "Spread of {} requests at the end", LOWER),
+    ("fragmentation_{}", "Fragmentation of {}", LOWER),
+    ("requested_{}", "Requested {}", NEITHER),
+)
+_OF_USE = (
+    ("use_skew_{}", "Skew of {} use", LOWER),
+    ("use_spread_{}", "Spread of {} use", LOWER),
+    ("use_hottest_{}", "Hottest node by {} use", LOWER),
+)
+
+
+def known(resources: Iterable[str] = (CPU, MEMORY), *, use: bool = True, budgets: bool = True) -> list[Objective]:
+    """The objectives of a run with these resources; those of real use and of budgets where asked for."""
+    found = [*_ALWAYS, *(_OF_BUDGETS if budgets else ())]
+    found += [_of(one, resource) for resource in resources for one in _OF_RESOURCE]
+    found += [_of(one, resource) for resource in (CPU, MEMORY) for one in _OF_USE] if use else []
+    return found
+
+
+def _of(template: tuple[str, str, str], resource: str) -> Objective:
+    name, label, direction = template
+    return Objective(name.format(resource), label.format(WORDS.get(resource, resource)), direction)
+
+
+def places(outcome: Outcome) -> dict[str, str]:
+    """The last node of each pod, "" for none."""
+    names = [*outcome.nodes, ""]
+    return {pod: names[int(outcome.node[row])] for pod, row in outcome.index.items()}
+
+
+def moved(before: Mapping[str, str], after: Mapping[str, str]) -> Measure:
+    """How many pods have a node in both runs, and not the same."""
+    count = sum(1 for pod, node in after.items() if node and before.get(pod) and before[pod] != node)
+    return Measure(MOVED, "Pods moved", float(count), PODS, LOWER, MOVED_SENTENCE)

@@ -1,0 +1,131 @@
+"""A try of a run, looked at again: the cluster is as the try saw it, and the scheduler asked about every node.
+
+The last try of a pod is found by the run's moves (``rewind.knows`` says where they tell enough); for every other one
+the run is replayed up to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.placement import Placement
+from kschedweb.engine.framework.explanation import Explanation
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.simulation import Observer
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.studies.play.outcome import Outcome
+from kschedweb.engine.studies.play.playing import Registry, begin, finish
+from kschedweb.engine.studies.play.rewind import Rewind, Rewinds, knows
+from kschedweb.engine.studies.prepare.prepared import Prepared
+
+if TYPE_CHECKING:
+    from kschedweb.engine.simulation.pods import Life
+
+LAST = -1
+
+
+class NoSuchTryError(LookupError):
+    """The pod was not tried, or not so often; the text says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The ``attempt``-th try (from 1 on) of ``pod`` at ``time`` (seconds), of ``attempts`` that it had in the run.
+
+    ``snapshot`` is the cluster as the try saw it, with the pod not on any node; ``scheduler`` can be asked more about
+    it. ``explanation`` looks at every node; ``placement`` is what the cycle came to, with its sampling.
+    """
+
+    snapshot: Snapshot
+    pod: Pod
+    scheduler: Scheduler
+    explanation: Explanation
+    placement: Placement
+    time: float
+    attempt: int
+    attempts: int
+
+
+def decide(
+    prepared: Prepared,
+    configuration: Configuration,
+    pod: str,
+    attempt: int = LAST,
+    *,
+    outcome: Outcome | None = None,
+    attempts: int | None = None,
+    rewinds: Rewinds | None = None,
+    registry: Registry | None = None,
+) -> Decided:
+    """The ``attempt``-th try of the pod ``namespace/name``, -1 for the last.
+
+    Where the ``outcome`` is at hand, the last try is found without replaying the run; or else ``attempts`` (how often
+    the pod was tried) spares a run to count them. ``rewinds`` of the run make a further decision of it faster. Of
+    several pods of one name, one after the other, the last one is meant. Raises NoSuchTryError.
+    """
+    lives = 0
+    row = -1 if outcome is None else outcome.index.get(pod, -1)
+    if outcome is not None:
+        attempts, lives = (int(outcome.attempts[row]), outcome.pods.count(pod)) if row >= 0 else (0, 0)
+    elif attempts is None:
+        counting = _Counting(pod)
+        finish(begin(prepared, configuration, counting, registry=registry), prepared)
+        attempts, lives = counting.attempts, counting.lives
+    if not attempts:
+        raise NoSuchTryError(f"Pod {pod}: was never tried in this run")
+    wanted = attempts if attempt == LAST else attempt
+    if not 1 <= wanted <= attempts:
+        raise NoSuchTryError(f"Pod {pod}: was tried {attempts} times in this run, there is no try {attempt}")
+    if outcome is not None and wanted == attempts and knows(outcome, row):
+        rewind = rewinds.before(row) if rewinds else Rewind(prepared, configuration, outcome, registry=registry)
+        reached = _ReachedError(rewind.to(row), float(outcome.tries.time[row]))
+        return _looked_at(rewind.scheduler, reached, wanted, attempts)
+    until = _Until(pod, wanted, lives)
+    simulation = begin(prepared, configuration, until, registry=registry)
+    try:
+        finish(simulation, prepared)
+    except _ReachedError as reached:
+        return _looked_at(simulation.loop.scheduler, reached, wanted, attempts)
+    raise NoSuchTryError(f"Pod {pod}: was not tried {wanted} times in this run")
+
+
+def _looked_at(scheduler: Scheduler, reached: _ReachedError, attempt: int, attempts: int) -> Decided:
+    snapshot, pod = scheduler.snapshot, reached.pod
+    explanation = scheduler.explain(pod, preemption=True)
+    scheduler.ranks = 5
+    placement = scheduler.find(pod, post_filter=True)
+    return Decided(snapshot, pod, scheduler, explanation, placement, reached.time, attempt, attempts)
+
+
+class _ReachedError(Exception):
+    """The try is about to be made."""
+
+    def __init__(self, pod: Pod, time: float) -> None:
+        super().__init__(pod.key)
+        self.pod, self.time = pod, time
+
+
+class _Counting(Observer):
+    def __init__(self, key: str) -> None:
+        self.key, self.lives, self.attempts = key, 0, 0
+
+    def arrived(self, life: Life, now: float) -> None:
+        if life.pod.key == self.key:
+            self.lives, self.attempts = self.lives + 1, 0
+
+    def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+        if life.pod.key == self.key:
+            self.attempts = attempt
+
+
+class _Until(_Counting):
+    def __init__(self, key: str, attempt: int, life: int) -> None:
+        super().__init__(key)
+        self._attempt, self._life = attempt, life
+
+    def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+        if life.pod.key == self.key and attempt == self._attempt and self._life in (0, self.lives):
+            raise _ReachedError(life.pod, now)

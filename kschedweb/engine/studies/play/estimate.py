@@ -1,0 +1,241 @@
+"""What nodes would use if pods ran elsewhere, estimated from what was measured where they ran."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.columns import Floats, Ints
+from kschedweb.engine.state.watermarks.table import Watermarks, workload_of
+from kschedweb.engine.studies.prepare.history import Played
+
+FIRST, OFTEN, SELDOM = 300.0, 1.0, 60.0  # seconds: so long it is measured often, then seldom
+RESOURCES = (CPU, MEMORY)
+FINE = {CPU: 1_000_000.0, MEMORY: 1.0}  # micro-cores in a core, bytes in a byte: sums of whole numbers are exact
+PER_UNIT = {CPU: 1000, MEMORY: 1}  # micro-cores in a milli-core
+KEYS = ("1h", "15m", "1d")  # of workloads, where a figure's own is not known
+STILL = ("_std", "system")  # figures that are no levels: they stay as they were
+MOST_KEPT = 4  # times of which is remembered what was used
+
+Figure = tuple[str, str]  # resource, key
+Places = NDArray[np.intp]
+
+
+class Who(NamedTuple):
+    """A pod: its ``row`` among those of the base (-1: it is new), its workload, and what it requests, f8[figures]."""
+
+    row: int
+    owner: int
+    asked: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Amounts:
+    """At one time: who uses what, in whole micro-cores or bytes. ``known`` are the figures of all nodes.
+
+    ``own`` is what nodes use beside their pods, i8[figures, nodes]; ``pods`` what those of the base use, i8[pods,
+    figures]. Others use what one of their workload does, ``told`` f8[workloads + 1, figures] (NaN: not known, as all of
+    the last row, which is for pods without a workload), or ``ratio`` times what they request, f8[figures].
+    """
+
+    known: Watermarks
+    own: Ints
+    pods: Ints
+    told: Floats
+    ratio: Floats
+
+    def of(self, row: Places, owner: Places, asked: Floats) -> Ints:
+        """What pods use, wherever they run. Shape [pods, figures]."""
+        told = self.told[owner]
+        found: Ints = np.where(np.isnan(told), asked * self.ratio, told).round().astype(np.int64)
+        based = row >= 0
+        found[based] = self.pods[row[based]]
+        return found
+
+
+class Estimate:
+    """From what is known of the pods of the ``base`` on their nodes, which had ``before``, to nodes with ``after``.
+
+    A pod uses what one of its workload does. Those of which nothing is known share what is left of their node's use in
+    proportion to what they request, up to that; the rest is the node's own. Where what is known of a node's pods is
+    more than the node used, each of them used so much less. Nodes that are new use nothing of their own. So it is at
+    each of the times that are ``played``.
+    """
+
+    def __init__(
+        self,
+        played: Played,
+        base: Iterable[Pod],
+        before: Mapping[str, Mapping[str, int]],
+        after: Mapping[str, Mapping[str, int]],
+        objects: ClusterObjects,
+    ) -> None:
+        self.played, self._objects = played, objects
+        found = played.collected
+        self._there = len(found.names)
+        self.nodes = list(dict.fromkeys([*found.names, *after]))
+        self.places = {name: place for place, name in enumerate(self.nodes)}
+        levels = [figure for figure in found.nodes if not figure[1].endswith(("_capacity", *STILL))]
+        self.figures = [figure for figure in levels if figure[0] in RESOURCES]
+        self._resource = np.array([RESOURCES.index(resource) for resource, _ in self.figures], dtype=np.intp)
+        self._owners = {name: place for place, name in enumerate(found.owners)}
+        has = [[_fine(before.get(name, {}), resource) for name in found.names] for resource in RESOURCES]
+        self._has = np.array(has, dtype=np.float64)[self._resource]  # [figures, nodes that are known]
+        allocatable = [[_fine(after.get(n, before.get(n, {})), resource) for n in self.nodes] for resource in RESOURCES]
+        self.allocatable: Ints = np.array(allocatable, dtype=np.int64)  # [resources, nodes]
+        known = set(found.names)
+        pods = [pod for pod in base if pod.node_name in known]
+        self._rows: dict[str, int] = {}
+        based = [self.who(pod) for pod in pods]
+        self._rows = {pod.key: row for row, pod in enumerate(pods)}
+        self._on = np.array([self.places[pod.node_name] for pod in pods], dtype=np.intp)
+        self._owner = np.array([who.owner for who in based], dtype=np.intp)
+        self._asked = np.array([who.asked for who in based]).reshape(len(pods), len(self.figures))
+        self._kept: dict[int, Amounts] = {}
+
+    def who(self, pod: Pod) -> Who:
+        """What counts of a pod for what it uses; one that is there in place of another is that one."""
+        first = pod.key.rpartition("-again")[0] or pod.key
+        owner = self._owners.get(workload_of(pod, self._objects) or "", len(self._owners))
+        asked = np.array([float(pod.requests.get(one, 0) * PER_UNIT[one]) for one in RESOURCES])
+        return Who(self._rows.get(pod.key, self._rows.get(first, -1)), owner, asked[self._resource])
+
+    def at(self, place: int) -> Amounts:
+        """Who used what at one of the times."""
+        if place not in self._kept:
+            if len(self._kept) >= MOST_KEPT:
+                self._kept = {}
+            self._kept[place] = self._amounts(place)
+        return self._kept[place]
+
+    def _amounts(self, place: int) -> Amounts:
+        found = self.played.collected.at(place)
+        used = np.array([found.figures[figure] for figure in self.figures]).reshape(self._has.shape)
+        unmeasured, total = np.isnan(used), np.nan_to_num(used / 100.0 * self._has)
+        told = self._told(place)
+        mine = told[self._owner]
+        unknown = np.isnan(mine)
+        shares = self._shared(total, mine, unmeasured)
+        own = np.maximum(total.round().astype(np.int64) - self._by_node(shares).astype(np.int64), 0)
+        own = np.hstack([own, np.zeros((len(own), len(self.nodes) - self._there), dtype=np.int64)])
+        counts = unknown & ~unmeasured.T[self._on]
+        guessed, asked = np.where(counts, shares, 0).sum(axis=0), np.where(counts, self._asked, 0.0).sum(axis=0)
+        ratio = np.divide(guessed, asked, out=np.ones(len(self.figures)), where=asked > 0.0)
+        return Amounts(self._aged(found), own, shares, told, ratio)
+
+    def _aged(self, found: Watermarks) -> Watermarks:
+        """``found`` for all nodes, with times counted from when it is told: figures of a history are new each time."""
+        updated = found.updated - self.played.now
+        if self.played.window:
+            silent = np.isnan(list(found.figures.values())).all(axis=0)
+            updated = np.where(silent, math.nan, 0.0)
+        return replace(found, updated=updated).aligned(self.nodes)
+
+    def _told(self, place: int) -> Floats:
+        """What one pod of each workload used. Shape [workloads + 1, figures]."""
+        workloads = self.played.collected.workloads
+        told = np.full((len(self._owners) + 1, len(self.figures)), math.nan)
+        for column, (resource, key) in zip(told.T, self.figures, strict=True):
+            for one in (key, *KEYS):
+                if (values := workloads.get((resource, one))) is not None:
+                    column[:-1] = np.where(np.isnan(column[:-1]), values[place] * FINE[resource], column[:-1])
+        return told
+
+    def _shared(self, total: Floats, told: Floats, unmeasured: NDArray[np.bool_]) -> Ints:
+        """What each pod of the base uses of its node's ``total`` [figures, nodes]; ``told`` is f8[pods, figures]."""
+        known = np.nan_to_num(told)
+        sums = self._by_node(known)
+        less = np.divide(total, sums, out=np.ones_like(total), where=(sums > total) & ~unmeasured)
+        left = np.maximum(total - sums, 0.0)
+        wanted = np.where(np.isnan(told), self._asked, 0.0)
+        wants = self._by_node(wanted)
+        part = np.divide(left, wants, out=np.ones_like(left), where=(wants > left) & ~unmeasured)
+        shares: Ints = np.floor(known * less.T[self._on] + wanted * part.T[self._on]).astype(np.int64)
+        return shares
+
+    def _by_node(self, values: Floats | Ints) -> Floats:
+        """``values`` [pods, figures] added up for each node that is known. Shape [figures, nodes]."""
+        return _summed(values, self._on, self._has.shape)
+
+
+class EstimatedUse:
+    """Adds up what running pods use. A change shows at once in all figures, also in means over hours. It is measured
+    each second for five minutes, then each minute.
+    """
+
+    def __init__(self, estimate: Estimate) -> None:
+        self._estimate = estimate
+        self._now = 0.0
+        self._amounts = estimate.at(estimate.played.place(0.0))
+        self._used = self._amounts.own.copy()
+        self._running: dict[str, tuple[int, Who]] = {}
+        self._new = np.arange(len(estimate.nodes)) >= len(estimate.played.collected.names)
+
+    def copy(self) -> EstimatedUse:
+        """One that is told of what follows on its own."""
+        other = copy.copy(self)
+        other._used, other._running = self._used.copy(), dict(self._running)
+        return other
+
+    @property
+    def interval(self) -> float:
+        """Seconds until it is measured again."""
+        return OFTEN if self._now < FIRST else SELDOM
+
+    def came(self, pod: Pod, now: float) -> None:
+        place = self._estimate.places.get(pod.node_name)
+        if place is not None:
+            self._running[pod.key] = place, self._estimate.who(pod)
+            self._add(*self._running[pod.key], 1)
+
+    def left(self, pod: Pod, now: float) -> None:
+        if pod.key in self._running:
+            self._add(*self._running.pop(pod.key), -1)
+
+    def measured(self, now: float) -> Watermarks:
+        self._now = now
+        self._turn(now)
+        known, estimate, new = self._amounts.known, self._estimate, self._new
+        # Figures in percent of capacity are worked out anew from these.
+        figures = {figure: column for figure, column in known.figures.items() if not figure[1].endswith("_capacity")}
+        for row, figure in enumerate(estimate.figures):
+            has = estimate.allocatable[RESOURCES.index(figure[0])]
+            percent = np.divide(100.0 * self._used[row], has, out=np.zeros(len(has)), where=has > 0)
+            figures[figure] = np.where(np.isnan(known.figures[figure]) & ~new, math.nan, percent)
+        return replace(known, updated=np.where(new, now, known.updated + now), figures=figures)
+
+    def _turn(self, now: float) -> None:
+        """Go on to what was known at ``now``."""
+        amounts = self._estimate.at(self._estimate.played.place(now))
+        if amounts is self._amounts:
+            return
+        self._amounts, self._used = amounts, amounts.own.copy()
+        if self._running:
+            places, whos = zip(*self._running.values(), strict=True)
+            self._used += _summed(self._of(whos), np.array(places, dtype=np.intp), self._used.shape).astype(np.int64)
+
+    def _add(self, place: int, who: Who, sign: int) -> None:
+        self._used[:, place] += sign * self._of([who])[0]
+
+    def _of(self, whos: Iterable[Who]) -> Ints:
+        rows, owners, asked = zip(*whos, strict=True)
+        return self._amounts.of(np.array(rows, dtype=np.intp), np.array(owners, dtype=np.intp), np.array(asked))
+
+
+def _summed(values: Floats | Ints, on: Places, shape: tuple[int, ...]) -> Floats:
+    """``values`` [pods, figures] added up for each node. Shape [figures, nodes]."""
+    summed = [np.bincount(on, weights=column, minlength=shape[1]) for column in values.T]
+    return np.array(summed, dtype=np.float64).reshape(shape)
+
+
+def _fine(amounts: Mapping[str, int], resource: str) -> int:
+    return amounts.get(resource, 0) * PER_UNIT[resource]

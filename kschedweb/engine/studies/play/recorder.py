@@ -1,0 +1,298 @@
+"""Writes down what happens in a run, to be columns in the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.objects.workloads import Budget
+from kschedweb.engine.simulation import Departure, Observer, Result
+from kschedweb.engine.simulation.pods import Life
+from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.engine.studies.compare.kinds import Shapes
+from kschedweb.engine.studies.play.outcome import (
+    NOWHERE,
+    Deletions,
+    Guards,
+    Kind,
+    Measures,
+    Moves,
+    NodeLog,
+    NodeState,
+    Outcome,
+    Samples,
+    Tries,
+    UseLog,
+)
+
+Progress = Callable[[float, int, int], None]
+STEPS = 256  # between two reports of progress
+WINDOWS = ("5m", "10m", "15m", "1h")  # use is the mean over the shortest window that is measured
+MOST_MEASURED = 4096
+UNTOLD = -1  # in place of where a search began
+SLOTS = "pods"  # which nodes have and pods do not ask for
+
+
+class Recorder(Observer):
+    """``budgets`` are the cluster's by name; ``progress`` is told of virtual seconds, pods decided, pods known."""
+
+    def __init__(self, budgets: Sequence[tuple[str, Budget]], known: int, progress: Progress | None = None) -> None:
+        self._budgets, self._progress = budgets, progress
+        self._known, self._steps = known, 0
+        self._decided: set[str] = set()
+        self._rows: dict[Life, int] = {}
+        self._left: dict[int, float] = {}
+        self._nodes: dict[str, int] = {}
+        self._latest: dict[str, Node] = {}
+        self._shapes = Shapes()
+        self._texts: dict[str, int] = {}
+        self._moves: list[tuple[float, int, int, int, int]] = []
+        self._node_log: list[tuple[float, int, dict[str, int] | None, NodeState]] = []
+        self._measured: list[tuple[float, Watermarks]] = []
+        self._measures: list[tuple[float, int]] = []
+        self._every = 1  # so many measurements are one that is kept
+        self._tries: list[tuple[float, int, int]] = []
+        self._row, self._skips = -1, False  # of the try in hand
+        self._owed: dict[int, tuple[float, int]] = {}  # tries of which is not known what they said: time, moves
+        self._deletions: list[tuple[float, int, int]] = []
+        self._begun, self._complete = False, True  # whether moves tell all that tries depend on
+        self._guards: list[tuple[float, int, int, bool]] = []
+        self._told: list[tuple[float, int, int, int, int]] = []
+        self._down: list[set[str]] = [set() for _ in budgets]
+
+    def passed(self, now: float) -> None:
+        self._steps += 1
+        if self._progress is not None and self._steps % STEPS == 0:
+            self._progress(now, len(self._decided), self._known)
+
+    def begin(self, *, waits: bool) -> None:
+        """All that is there from the beginning was told of. Where pods may wait at Permit, moves do not tell it all."""
+        self._begun, self._complete = True, not waits
+
+    def arrived(self, life: Life, now: float) -> None:
+        self._rows[life] = len(self._rows)
+        self._tries.append((math.nan, 0, UNTOLD))
+        if self._begun and life.pod.nominated_node:
+            self._complete = False
+        self._known += life.heirs > 0
+        self._shapes.add(life.pod)
+
+    def changed(self, life: Life, now: float) -> None:
+        if life.leaves is not None and life.why is Departure.LEFT:
+            self._deletions.append((now, self._rows[life], len(self._moves)))
+        else:
+            self._complete = False
+
+    def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+        self._row, self._skips = self._rows[life], False
+        self._tries[self._row] = now, len(self._moves), start if self._complete else UNTOLD
+        self._decided.add(life.pod.key)
+
+    @property
+    def works_out(self) -> bool:
+        return self._complete
+
+    def skipped(self, life: Life, now: float) -> None:
+        self._skips = True
+        self._owed[self._row] = now, len(self._moves)
+
+    def failed(self, life: Life, now: float) -> None:
+        if not self._skips:
+            self._owed.pop(self._rows[life], None)
+
+    def bound(self, life: Life, now: float) -> None:
+        if self._begun and (life.pod.volumes or life.pod.resource_claims):
+            self._complete = False
+        self._moves.append((now, self._rows[life], self._nodes[life.pod.node_name], Kind.BOUND, -1))
+        if life.heirs:
+            for down in self._down:
+                down.discard(_first_of(life))
+
+    def evicted(self, life: Life, reason: str, now: float) -> None:
+        row, node = self._rows[life], self._nodes.get(life.pod.node_name, NOWHERE)
+        self._told.append((now, row, node, int(life.why), self._text(reason)))
+        for place, (_, budget) in enumerate(self._budgets):
+            if budget.means(life.pod):
+                self._down[place].add(_first_of(life))
+                beyond = len(self._down[place]) > budget.allowed
+                self._guards.append((now, row, place, beyond))
+
+    def left(self, life: Life, why: Departure, text: str, now: float) -> None:
+        row = self._rows[life]
+        self._left[row] = now
+        self._complete = self._complete and why is Departure.LEFT
+        self._moves.append((now, row, self._nodes[life.pod.node_name], int(why), self._text(text)))
+
+    def withdrawn(self, life: Life, now: float) -> None:
+        self._left[self._rows[life]] = now
+
+    def node_set(self, node: Node, now: float) -> None:
+        self._complete = self._complete and not self._begun
+        place = self._nodes.setdefault(node.name, len(self._nodes))
+        self._latest[node.name] = node
+        self._node_log.append((now, place, dict(node.allocatable), _state(node)))
+
+    def node_left(self, name: str, now: float) -> None:
+        self._complete = False
+        self._node_log.append((now, self._nodes[name], None, NodeState.OPEN))
+
+    def measured(self, watermarks: Watermarks, now: float) -> None:
+        if len(self._measures) % self._every == 0:
+            self._measured.append((now, watermarks))
+        self._measures.append((now, len(self._moves)))
+        if len(self._measured) >= MOST_MEASURED:
+            del self._measured[1::2]
+            self._every *= 2
+
+    def _text(self, text: str) -> int:
+        return self._texts.setdefault(text, len(self._texts)) if text else -1
+
+    @property
+    def owed(self) -> Mapping[int, tuple[float, int]]:
+        """The last failed try of pods of which is not known what it said: when, and after how many moves, by row."""
+        return self._owed
+
+    def said(self, messages: Mapping[int, str]) -> None:
+        """What failed tries said, by row."""
+        for row, life in enumerate(self._rows):
+            life.message = messages.get(row, life.message)
+
+    # As columns.
+
+    def outcome(self, result: Result, seed: int, notes: Sequence[str]) -> Outcome:
+        """All that was written down, with what ``result`` says of the whole."""
+        lives = list(self._rows)
+        resources = self._resources()
+        texts = dict(self._texts)
+        messages = [texts.setdefault(life.message, len(texts)) if life.message else -1 for life in lives]
+        node = np.full(len(lives), -1, dtype=np.int32)
+        moves = _moves(self._moves)
+        came = moves.kind == Kind.BOUND
+        node[moves.pod[came]] = moves.node[came]
+        shape, eligible = self._shapes.columns([self._latest[name] for name in self._nodes])
+        return Outcome(
+            pods=[life.pod.key for life in lives],
+            nodes=list(self._nodes),
+            resources=resources,
+            texts=list(texts),
+            arrived=_reals(life.arrived for life in lives),
+            bound=_reals(math.nan if life.bound is None else life.bound for life in lives),
+            left=_reals(self._left.get(row, math.nan) for row in range(len(lives))),
+            node=node,
+            attempts=_codes(life.attempts for life in lives),
+            message=_codes(messages),
+            priority=_codes(life.pod.priority for life in lives),
+            requests=_requests(lives, resources),
+            shape=shape,
+            eligible=eligible,
+            moves=moves,
+            node_log=self._node_columns(resources),
+            samples=_samples(result),
+            use=self._use(),
+            guards=_guards(self._guards),
+            budgets=[name for name, _ in self._budgets],
+            seed=seed,
+            end=result.end,
+            refused=list(result.refused),
+            ignored=list(result.ignored),
+            notes=list(notes),
+            tries=Tries(*_columns(self._tries)),
+            measures=Measures(_reals(time for time, _ in self._measures), _codes(seen for _, seen in self._measures)),
+            deletions=Deletions(*_columns(self._deletions)),
+            told=_moves(self._told),
+        )
+
+    def _resources(self) -> list[str]:
+        """CPU, memory, and whatever else a node has, by name."""
+        others = {name for _, _, has, _ in self._node_log for name, amount in (has or {}).items() if amount}
+        return [CPU, MEMORY, *sorted(others - {CPU, MEMORY, SLOTS})]
+
+    def _node_columns(self, resources: list[str]) -> NodeLog:
+        rows = [
+            [math.nan] * len(resources) if has is None else [float(has.get(name, 0)) for name in resources]
+            for _, _, has, _ in self._node_log
+        ]
+        allocatable = np.array(rows, dtype=np.float64).reshape(len(rows), len(resources))
+        return NodeLog(
+            _reals(time for time, _, _, _ in self._node_log),
+            _codes(node for _, node, _, _ in self._node_log),
+            allocatable,
+            np.array([state for _, _, _, state in self._node_log], dtype=np.uint8),
+        )
+
+    def _use(self) -> UseLog:
+        """Figures of nodes that are not known of by name are left out."""
+        columns = {name: np.full((len(self._measured), len(self._nodes)), np.nan, np.float32) for name in (CPU, MEMORY)}
+        for row, (_, watermarks) in enumerate(self._measured):
+            known = [(place, self._nodes[name]) for place, name in enumerate(watermarks.names) if name in self._nodes]
+            if not known:
+                continue
+            places, nodes = np.array(known, dtype=np.intp).T
+            for resource, column in columns.items():
+                key = next((key for key in WINDOWS if (resource, key) in watermarks.figures), "")
+                column[row, nodes] = watermarks.column(resource, key)[places]
+        return UseLog(_reals(time for time, _ in self._measured), columns[CPU], columns[MEMORY])
+
+
+def _first_of(life: Life) -> str:
+    """What stays the same when a pod is replaced by another."""
+    name = life.template.name
+    return f"{life.pod.namespace}/{name.rpartition('-again')[0] if life.heirs else name}"
+
+
+def _state(node: Node) -> NodeState:
+    status = node.raw.get("status")
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    for one in conditions if isinstance(conditions, list) else ():
+        if isinstance(one, dict) and one.get("type") == "Ready" and one.get("status") != "True":
+            return NodeState.NOT_READY
+    return NodeState.CORDONED if node.unschedulable else NodeState.OPEN
+
+
+def _reals(values: Any) -> Any:
+    return np.fromiter(values, dtype=np.float64)
+
+
+def _codes(values: Any) -> Any:
+    return np.fromiter(values, dtype=np.int32)
+
+
+def _moves(listed: list[tuple[float, int, int, int, int]]) -> Moves:
+    time, pod, node, kind, text = zip(*listed, strict=True) if listed else ((), (), (), (), ())
+    return Moves(_reals(time), _codes(pod), _codes(node), np.array(kind, dtype=np.uint8), _codes(text))
+
+
+def _columns(listed: list[tuple[float, int, int]]) -> tuple[Any, Any, Any]:
+    time, second, third = zip(*listed, strict=True) if listed else ((), (), ())
+    return _reals(time), _codes(second), _codes(third)
+
+
+def _guards(listed: list[tuple[float, int, int, bool]]) -> Guards:
+    time, pod, budget, beyond = zip(*listed, strict=True) if listed else ((), (), (), ())
+    return Guards(_reals(time), _codes(pod), _codes(budget), np.array(beyond, dtype=np.uint8))
+
+
+def _samples(result: Result) -> Samples:
+    names = ("nodes", "bound", "active", "backing_off", "unschedulable", "gated")
+    columns = {name: _codes(getattr(sample, name) for sample in result.samples) for name in names}
+    return Samples(time=_reals(sample.time for sample in result.samples), **columns)
+
+
+def _requests(lives: list[Life], resources: list[str]) -> Any:
+    """i8[resources, pods]; alike pods share what they ask for."""
+    known: dict[int, int] = {}
+    distinct: list[list[int]] = []
+    codes = []
+    for life in lives:
+        asked = life.template.occupied
+        if id(asked) not in known:
+            known[id(asked)] = len(distinct)
+            distinct.append([asked.get(name, 0) for name in resources])
+        codes.append(known[id(asked)])
+    table = np.array(distinct, dtype=np.int64).reshape(len(distinct), len(resources))
+    return np.ascontiguousarray(table[np.array(codes, dtype=np.intp)].T)

@@ -1,0 +1,79 @@
+"""A scenario run under a policy: the same scenario, configuration and seed give the same outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.objects.access import ObjectError, mapping
+from kschedweb.engine.objects.workloads import Budget
+from kschedweb.engine.simulation import PodArrives
+from kschedweb.engine.state.cluster import BUDGET
+from kschedweb.engine.studies.play.outcome import Outcome
+from kschedweb.engine.studies.play.playing import LONGEST, Registry, begin, finish
+from kschedweb.engine.studies.play.recorder import Progress, Recorder
+from kschedweb.engine.studies.play.rewind import Rewind
+from kschedweb.engine.studies.prepare.prepared import Prepared
+
+
+def run(
+    prepared: Prepared,
+    configuration: Configuration,
+    *,
+    registry: Registry | None = None,
+    progress: Progress | None = None,
+    quick: bool = True,
+) -> Outcome:
+    """What comes of the scenario under ``configuration``.
+
+    ``progress(virtual seconds, pods decided at least once, pods known)`` is called now and then, and may raise to end
+    the run. Not ``quick``: also tries are made that are known to come to nothing; the outcome is the same. Raises
+    SimulationError where an event cannot happen.
+    """
+    recorder = Recorder(_budgets(prepared.objects), _arrivals(prepared), progress)
+    simulation = begin(prepared, configuration, recorder, registry=registry, quick=quick)
+    frameworks = simulation.loop.scheduler.frameworks.values()
+    recorder.begin(waits=any(framework.plugins("permit") for framework in frameworks))
+    result = finish(simulation, prepared)
+    notes = list(prepared.notes)
+    if prepared.until is None and result.end >= LONGEST:
+        notes.append(f"the run was ended after {LONGEST / 86400:g} days without having come to rest")
+    outcome = recorder.outcome(result, prepared.seed, notes)
+    if recorder.owed:
+        recorder.said(_worked_out(prepared, configuration, outcome, recorder.owed))
+        outcome = recorder.outcome(result, prepared.seed, notes)
+    return outcome
+
+
+def _worked_out(
+    prepared: Prepared, configuration: Configuration, outcome: Outcome, owed: Mapping[int, tuple[float, int]]
+) -> dict[int, str]:
+    """What tries say that were not made; pods alike are told the same."""
+    rewind = Rewind(prepared, configuration, outcome)
+    known: dict[Hashable, str] = {}
+    messages = {}
+    for row, (time, seen) in sorted(owed.items(), key=lambda item: (item[1][1], item[1][0])):
+        pod = rewind.at(row, time, seen)
+        kind = seen, pod.scheduler_name, pod.alike
+        if kind not in known:
+            known[kind] = rewind.scheduler.find(pod, post_filter=True).condition
+        messages[row] = known[kind]
+    return messages
+
+
+def _arrivals(prepared: Prepared) -> int:
+    """How many pods are to be scheduled, as far as is known from the beginning."""
+    waiting = (raw for raw in prepared.objects if raw.get("kind") == "Pod" and not mapping(raw, "spec").get("nodeName"))
+    return sum(1 for _ in waiting) + sum(isinstance(event, PodArrives) for event in prepared.events)
+
+
+def _budgets(objects: Sequence[Any]) -> list[tuple[str, Budget]]:
+    found = []
+    for raw in objects:
+        if isinstance(raw, dict) and raw.get("kind") == BUDGET:
+            with suppress(ObjectError):  # the snapshot says so
+                budget = Budget.read(raw)
+                found.append((f"{budget.namespace}/{raw['metadata']['name']}", budget))
+    return found

@@ -1,0 +1,152 @@
+"""Pods that come over time: recorded ones, and ones made up from a seed."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from kschedweb.engine.objects.access import Json, ObjectError
+from kschedweb.engine.simulation import PodLeaves
+from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.studies.document.limits import MOST_PODS
+from kschedweb.engine.studies.document.parts import Generate, Life, PodShape, Tide, Trace
+from kschedweb.engine.studies.prepare.cluster import Cluster, PartError, arrival
+from kschedweb.engine.studies.prepare.replay import replay
+from kschedweb.engine.studies.prepare.workloads import Workloads
+from kschedweb.engine.studies.traces.files import Files
+from kschedweb.engine.studies.traces.pods import Recorded, Specs
+
+DAY = 86400.0
+EPOCH = 1e8  # seconds: a first time beyond this is one of the epoch, and the trace begins with it
+
+
+class Arrivals:
+    """Adds pods to ``cluster``; the same ``seed`` gives the same pods. Raises PartError."""
+
+    def __init__(self, cluster: Cluster, workloads: Workloads, files: Files, seed: int) -> None:
+        self.cluster, self.workloads, self.files, self.seed = cluster, workloads, files, seed
+
+    def add(self, part: Trace | Generate, place: int, run: str) -> None:
+        """``place`` is the part's number among the arrivals, ``run`` how pods are placed (``run.place``)."""
+        try:
+            if isinstance(part, Generate):
+                self._generate(part, place)
+            elif part.format == "records":
+                replay(part, self.files, self.cluster, run)
+            else:
+                self._trace(part)
+        except ObjectError as problem:
+            raise PartError(str(problem)) from None
+
+    # Recorded.
+
+    def _trace(self, trace: Trace) -> None:
+        found = list(self._limited(trace))
+        start = min((one.at for one in found), default=0.0)
+        start = start if start > EPOCH else 0.0
+        renamed = 0
+        for one in sorted(found, key=lambda recorded: recorded.at):
+            raw, again = self._named(one)
+            renamed += again
+            at = (one.at - start) / trace.speed
+            life = None if one.life is None or not trace.leave else one.life / trace.speed
+            self.cluster.arrive(raw, at, life)
+            if one.leaves is not None and trace.leave:
+                key = f"{raw['metadata']['namespace']}/{raw['metadata']['name']}"
+                self.cluster.events.append(PodLeaves((one.leaves - start) / trace.speed, key, if_there=True))
+        if renamed:
+            self.cluster.note(f"{trace.file}: {renamed:,} pods had a name that there was already: a number was added")
+        if start:
+            self.cluster.note(f"{trace.file}: times are counted from the earliest in it, {start:.0f} s of the epoch")
+
+    def _limited(self, trace: Trace) -> Iterator[Recorded]:
+        left = MOST_PODS - len(self.cluster.keys)
+        for number, one in enumerate(self.files.pods(trace)):
+            if trace.limit is not None and number >= trace.limit:
+                return
+            if number >= left:
+                raise PartError(f"{trace.file}: there are more than {MOST_PODS:,} pods: set a limit", "limit")
+            yield one
+
+    def _named(self, one: Recorded) -> tuple[Json, bool]:
+        """The pod under a name of its own, and whether that is another one."""
+        metadata = one.raw["metadata"]
+        namespace, name = metadata["namespace"], metadata["name"]
+        if f"{namespace}/{name}" not in self.cluster.keys:
+            return one.raw, False
+        names = (f"{name}-{number}" for number in itertools.count(2))
+        free = next(other for other in names if f"{namespace}/{other}" not in self.cluster.keys)
+        return {**one.raw, "metadata": {**metadata, "name": free}}, True
+
+    # Made up.
+
+    def _generate(self, part: Generate, place: int) -> None:
+        generator = np.random.default_rng([self.seed, 2, place])
+        expected = part.per_hour / 3600.0 * (part.until - part.at) * (1.0 if part.tide is None else _mean(part.tide))
+        if expected > MOST_PODS:
+            raise PartError(f"would make about {expected:,.0f} pods; at most {MOST_PODS:,} are taken", "perHour")
+        times = _times(part, generator)
+        weights = np.array([shape.weight for shape in part.shapes])
+        chosen = generator.choice(len(weights), size=len(times), p=weights / weights.sum())
+        lives = generator.uniform(size=len(times))
+        makers = [self._maker(part, shape, place, number) for number, shape in enumerate(part.shapes)]
+        for time, kind, drawn in zip(times.tolist(), chosen.tolist(), lives.tolist(), strict=True):
+            raw = next(makers[kind])
+            self.cluster.keys.add(f"{part.namespace}/{raw['metadata']['name']}")
+            self.cluster.events.append(arrival(raw, time, _life(part.shapes[kind].life, drawn)))
+        if len(self.cluster.keys) > MOST_PODS:
+            raise PartError(f"there are more than {MOST_PODS:,} pods: make fewer", "perHour")
+
+    def _maker(self, part: Generate, shape: PodShape, place: int, number: int) -> Iterator[Json]:
+        """Pods of the shape, which belong to a deployment of their own."""
+        name = shape.name or f"generated-{place + 1}-{number + 1}"
+        basic = {key: amount for key, amount in (("cpu", shape.cpu), ("memory", shape.memory)) if amount is not None}
+        labels = {"app": name, **shape.labels}
+        raw = Specs().pod(name, part.namespace, labels, {**basic, **shape.resources}, shape.resources, shape.spec)
+        template = {"metadata": {"labels": labels}, "spec": raw["spec"]}
+        deployment = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": name, "namespace": part.namespace},
+            "spec": {"replicas": 0, "selector": {"matchLabels": {"app": name}}, "template": template},
+        }
+        if self.cluster.find("Deployment", part.namespace, name) is not None:
+            raise PartError(f"there is a Deployment {part.namespace}/{name} already", f"shapes[{number}].name")
+        self.cluster.add(deployment)
+        return self.workloads.pods_of(deployment)
+
+
+def _times(part: Generate, generator: np.random.Generator) -> Floats:
+    """When pods come: at random with the highest rate, of which the tide lets its share through."""
+    rate, span = part.per_hour / 3600.0, part.until - part.at
+    count = int(generator.poisson(rate * span))
+    times = np.sort(generator.uniform(part.at, part.until, count))
+    if part.tide is None:
+        return times
+    kept: Floats = times[generator.uniform(size=count) < _height(part.tide, times)]
+    return kept
+
+
+def _height(tide: Tide, times: Floats) -> Floats:
+    """The share of the highest rate at each time."""
+    swing = (1.0 + np.cos((times - tide.peak) * (2.0 * np.pi / DAY))) / 2.0
+    height: Floats = tide.low + (1.0 - tide.low) * swing
+    return height
+
+
+def _mean(tide: Tide) -> float:
+    return (1.0 + tide.low) / 2.0
+
+
+def _life(life: float | Life | None, drawn: float) -> float | None:
+    """How long a pod runs; ``drawn`` is from 0 to 1."""
+    if life is None or isinstance(life, float):
+        return life
+    if life.mean is not None:
+        return -life.mean * math.log1p(-drawn)
+    assert life.least is not None
+    assert life.most is not None
+    return life.least * math.exp(drawn * math.log(life.most / life.least))

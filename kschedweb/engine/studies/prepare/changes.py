@@ -1,0 +1,239 @@
+"""What a scenario changes about nodes: at its beginning in the objects, later as events of the simulation."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from kschedweb.engine.controllers.nodelifecycle import CONTROLLED
+from kschedweb.engine.objects import quantity
+from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, string_map
+from kschedweb.engine.objects.labels import label_selector
+from kschedweb.engine.objects.node import BETA_ZONE, HOSTNAME, ZONE, Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.simulation import NodeChanges, NodeDrains, NodeFallsSilent, NodeJoins, NodeLeaves
+from kschedweb.engine.simulation.nodes import written
+from kschedweb.engine.state.owners import of_daemon_set
+from kschedweb.engine.studies.document import parts
+from kschedweb.engine.studies.document.limits import MOST_NODES
+from kschedweb.engine.studies.prepare.cluster import Cluster, PartError, unbound
+from kschedweb.engine.studies.prepare.upcoming import Upcoming
+from kschedweb.engine.studies.prepare.workloads import Workloads
+
+PODS = "110"  # that a new node takes, unless said else
+OWN = frozenset({"uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "generation"})
+NodesOf = Callable[[str, str], Iterator[Json]]  # the nodes of a file in a format
+
+
+class Changes:
+    """Applies changes to ``cluster``, in the order of their times. ``nodes_of`` reads the nodes of a file."""
+
+    def __init__(self, cluster: Cluster, workloads: Workloads, nodes_of: NodesOf) -> None:
+        self.cluster, self.workloads, self.nodes_of = cluster, workloads, nodes_of
+        self._upcoming = Upcoming(cluster.events, cluster.nodes)
+        self._handlers: dict[type, Callable[[Any, float], None]] = {
+            parts.AddNodes: self._add,
+            parts.RemoveNodes: self._remove,
+            parts.DrainNodes: self._drain,
+            parts.CordonNodes: lambda action, at: self._cordon(action, at, True),
+            parts.UncordonNodes: lambda action, at: self._cordon(action, at, False),
+            parts.TaintNodes: self._taint,
+            parts.LabelNodes: self._label,
+            parts.ResizeNodes: self._resize,
+            parts.FailZone: self._fail,
+            parts.ScaleWorkload: lambda action, at: workloads.scale(action.workload, action.replicas, at),
+            parts.AddWorkload: lambda action, at: workloads.add(action.manifest, action.replicas, at, action.life),
+            parts.RemoveWorkload: lambda action, at: workloads.remove(action.workload, at),
+        }
+
+    def apply(self, change: parts.Change) -> None:
+        """Raises PartError where the change cannot be made."""
+        if change.at > 0.0:
+            self._pass_to(change.at)
+        try:
+            self._handlers[type(change.action)](change.action, change.at)
+        except ObjectError as problem:
+            raise PartError(str(problem)) from None
+
+    def finish(self) -> None:
+        """See the rest of what was recorded: what changes made impossible does not happen."""
+        self._pass_to(math.inf)
+        self.cluster.events = self._upcoming.settled(self.cluster.events)
+
+    def _pass_to(self, time: float) -> None:
+        self.cluster.begin()
+        for event in self._upcoming.pass_to(time):
+            self.workloads.node_came(event)
+
+    # Which nodes.
+
+    def _which(self, which: parts.Which) -> list[str]:
+        if which.nodes is not None:
+            for place, name in enumerate(which.nodes):
+                if name not in self.cluster.nodes:
+                    raise PartError(f"there is no node {name} at this time", f"nodes[{place}]")
+            return list(dict.fromkeys(which.nodes))
+        if which.zone is not None:
+            return self._in_zone(which.zone)
+        selector = label_selector(which.selector)
+        found = [name for name, raw in self.cluster.nodes.items() if selector.matches(_labels(raw))]
+        if not found:
+            raise PartError("selects no node at this time", "selector")
+        return found
+
+    def _in_zone(self, zone: str) -> list[str]:
+        zones = {name: zone_of(raw) for name, raw in self.cluster.nodes.items()}
+        found = [name for name, own in zones.items() if own == zone]
+        if not found:
+            known = ", ".join(sorted(set(zones.values()) - {""})[:10]) or "none"
+            raise PartError(f"there is no node in zone {zone} at this time; zones are {known}", "zone")
+        return found
+
+    # Nodes come and go.
+
+    def _add(self, action: parts.AddNodes, at: float) -> None:
+        nodes = list(itertools.islice(self._new(action), MOST_NODES + 1))
+        if len(nodes) + len(self.cluster.nodes) > MOST_NODES:
+            raise PartError(f"there would be more than {MOST_NODES:,} nodes")
+        for raw in nodes:
+            name = Node.read(raw).name
+            if name in self.cluster.nodes:
+                raise PartError(f"there is a node {name} already")
+            if self._upcoming.brings(name):
+                raise PartError(f"the recording brings a node {name} later: choose another name")
+            self.cluster.nodes[name] = raw
+            if at > 0.0:
+                self.cluster.events.append(NodeJoins(at, raw))
+        self.workloads.nodes_came(nodes, at)
+
+    def _new(self, action: parts.AddNodes) -> Iterator[Json]:
+        if action.file is not None:
+            yield from self.nodes_of(action.file, action.format)
+            return
+        like, stem = None, f"{action.like}-new"
+        if action.like is not None:
+            like = self.cluster.nodes.get(action.like)
+            if like is None:
+                raise PartError(f"there is no node {action.like} at this time", "like")
+        elif action.name is not None:
+            stem = action.name
+        names = (f"{stem}-{number}" for number in itertools.count(1))
+        free = (name for name in names if name not in self.cluster.nodes and not self._upcoming.brings(name))
+        for place, name in enumerate(itertools.islice(free, action.count)):
+            zone = {ZONE: action.zones[place % len(action.zones)]} if action.zones else {}
+            more = {**action.labels, **zone, HOSTNAME: name}
+            yield new_node(name, like, more, action.taints, action.allocatable)
+
+    def _remove(self, action: parts.RemoveNodes, at: float) -> None:
+        names = self._which(action)
+        for name in names:
+            del self.cluster.nodes[name]
+            if at > 0.0:
+                self.cluster.events.append(NodeLeaves(at, name))
+        if at == 0.0:
+            self._lose(set(names))
+
+    def _lose(self, names: set[str]) -> None:
+        """The pods of nodes that are gone before anything began: what has a controller arrives anew."""
+        for key, raw in list(self.cluster.bound.items()):
+            pod = Pod.read(raw)
+            if pod.node_name in names:
+                del self.cluster.bound[key]
+                if pod.controller is not None and not of_daemon_set(pod):
+                    self.cluster.waiting[key] = unbound(raw)
+
+    def _drain(self, action: parts.DrainNodes, at: float) -> None:
+        for name in self._which(action):
+            self._write(NodeChanges(at, name, unschedulable=True), told=False)
+            self.cluster.events.append(NodeDrains(at, name))
+
+    def _fail(self, action: parts.FailZone, at: float) -> None:
+        self.cluster.events += [NodeFallsSilent(at, name) for name in self._in_zone(action.zone)]
+
+    # Nodes change.
+
+    def _write(self, change: NodeChanges, *, told: bool = True) -> None:
+        self.cluster.nodes[change.node] = written(self.cluster.nodes[change.node], change)
+        if told and change.time > 0.0:
+            self.cluster.events.append(change)
+
+    def _cordon(self, which: parts.Which, at: float, unschedulable: bool) -> None:
+        for name in self._which(which):
+            self._write(NodeChanges(at, name, unschedulable=unschedulable))
+
+    def _taint(self, action: parts.TaintNodes, at: float) -> None:
+        new = {(taint["key"], taint["effect"]) for taint in action.taints}
+        for name in self._which(action):
+            there = objects(mapping(self.cluster.nodes[name], "spec"), "taints", "spec.")
+            kept = [
+                taint
+                for taint in there
+                if (taint.get("key"), taint.get("effect")) not in new
+                and taint.get("key") not in action.remove
+                and taint.get("key") not in CONTROLLED
+            ]
+            self._write(NodeChanges(at, name, taints=(*kept, *action.taints)))
+
+    def _label(self, action: parts.LabelNodes, at: float) -> None:
+        for name in self._which(action):
+            self._write(NodeChanges(at, name, labels=action.labels))
+
+    def _resize(self, action: parts.ResizeNodes, at: float) -> None:
+        for name in self._which(action):
+            amounts = action.allocatable
+            if amounts is None and action.factor is not None:
+                amounts = scaled(mapping(mapping(self.cluster.nodes[name], "status"), "allocatable"), action.factor)
+            self._write(NodeChanges(at, name, allocatable=amounts))
+
+
+def zone_of(raw: Json) -> str:
+    labels = _labels(raw)
+    return labels.get(ZONE) or labels.get(BETA_ZONE, "")
+
+
+def _labels(raw: Json) -> dict[str, str]:
+    return string_map(mapping(raw, "metadata"), "labels", "metadata.")
+
+
+def new_node(
+    name: str,
+    like: Json | None,
+    labels: Mapping[str, str],
+    taints: tuple[Json, ...] = (),
+    allocatable: Mapping[str, str] | None = None,
+) -> Json:
+    """A node that is ready, like the node ``like`` where it is given, without what only that one can have."""
+    spec, status = (mapping(like or {}, part) for part in ("spec", "status"))
+    metadata = {key: value for key, value in mapping(like or {}, "metadata").items() if key not in OWN}
+    amounts = {"pods": PODS, **mapping(status, "allocatable"), **(allocatable or {})}
+    kept = [taint for taint in objects(spec, "taints", "spec.") if taint.get("key") not in CONTROLLED]
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            **{key: value for key, value in metadata.items() if key != "annotations"},
+            "name": name,
+            "labels": {**(_labels(like) if like else {}), **labels},
+        },
+        "spec": {"taints": [*kept, *taints]} if kept or taints else {},
+        "status": {
+            "allocatable": amounts,
+            "capacity": {**mapping(status, "capacity"), **amounts}
+            if allocatable or not like
+            else status.get("capacity", amounts),
+            "conditions": [{"type": "Ready", "status": "True"}],
+            **({"images": status["images"]} if status.get("images") else {}),
+        },
+    }
+
+
+def scaled(amounts: Json, factor: float) -> dict[str, str]:
+    """CPU and memory times ``factor``: whole milli-cores and bytes."""
+    found = {}
+    if "cpu" in amounts:
+        found["cpu"] = f"{round(quantity.read(amounts['cpu'], 'cpu') / quantity.MILLI * factor)}m"
+    if "memory" in amounts:
+        found["memory"] = str(round(quantity.read(amounts["memory"], "memory") / quantity.NANO * factor))
+    return found

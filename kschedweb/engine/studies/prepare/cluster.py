@@ -1,0 +1,226 @@
+"""The cluster of a scenario while it is being prepared: as it stands at the time of the change in hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from kschedweb.engine.controllers.admission import admit
+from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, reference
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.simulation import Event, PodArrives
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.owners import of_daemon_set, stays_at_drain
+from kschedweb.engine.studies.document.limits import MOST_PODS
+from kschedweb.engine.studies.document.parts import ALL, ARRIVALS
+from kschedweb.engine.studies.document.shape import Problem
+
+FINISHED = frozenset({"Succeeded", "Failed"})
+CLASSES = frozenset({"PriorityClass", "RuntimeClass"})
+TIMES = ("creationTimestamp", "deletionTimestamp")
+
+
+class PartError(ValueError):
+    """Something of the document that cannot be done to this cluster; ``key`` leads on from the part in hand."""
+
+    def __init__(self, text: str, key: str = "") -> None:
+        super().__init__(text)
+        self.text, self.key = text, key
+
+    def problem(self, path: str) -> Problem:
+        return Problem(f"{path}{'' if self.key.startswith('[') or not self.key else '.'}{self.key}", self.text)
+
+
+class Cluster:
+    """``nodes`` and ``bound`` pods by name and key, ``others`` by kind, namespace and name; ``events`` that follow.
+
+    ``waiting`` are the pods that arrive at 0, by key; ``based`` are the base's nodes. ``notes`` says what was left
+    out, or read in another way than it was written.
+    """
+
+    def __init__(self, listed: Iterable[Any], place: str, now: float) -> None:
+        self.nodes: dict[str, Json] = {}
+        self.bound: dict[str, Json] = {}
+        self.waiting: dict[str, Json] = {}
+        self.others: dict[tuple[str, str, str], Json] = {}
+        self.events: list[Event] = []
+        self.notes: list[str] = []
+        self.ran: list[Pod] = []  # the base's pods, where they were
+        self.keys: set[str] = set()  # of all pods that there ever are
+        self.ended: dict[str, float] = {}  # when recorded pods went, by key
+        self.spans: dict[tuple[str, str, str], tuple[float, float]] = {}  # when others came and went, where not always
+        pods: list[Json] = []
+        for raw in _flat(listed):
+            self._keep(raw, pods)
+        pods.sort(key=lambda raw: str(mapping(raw, "metadata").get("creationTimestamp") or "9"))
+        self.based = dict(self.nodes)
+        self._began: dict[str, Json] | None = None
+        classes = self._classes()
+        for raw in pods:
+            self._place(raw, place, now, classes)
+
+    def _keep(self, raw: Any, pods: list[Json]) -> None:
+        try:
+            kind, metadata = raw.get("kind") if isinstance(raw, dict) else None, mapping(raw, "metadata")
+            name, namespace = metadata.get("name"), metadata.get("namespace") or ""
+            if not isinstance(kind, str) or not isinstance(name, str) or not isinstance(namespace, str):
+                raise ObjectError("has no kind, name or namespace that can be read")
+        except ObjectError as problem:
+            self.notes.append(f"{reference(raw)}: is left out: {problem}")
+            return
+        if kind == "Pod":
+            pods.append(raw)
+        elif kind == "Node":
+            self.nodes[name] = raw
+        else:
+            self.others[kind, namespace, name] = raw
+
+    def _classes(self) -> ClusterObjects:
+        """What admission reads."""
+        found = ClusterObjects()
+        for (kind, *_), raw in self.others.items():
+            if kind in CLASSES:
+                with suppress(ObjectError):  # whoever names it is told
+                    found.add(raw)
+        return found
+
+    def _admitted(self, raw: Json, classes: ClusterObjects) -> Json:
+        """A pod on its node as an API server would have stored it; one that it would have refused runs all the same."""
+        try:
+            return raw if stored(raw) else admit(raw, classes)
+        except ObjectError as problem:
+            self.notes.append(f"{problem}: is taken without what its classes would give it")
+            return raw
+
+    def _place(self, raw: Json, place: str, now: float, classes: ClusterObjects) -> None:
+        try:
+            pod = Pod.read(raw)
+            phase, stays = mapping(raw, "status").get("phase"), stays_at_drain(pod)
+        except ObjectError as problem:
+            self.notes.append(f"{reference(raw)}: is left out: {problem}")
+            return
+        if (isinstance(phase, str) and phase in FINISHED) or (pod.terminating and (place == ALL or not pod.node_name)):
+            return
+        self.keys.add(pod.key)
+        if pod.node_name:
+            self.ran.append(pod)
+        if pod.node_name and (place != ALL or stays):
+            self.bound[pod.key] = shifted(self._admitted(raw, classes), now)
+        elif pod.node_name or place != ARRIVALS:
+            self.waiting[pod.key] = unbound(raw)
+
+    def add(self, raw: Json) -> None:
+        """Another object, no node or pod, is there from the beginning; one of its name stays."""
+        metadata = raw["metadata"]
+        namespace = "" if raw["kind"] in ("PersistentVolume", "Namespace") else metadata.get("namespace") or "default"
+        self.others.setdefault((raw["kind"], namespace, metadata["name"]), raw)
+
+    def find(self, kind: str, namespace: str, name: str, at: float | None = None) -> Json | None:
+        """An object that is there at ``at``, ``None``: ever."""
+        places = (namespace, "") if namespace == "default" else (namespace,)
+        keys = ((kind, place, name) for place in places)
+        return next((self.others[key] for key in keys if key in self.others and self.there(key, at)), None)
+
+    def there(self, key: tuple[str, str, str], at: float | None) -> bool:
+        """Whether the object of kind, namespace and name ``key`` is there at ``at``, ``None``: ever."""
+        came, gone = self.spans.get(key, (0.0, math.inf))
+        return at is None or came <= at < gone
+
+    def arrive(self, raw: Json, at: float, life: float | None = None) -> None:
+        """The pod ``raw`` comes at ``at`` and runs for ``life`` seconds; raises PartError where it is there already."""
+        metadata = raw["metadata"]
+        key = f"{metadata.get('namespace') or 'default'}/{metadata['name']}"
+        if key in self.keys:
+            raise PartError(f"there is a pod {key} already")
+        if len(self.keys) >= MOST_PODS:
+            raise PartError(f"there are more than {MOST_PODS:,} pods: set a limit, or fewer replicas")
+        self.keys.add(key)
+        if at == 0.0 and life is None:
+            self.waiting[key] = raw
+        else:
+            self.events.append(arrival(raw, at, life))
+
+    def withdraw(self, keys: set[str]) -> None:
+        """Pods that were to arrive do not."""
+        self.events = [event for event in self.events if not (isinstance(event, PodArrives) and _key(event) in keys)]
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def begin(self) -> None:
+        """From now on changes are those of a later time: what is there at 0 is settled."""
+        if self._began is None:
+            self._began = dict(self.nodes)
+
+    @property
+    def first(self) -> dict[str, Json]:
+        """The nodes at 0."""
+        return self.nodes if self._began is None else self._began
+
+    def listed(self) -> list[Json]:
+        """The objects at time 0, without the pods that wait: those are events."""
+        self.begin()
+        return [*self.others.values(), *self.first.values(), *self.bound.values()]
+
+
+def arrival(raw: Json, at: float, life: float | None = None) -> PodArrives:
+    """The event; a pod that went through admission is taken as it is, and others go through it when they come."""
+    pod = Pod.read(raw)
+    replaced = pod.controller is not None and not of_daemon_set(pod)
+    return PodArrives(at, pod if stored(raw) else raw, life, replaced)
+
+
+def _key(event: PodArrives) -> str:
+    metadata = (event.pod.raw if isinstance(event.pod, Pod) else event.pod)["metadata"]
+    return f"{metadata.get('namespace') or 'default'}/{metadata['name']}"
+
+
+def stored(raw: Json) -> bool:
+    """Whether admission has completed the pod, as it has whatever an API server stored: it always sets a priority."""
+    return mapping(raw, "spec").get("priority") is not None
+
+
+def unbound(raw: Json) -> Json:
+    """The pod as it was before anybody scheduled it."""
+    spec = {key: value for key, value in mapping(raw, "spec").items() if key != "nodeName"}
+    status = mapping(raw, "status")
+    kept = {key: status[key] for key in ("resourceClaimStatuses",) if key in status}
+    bare = {key: value for key, value in raw.items() if key != "status"}
+    return {**bare, "spec": spec, **({"status": kept} if kept else {})}
+
+
+def shifted(raw: Json, now: float) -> Json:
+    """The pod with its times counted from ``now``, the scenario's beginning, in place of the epoch."""
+    if not now:
+        return raw
+    metadata, status = _earlier(mapping(raw, "metadata"), TIMES, now), mapping(raw, "status")
+    if status:
+        conditions = [_earlier(one, ("lastTransitionTime",), now) for one in objects(status, "conditions", "status.")]
+        status = {**_earlier(status, ("startTime",), now), **({"conditions": conditions} if conditions else {})}
+    return {**raw, "metadata": metadata, **({"status": status} if status else {})}
+
+
+def _earlier(raw: Json, keys: Iterable[str], now: float) -> Json:
+    found = dict(raw)
+    for key in keys:
+        value = raw.get(key)
+        if isinstance(value, str):
+            try:
+                time = datetime.fromisoformat(value)
+                seconds = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() - now
+                found[key] = datetime.fromtimestamp(seconds, UTC).isoformat()
+            except (ValueError, OverflowError, OSError):
+                continue
+    return found
+
+
+def _flat(listed: Iterable[Any]) -> Iterable[Any]:
+    """The objects, with those of lists one by one."""
+    for raw in listed:
+        if isinstance(raw, dict) and raw.get("kind") == "List" and isinstance(raw.get("items"), list):
+            yield from _flat(raw["items"])
+        else:
+            yield raw

@@ -1,0 +1,387 @@
+"""Workloads of a scenario: their pods, made, named and owned as their controllers would."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from kschedweb.engine.objects.access import Json, ObjectError, integer, mapping, objects
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.simulation import NodeJoins, PodArrives, PodLeaves, replica
+from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.studies.document.limits import MOST_PODS
+from kschedweb.engine.studies.prepare import daemons
+from kschedweb.engine.studies.prepare.cluster import Cluster, PartError
+
+LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # of which Kubernetes makes names
+HASH = "pod-template-hash"
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+API = {"Job": "batch/v1"}
+
+
+class Workloads:
+    """Makes and takes away the pods of workloads in ``cluster``; names are "namespace/Kind/name"."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self._members: dict[str, list[str]] | None = None
+        self._came: dict[str, float] = {}  # when members came
+        self._raws: dict[str, Json] = {}  # of members
+        self._added: list[Json] = []  # DaemonSets of changes; recorded ones bring their pods themselves
+        self._leaving: set[str] = set()
+        self._ordinals: Counter[str] = Counter()
+
+    def add(self, manifest: Json, replicas: int | None, at: float, life: float | None = None) -> None:
+        """A workload comes with its pods; raises PartError where it is there already."""
+        kind, (namespace, name) = manifest["kind"], _named(manifest)
+        if kind == "Pod":
+            self._add_pods(manifest, 1 if replicas is None else replicas, at, life)
+            return
+        if self.cluster.find(kind, namespace, name) is not None:
+            there = self.cluster.find(kind, namespace, name, at) is not None
+            when = "already" if there else "at another time: choose another name"
+            raise PartError(f"there is a workload {namespace}/{kind}/{name} {when}", "manifest")
+        wanted = _wanted(manifest) if replicas is None else replicas
+        metadata = {**manifest["metadata"], "namespace": namespace}
+        spec = dict(mapping(manifest, "spec"))
+        if kind != "DaemonSet":
+            spec["parallelism" if kind == "Job" else "replicas"] = wanted
+        raw = {"apiVersion": API.get(kind, "apps/v1"), **manifest, "metadata": metadata, "spec": spec}
+        self.cluster.add(raw)
+        if kind == "DaemonSet":
+            self._added.append(raw)
+            self._cover([raw], list(self.cluster.nodes.values()), at)
+        else:
+            self._make(raw, wanted, at, life)
+
+    def scale(self, workload: str, replicas: int, at: float) -> None:
+        """The workload has so many pods from ``at`` on."""
+        kind, _, name = _parts(workload)
+        if kind == "DaemonSet":
+            raise PartError("a DaemonSet has a pod on each node that fits; it cannot be scaled", "workload")
+        raw, members = self._there(workload, at)
+        if raw is not None and at == 0.0:
+            key = "parallelism" if kind == "Job" else "replicas"
+            spec = {**mapping(raw, "spec"), key: replicas}
+            self.cluster.others[kind, raw["metadata"].get("namespace") or "", name] = {**raw, "spec": spec}
+        more = replicas - len(members)
+        if more < 0:
+            self._take(self._ranked(kind, members)[:-more], at)
+        elif raw is not None:
+            self._make(raw, more, at)
+        elif more:
+            self._copy(members[-1], more, at)
+
+    def remove(self, workload: str, at: float) -> None:
+        """The workload goes with all its pods."""
+        kind, namespace, name = _parts(workload)
+        raw, members = self._there(workload, at)
+        self._take(members, at)
+        self._withdraw(workload, at)
+        if raw is None:
+            return
+        key = kind, raw["metadata"].get("namespace") or "", name
+        if at == 0.0:
+            del self.cluster.others[key]
+            self.cluster.spans.pop(key, None)
+            for owned, one in list(self.cluster.others.items()):
+                if owned[0] == "ReplicaSet" and owned[1:2] == (namespace,) and _controller(one) == (kind, name):
+                    del self.cluster.others[owned]
+        else:
+            self.cluster.spans[key] = self.cluster.spans.get(key, (0.0, at))[0], at
+
+    def nodes_came(self, nodes: list[Json], at: float) -> None:
+        """Each DaemonSet gets a pod on every one of ``nodes`` that fits it."""
+        listed = ((key, raw) for key, raw in self.cluster.others.items() if key[0] == "DaemonSet")
+        sets = [raw for key, raw in listed if self.cluster.there(key, at)]
+        if sets:
+            self._cover(sets, nodes, at)
+
+    def node_came(self, event: NodeJoins) -> None:
+        """A recorded node joins: DaemonSets that were not recorded get a pod there too."""
+        sets = [raw for raw in self._added if self.cluster.find("DaemonSet", *_named(raw), event.time) is raw]
+        if sets:
+            self._cover(sets, [event.node], event.time)
+
+    def pods_of(self, deployment: Json) -> Iterator[Json]:
+        """Pods of a deployment without end, which are not in the cluster yet."""
+        template, (namespace, _) = deployment["spec"]["template"], _named(deployment)
+        owner = self._replica_set(deployment, template)
+        labels = owner["spec"]["template"]["metadata"]["labels"]
+        for name in self._free(owner):
+            yield _pod(name, namespace, labels, owner, template, template["spec"])
+
+    # Which pods there are.
+
+    def _there(self, workload: str, at: float) -> tuple[Json | None, list[str]]:
+        """The workload's object, where it has one, and the keys of its pods at ``at``; raises PartError."""
+        raw, members = self.cluster.find(*_parts(workload), at), self._of(workload, at)
+        if raw is None and not members:
+            raise PartError(f"there is no workload {workload} at this time", "workload")
+        return raw, members
+
+    def _of(self, workload: str, at: float) -> list[str]:
+        """The keys of the workload's pods at ``at``, the oldest first; recorded ones as long as they were recorded."""
+        ended = self.cluster.ended
+        return [key for key in self._ever(workload) if self._came[key] <= at < ended.get(key, math.inf)]
+
+    def _ever(self, workload: str) -> list[str]:
+        """The keys of all pods of the workload that come, but for those that were taken away."""
+        if self._members is None:
+            self._members = {}
+            for key, raw, came in self._pods():
+                self._join(key, raw, came)
+        return [key for key in self._members.get(workload, ()) if key not in self._leaving]
+
+    def _pods(self) -> Iterator[tuple[str, Json, float]]:
+        for key, raw in [*self.cluster.bound.items(), *self.cluster.waiting.items()]:
+            yield key, raw, 0.0
+        for event in self.cluster.events:
+            if isinstance(event, PodArrives):
+                raw = event.pod.raw if isinstance(event.pod, Pod) else event.pod
+                yield "{}/{}".format(*_named(raw)), raw, event.time
+
+    def _withdraw(self, workload: str, at: float) -> None:
+        """Pods of the workload that were recorded later do not come."""
+        later = {key for key in self._ever(workload) if self._came[key] > at}
+        if later:
+            self._leaving |= later
+            self.cluster.withdraw(later)
+            self.cluster.note(f"{len(later):,} recorded pods of {workload} do not come: it was removed before")
+
+    def _join(self, key: str, raw: Json, came: float) -> None:
+        if self._members is None:
+            return
+        self._came[key], self._raws[key] = came, raw
+        namespace = _named(raw)[0]
+        kind, name = _controller(raw)
+        self._members.setdefault(f"{namespace}/{kind}/{name}", []).append(key)
+        if kind == "ReplicaSet":
+            owner = self.cluster.find(kind, namespace, name)
+            above = _controller(owner) if owner is not None else ("", "")
+            suffix = mapping(mapping(raw, "metadata"), "labels").get(HASH)
+            if not above[0] and suffix and name.endswith(f"-{suffix}"):
+                above = "Deployment", name.removesuffix(f"-{suffix}")
+            self._members.setdefault("{}/{}/{}".format(namespace, *above), []).append(key)
+
+    def _ranked(self, kind: str, members: list[str]) -> list[str]:
+        """The pods in the order in which their controller deletes them."""
+        if kind == "StatefulSet":
+            return sorted(members, key=_ordinal, reverse=True)
+        nodes = Counter(self._node(key) for key in members)
+        newest = {key: -place for place, key in enumerate(members)}
+
+        def rank(key: str) -> tuple[bool, int, int, int]:
+            node = self._node(key)
+            return bool(node), self._cost(key), -nodes[node] if node else 0, newest[key]
+
+        return sorted(members, key=rank)
+
+    def _node(self, key: str) -> str:
+        return str(mapping(self.cluster.bound.get(key) or {}, "spec").get("nodeName") or "")
+
+    def _cost(self, key: str) -> int:
+        raw = self._raws[key]
+        cost = mapping(mapping(raw, "metadata"), "annotations").get(DELETION_COST, "0")
+        try:
+            return int(cost)
+        except (ValueError, TypeError):
+            return 0
+
+    def _take(self, keys: list[str], at: float) -> None:
+        for key in keys:
+            self._leaving.add(key)
+            if at == 0.0 and (key in self.cluster.bound or key in self.cluster.waiting):
+                self.cluster.bound.pop(key, None), self.cluster.waiting.pop(key, None)
+                self.cluster.keys.discard(key)
+            else:
+                self.cluster.events.append(PodLeaves(at, key, if_there=True))
+
+    # Pods are made.
+
+    def _arrive(self, raw: Json, at: float, life: float | None) -> None:
+        self.cluster.arrive(raw, at, life)
+        key = "{}/{}".format(*_named(raw))
+        self._leaving.discard(key)
+        self._join(key, raw, at)
+
+    def _add_pods(self, manifest: Json, replicas: int, at: float, life: float | None) -> None:
+        namespace, name = _named(manifest)
+        bare = {key: value for key, value in manifest.items() if key != "status"}
+        for number in range(1, replicas + 1):
+            own = name if replicas == 1 else f"{name}-{number}"
+            metadata = {**manifest["metadata"], "name": own, "namespace": namespace}
+            self._arrive({**bare, "metadata": metadata}, at, life)
+
+    def _make(self, raw: Json, count: int, at: float, life: float | None = None) -> None:
+        """``count`` further pods of the workload ``raw``."""
+        if count > MOST_PODS:
+            raise PartError(f"there would be more than {MOST_PODS:,} pods")
+        kind, (namespace, name) = raw["kind"], _named(raw)
+        template = mapping(mapping(raw, "spec"), "template", "spec.")
+        labels, owner = dict(mapping(mapping(template, "metadata"), "labels")), raw
+        if kind == "Deployment":
+            owner = self._replica_set(raw, template)
+            labels |= mapping(mapping(mapping(mapping(owner, "spec"), "template"), "metadata"), "labels")
+        elif kind == "Job":
+            labels |= {"batch.kubernetes.io/job-name": name, "job-name": name}
+        for own in self._names(owner, count):
+            more = _ordinal_labels(own) if kind == "StatefulSet" else {}
+            spec = self._claims(raw, own, mapping(template, "spec")) if kind == "StatefulSet" else template["spec"]
+            if kind == "Job":
+                spec = {"restartPolicy": "Never", **spec}
+            self._arrive(_pod(own, namespace, {**labels, **more}, owner, template, spec), at, life)
+
+    def _copy(self, key: str, count: int, at: float) -> None:
+        """``count`` further pods like the pod ``key``, whose workload is not among the objects."""
+        pod = Pod.read(self._raws[key])
+        metadata = {"name": pod.controller[2] if pod.controller else pod.name, "namespace": pod.namespace}
+        owner: Json = {"kind": "", "metadata": metadata}
+        if pod.controller and pod.controller[1] == "StatefulSet":
+            owner["kind"] = "StatefulSet"
+            self._ordinals[f"{pod.namespace}/{pod.controller[2]}"] = 1 + _ordinal(key)
+        for name in self._names(owner, count):
+            self._arrive(replica(pod, name).raw, at, None)
+
+    def _names(self, owner: Json, count: int) -> list[str]:
+        """Names of new pods, as the owner's controller gives them."""
+        return list(itertools.islice(self._free(owner), count))
+
+    def _free(self, owner: Json) -> Iterator[str]:
+        namespace, name = _named(owner)
+        ordinal, given = owner["kind"] == "StatefulSet", set()
+        for number in itertools.count(self._ordinals[f"{namespace}/{name}"] if ordinal else 0):
+            own = f"{name}-{number if ordinal else _letters(f'{namespace}/{name}/{number}', 5)}"
+            if own not in given and f"{namespace}/{own}" not in self.cluster.keys:
+                given.add(own)
+                yield own
+
+    def _replica_set(self, deployment: Json, template: Json) -> Json:
+        """The newest replica set of the deployment; one is made where there is none."""
+        namespace, name = _named(deployment)
+        own = [
+            raw
+            for (kind, place, _), raw in self.cluster.others.items()
+            if kind == "ReplicaSet" and (place or "default") == namespace and _controller(raw) == ("Deployment", name)
+        ]
+        if own:
+            return max(own, key=lambda raw: (_wanted(raw), str(raw["metadata"].get("creationTimestamp") or "")))
+        suffix = _letters(json.dumps(template, sort_keys=True, default=str), 10)
+        metadata = mapping(template, "metadata")
+        labels = {**mapping(metadata, "labels"), HASH: suffix}
+        selector = mapping(mapping(deployment, "spec"), "selector")
+        matching = {**mapping(selector, "matchLabels"), HASH: suffix}
+        made = {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {
+                "name": f"{name}-{suffix}",
+                "namespace": namespace,
+                "labels": labels,
+                "ownerReferences": [_reference(deployment)],
+            },
+            "spec": {
+                "replicas": _wanted(deployment),
+                "selector": {**selector, "matchLabels": matching},
+                "template": {**template, "metadata": {**metadata, "labels": labels}},
+            },
+        }
+        self.cluster.add(made)
+        return made
+
+    def _claims(self, raw: Json, pod: str, spec: Json) -> Json:
+        """The spec of a stateful set's pod, with the claims that are made for it alone."""
+        volumes, namespace = list(objects(spec, "volumes")), _named(raw)[0]
+        for claim in objects(mapping(raw, "spec"), "volumeClaimTemplates", "spec."):
+            metadata = mapping(claim, "metadata")
+            own = f"{metadata.get('name')}-{pod}"
+            self.cluster.add(
+                {
+                    **claim,
+                    "apiVersion": "v1",
+                    "kind": "PersistentVolumeClaim",
+                    "metadata": {**metadata, "name": own, "namespace": namespace},
+                }
+            )
+            volumes.append({"name": metadata.get("name"), "persistentVolumeClaim": {"claimName": own}})
+        return {**spec, "volumes": volumes} if volumes else spec
+
+    # DaemonSets.
+
+    def _cover(self, sets: list[Json], nodes: list[Json], at: float) -> None:
+        columns = daemons.snapshot(nodes)
+        for raw in sets:
+            try:
+                self._cover_with(raw, columns, at)
+            except ObjectError as problem:
+                self.cluster.note(f"DaemonSet {'/'.join(_named(raw))}: gets no pods on new nodes: {problem}")
+
+    def _cover_with(self, raw: Json, nodes: Snapshot, at: float) -> None:
+        namespace, name = _named(raw)
+        template = mapping(mapping(raw, "spec"), "template", "spec.")
+        labels = mapping(mapping(template, "metadata"), "labels")
+        for node, spec in daemons.specs(raw, nodes):
+            own = f"{name}-{_letters(f'{namespace}/{name}/{node}', 5)}"
+            self._arrive(_pod(own, namespace, labels, raw, template, spec), at, None)
+
+
+def _parts(workload: str) -> tuple[str, str, str]:
+    """Kind, namespace and name of "namespace/Kind/name"."""
+    namespace, kind, name = workload.split("/")
+    return kind, namespace, name
+
+
+def _named(raw: Json) -> tuple[str, str]:
+    metadata = raw["metadata"]
+    return metadata.get("namespace") or "default", metadata["name"]
+
+
+def _wanted(raw: Json) -> int:
+    """How many pods the workload's spec asks for."""
+    spec = mapping(raw, "spec")
+    if raw["kind"] == "Job":
+        parallel = integer(spec, "parallelism", 1, "spec.")
+        return min(parallel, integer(spec, "completions", parallel, "spec."))
+    return integer(spec, "replicas", 1, "spec.")
+
+
+def _controller(raw: Json) -> tuple[str, str]:
+    """Kind and name of the owner that controls; empty where there is none."""
+    for owner in objects(mapping(raw, "metadata"), "ownerReferences", "metadata."):
+        if owner.get("controller") is True:
+            return str(owner.get("kind")), str(owner.get("name"))
+    return "", ""
+
+
+def _reference(raw: Json) -> Json:
+    namespace, name = _named(raw)
+    uid = raw["metadata"].get("uid") or f"{raw['kind']}-{namespace}-{name}"
+    version = raw.get("apiVersion") or API.get(raw["kind"], "apps/v1")
+    return {"apiVersion": version, "kind": raw["kind"], "name": name, "uid": uid, "controller": True}
+
+
+def _pod(name: str, namespace: str, labels: Mapping[str, str], owner: Json, template: Json, spec: Json) -> Json:
+    metadata = {"name": name, "namespace": namespace, "labels": dict(labels), "ownerReferences": [_reference(owner)]}
+    annotations = mapping(mapping(template, "metadata"), "annotations")
+    if annotations:
+        metadata["annotations"] = annotations
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def _ordinal(name: str) -> int:
+    number = name.rpartition("-")[2]
+    return int(number) if number.isdecimal() else -1
+
+
+def _ordinal_labels(name: str) -> dict[str, str]:
+    return {"statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": str(_ordinal(name))}
+
+
+def _letters(text: str, count: int) -> str:
+    """Letters that look random, and are the same for the same text."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return "".join(LETTERS[byte % len(LETTERS)] for byte in digest[:count])

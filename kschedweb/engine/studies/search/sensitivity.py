@@ -1,0 +1,46 @@
+"""How much an objective depends on each dimension of a space, from trials all over it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from kschedweb.engine.state.columns import Floats
+
+MOST_GROUPS = 8
+FEWEST = 8  # trials that say anything
+
+
+def share(values: Sequence[Hashable], objective: Floats, *, numeric: bool) -> float | None:
+    """The share of the objective's variance that goes with this dimension alone, 0 to 1.
+
+    Trials are grouped by their value (more than 8 different numbers: into 8 groups of about equal size), and the
+    variance between the groups' means is compared with all of it: the correlation ratio, less what as many groups of
+    trials put together by chance would explain (epsilon squared). ``None`` for fewer than 8 trials, or fewer than two
+    groups. An effect that shows only together with another dimension is not seen.
+    """
+    groups = grouped(values, numeric=numeric)
+    count, kinds = len(objective), int(groups.max(initial=-1)) + 1
+    if count < FEWEST or kinds < 2 or count <= kinds:
+        return None
+    total = float(((objective - objective.mean()) ** 2).sum())
+    if total <= 1e-12 * max(1.0, float((objective**2).sum())):
+        return 0.0
+    sums, sizes = np.bincount(groups, weights=objective), np.bincount(groups)
+    between = float((sizes * (sums / sizes - objective.mean()) ** 2).sum())
+    return max(0.0, 1.0 - (1.0 - between / total) * (count - 1) / (count - kinds))
+
+
+def grouped(values: Sequence[Hashable], *, numeric: bool) -> np.ndarray:
+    """The group of each value, numbered from 0 on; numbers in their order."""
+    distinct = list(dict.fromkeys(values))
+    if not numeric or len(distinct) <= MOST_GROUPS:
+        if numeric:
+            distinct.sort(key=float)  # type: ignore[arg-type]
+        place = {value: number for number, value in enumerate(distinct)}
+        return np.array([place[value] for value in values], dtype=np.int64)
+    numbers = np.array(values, dtype=np.float64)
+    edges = np.unique(np.quantile(numbers, np.linspace(0.0, 1.0, MOST_GROUPS + 1)[1:-1]))
+    _, found = np.unique(np.searchsorted(edges, numbers, side="right"), return_inverse=True)
+    return found.astype(np.int64)

@@ -1,0 +1,294 @@
+"""A space of policies: which fields of a policy vary over which values, and the document of each point."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.config import Configuration, load
+from kschedweb.engine.studies.document.document import DocumentError, Problem
+from kschedweb.engine.studies.search import fields
+
+MOST_DIMENSIONS = 12
+MOST_VALUES = 100  # of one dimension in a grid
+DEFAULT_COUNT = 5  # values of a range of fractions in a grid, where nothing is said
+LARGEST = 2**31 - 1
+KEYS = ("path", "from", "to", "step", "log", "count", "values")
+
+Value = Any  # a number, a string or a boolean
+Point = tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One field that varies: over ``choices``, or from ``low`` to ``high``.
+
+    Over whole numbers where both ends and the step are whole. ``step`` is ``None`` for any fraction between;
+    ``log`` spaces values by their ratio; ``count`` is how many of them a grid has, 0 for as many as there are steps.
+    """
+
+    path: str
+    choices: tuple[Value, ...] = ()
+    low: float = 0
+    high: float = 0
+    step: float | None = None
+    log: bool = False
+    count: int = 0
+
+    @property
+    def whole(self) -> bool:
+        ends = (self.low, self.high, self.step if self.step is not None else 1)
+        return not self.choices and all(isinstance(one, int) for one in ends)
+
+    @property
+    def numeric(self) -> bool:
+        return all(isinstance(one, int | float) and not isinstance(one, bool) for one in self.choices)
+
+    @property
+    def label(self) -> str:
+        """What varies, for a person: ``NodeResourcesFit weight``, ``NodeResourcesFit scoringStrategy.type``."""
+        steps = fields.steps(self.path)
+        found = fields.weighed(steps)
+        if found is not None:
+            return f"{found[1]} weight"
+        if "args" in steps and isinstance(steps[steps.index("args") - 1], fields.Name):
+            place = steps.index("args")
+            return f"{steps[place - 1]} {self.path.partition('.args.')[2]}"
+        return self.path
+
+    def values(self) -> tuple[Value, ...]:
+        """The values of a grid, in order."""
+        if self.choices:
+            return self.choices
+        if self.count:
+            spaced = np.geomspace if self.log else np.linspace
+            found = [self.rounded(float(one)) for one in spaced(self.low, self.high, self.count)]
+        elif self.log and self.whole:
+            doublings = int(math.log2(self.high / self.low))
+            found = [*(self.low * 2**power for power in range(doublings + 1)), self.high]
+        elif self.whole or self.step is not None:
+            step = self.step or 1
+            found = [self.rounded(self.low + step * place) for place in range(self._steps(step) + 1)]
+        else:
+            spaced = np.geomspace if self.log else np.linspace
+            found = [self.rounded(float(one)) for one in spaced(self.low, self.high, DEFAULT_COUNT)]
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def size(self) -> int:
+        """How many values a grid has, without making them."""
+        if self.choices:
+            return len(self.choices)
+        if self.count or (self.log and self.whole) or not (self.whole or self.step is not None):
+            return len(self.values())
+        return self._steps(self.step or 1) + 1
+
+    def _steps(self, step: float) -> int:
+        return math.floor((self.high - self.low) / step + 1e-9)
+
+    def rounded(self, value: float) -> float:
+        """``value`` as it is written into a document."""
+        return round(value) if self.whole else float(f"{value:.10g}")
+
+    def holds(self, value: Value) -> bool:
+        """Whether ``value`` is one that the dimension can take."""
+        if self.choices:
+            return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in self.choices)
+        return isinstance(value, int | float) and not isinstance(value, bool) and self.low <= value <= self.high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that ``read`` takes."""
+        if self.choices:
+            return {"path": self.path, "values": list(self.choices)}
+        plain: dict[str, Any] = {"path": self.path, "from": self.low, "to": self.high}
+        if self.step is not None:
+            plain["step"] = self.step
+        return plain | ({"log": True} if self.log else {}) | ({"count": self.count} if self.count else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Fields that vary around a policy. A point is a value for each dimension, in their order."""
+
+    dimensions: tuple[Dimension, ...]
+    base: Mapping[str, Any]
+    configuration: Configuration
+
+    @property
+    def size(self) -> int:
+        """How many points the grid has."""
+        return math.prod(one.size for one in self.dimensions)
+
+    def grid(self) -> Iterator[Point]:
+        """Every combination of values, the last dimension varying fastest."""
+        return itertools.product(*(one.values() for one in self.dimensions))
+
+    @property
+    def start(self) -> Point:
+        """What the base policy has at each dimension, ``None`` where nothing stands there."""
+        found = (fields.value(self.configuration, fields.steps(one.path)) for one in self.dimensions)
+        return tuple(None if value is fields.ABSENT else value for value in found)
+
+    def holds(self, point: Sequence[Value]) -> bool:
+        """Whether every value of ``point`` is within its dimension."""
+        return all(one.holds(value) for one, value in zip(self.dimensions, point, strict=True))
+
+    def alone(self, most: int) -> list[Point]:
+        """Points at which one dimension differs from the base policy: up to ``most`` values of each, ends included.
+
+        Dimensions take turns, so that a beginning of the list serves all of them.
+        """
+        start = self.start
+        by_dimension = []
+        for place, one in enumerate(self.dimensions):
+            values = one.values()
+            kept = np.unique(np.linspace(0, len(values) - 1, min(most, len(values))).round().astype(int))
+            points = [(*start[:place], values[at], *start[place + 1 :]) for at in kept.tolist()]
+            by_dimension.append([point for point in points if point != start])
+        turns = itertools.chain.from_iterable(itertools.zip_longest(*by_dimension))
+        return list(dict.fromkeys(point for point in turns if point is not None))
+
+    def document(self, point: Sequence[Value]) -> dict[str, Any]:
+        """The policy's document at ``point``; a value that the base has already is not written."""
+        start = self.start
+        changes = [
+            (fields.steps(one.path), value)
+            for one, value, before in zip(self.dimensions, point, start, strict=True)
+            if not same(value, before)
+        ]
+        made: dict[str, Any] = fields.changed(self.base, self.configuration.document, changes)
+        return made
+
+
+def same(value: Value, other: Value) -> bool:
+    """Equal, and a boolean only like a boolean."""
+    return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
+
+
+def read(raw: Any, base: Mapping[str, Any]) -> Space:
+    """The space that the list ``raw`` describes around the document ``base``.
+
+    Every dimension's ends (of choices: every one) are tried alone, so that the policy at it is one that kube-scheduler
+    takes. Raises DocumentError with all that is wrong, under paths like ``space[2].step``.
+    """
+    loaded = load(base)
+    if loaded.configuration is None:
+        raise DocumentError([Problem("", f"the policy itself is not valid: {text}") for text in loaded.errors[:3]])
+    return _read(raw, base, loaded.configuration)
+
+
+def problems(around: Space, raw: Any) -> list[Problem]:
+    """What is wrong with ``raw`` as a space around the policy of another one."""
+    try:
+        _read(raw, around.base, around.configuration)
+    except DocumentError as error:
+        return error.problems
+    return []
+
+
+def _read(raw: Any, base: Mapping[str, Any], configuration: Configuration) -> Space:
+    problems: list[Problem] = []
+    if not isinstance(raw, list) or not 1 <= len(raw) <= MOST_DIMENSIONS:
+        raise DocumentError([Problem("space", f"must be a list of 1 to {MOST_DIMENSIONS} dimensions")])
+    found = [_dimension(one, f"space[{place}]", problems) for place, one in enumerate(raw)]
+    dimensions = [one for one in found if one is not None]
+    seen: set[str] = set()
+    for place, one in enumerate(found):
+        if one is not None and one.path in seen:
+            problems.append(Problem(f"space[{place}].path", f"{one.path} is there twice"))
+        seen.add(one.path if one is not None else "")
+    if problems:
+        raise DocumentError(problems)
+    space = Space(tuple(dimensions), base, configuration)
+    for place in range(len(dimensions)):
+        problems += _tried(space, place)
+    if problems:
+        raise DocumentError(problems)
+    return space
+
+
+def _dimension(raw: Any, at: str, problems: list[Problem]) -> Dimension | None:
+    if not isinstance(raw, dict) or not isinstance(raw.get("path"), str):
+        problems.append(Problem(at, "must be an object with a path, and from and to, or values"))
+        return None
+    count = len(problems)
+    problems += [Problem(f"{at}.{key}", f"is unknown: known are {', '.join(KEYS)}") for key in raw if key not in KEYS]
+    try:
+        fields.steps(raw["path"])
+    except fields.PathError as error:
+        problems.append(Problem(f"{at}.path", str(error)))
+    made = _choice(raw, at, problems) if "values" in raw else _range(raw, at, problems)
+    return made if len(problems) == count else None
+
+
+def _choice(raw: dict[str, Any], at: str, problems: list[Problem]) -> Dimension | None:
+    values = raw["values"]
+    problems += [Problem(f"{at}.{key}", "cannot stand beside values") for key in KEYS[1:6] if key in raw]
+    if not isinstance(values, list) or not 2 <= len(values) <= MOST_VALUES:
+        problems.append(Problem(f"{at}.values", f"must be a list of 2 to {MOST_VALUES} values"))
+        return None
+    if not all(isinstance(one, str | bool) or _finite(one) for one in values):
+        problems.append(Problem(f"{at}.values", "must be numbers, strings or booleans"))
+        return None
+    if any(isinstance(one, str) and not one.isprintable() for one in values):
+        problems.append(Problem(f"{at}.values", "holds a character that cannot be printed"))
+    if len({(isinstance(one, bool), one) for one in values}) < len(values):
+        problems.append(Problem(f"{at}.values", "holds a value twice"))
+    return Dimension(raw["path"], choices=tuple(values))
+
+
+def _range(raw: dict[str, Any], at: str, problems: list[Problem]) -> Dimension | None:
+    low, high, step, log, count = (raw.get(key) for key in ("from", "to", "step", "log", "count"))
+    for key, value in (("from", low), ("to", high)):
+        if not _finite(value):
+            problems.append(Problem(f"{at}.{key}", "must be a number" if key in raw else "is missing"))
+    if not _finite(low) or not _finite(high):
+        return None
+    assert low is not None
+    assert high is not None
+    if low >= high:
+        problems.append(Problem(f"{at}.to", f"must be above from ({low:g})"))
+    if step is not None and (not _finite(step) or not 0 < step <= max(high - low, 0)):
+        problems.append(Problem(f"{at}.step", "must be a number above 0, and not larger than from from to to"))
+        return None
+    if log is not None and not isinstance(log, bool):
+        problems.append(Problem(f"{at}.log", "must be true or false"))
+    if log is True and low <= 0:
+        problems.append(Problem(f"{at}.from", "must be above 0 where log is true"))
+    if log is True and step is not None:
+        problems.append(Problem(f"{at}.step", "cannot stand beside log"))
+    if count is not None and (not isinstance(count, int) or isinstance(count, bool) or not 2 <= count <= MOST_VALUES):
+        problems.append(Problem(f"{at}.count", f"must be a whole number from 2 to {MOST_VALUES}"))
+        return None
+    return Dimension(raw["path"], low=low, high=high, step=step, log=log is True, count=count or 0)
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) and abs(value) <= LARGEST
+
+
+def _tried(space: Space, place: int) -> Iterator[Problem]:
+    """What kube-scheduler says against a dimension's values, one after the other in the base policy."""
+    one = space.dimensions[place]
+    start = space.start
+    key = "values" if one.choices else "from"
+    if isinstance(start[place], list | dict):
+        yield Problem(f"space[{place}].path", f"{one.path} is not one value: name a field within it")
+        return
+    for value in one.choices or (one.low, one.high):
+        point = (*start[:place], value, *start[place + 1 :])
+        try:
+            errors = load(space.document(point)).errors
+        except fields.PathError as error:
+            yield Problem(f"space[{place}].path", f"{one.path}: {error}")
+            return
+        if errors:
+            yield Problem(f"space[{place}].{key}", f"{one.label} {value}: {errors[0]}")
+        key = "to" if key == "from" else key

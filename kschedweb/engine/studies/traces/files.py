@@ -1,0 +1,69 @@
+"""The files of a scenario, opened by name; what is wrong with them is an error at the part that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.simulation.recording import Recording, RecordingError
+from kschedweb.engine.state.watermarks.collected import Collected, CollectedError
+from kschedweb.engine.studies.document.limits import MOST_RECORD
+from kschedweb.engine.studies.document.parts import Trace
+from kschedweb.engine.studies.prepare.cluster import PartError
+from kschedweb.engine.studies.traces import mapped, openb, records
+from kschedweb.engine.studies.traces.pods import Recorded
+from kschedweb.engine.studies.traces.records import Record
+from kschedweb.engine.studies.traces.table import Doubts
+from kschedweb.engine.studies.traces.text import Lines, TraceError, lines
+
+__all__ = ["Files", "Lines"]
+
+
+class Files:
+    """``notes`` gets what is left out of a file. Everything raises PartError."""
+
+    def __init__(self, files: Mapping[str, Lines], notes: list[str]) -> None:
+        self._files, self._notes = files, notes
+
+    def nodes(self, name: str, form: str) -> Iterator[Json]:
+        """The nodes of a file."""
+        with self._opened(name) as source:
+            yield from openb.nodes(lines(source), Doubts(name, self._notes))
+
+    def pods(self, trace: Trace) -> Iterator[Recorded]:
+        """The pods of a trace in the form openb or csv."""
+        with self._opened(trace.file) as source:
+            doubts = Doubts(trace.file, self._notes)
+            if trace.columns is not None:
+                yield from mapped.pods(lines(source), trace.columns, trace.namespace, doubts)
+            else:
+                yield from openb.pods(lines(source), trace.namespace, doubts)
+
+    def records(self, trace: Trace) -> Iterator[Record]:
+        """What happened to the objects of a cluster."""
+        with self._opened(trace.file) as source:
+            yield from records.records(lines(source, longest=MOST_RECORD), Doubts(trace.file, self._notes))
+
+    def recording(self, name: str) -> Recording:
+        """CPU use of machines."""
+        with self._opened(name) as source:
+            return Recording.read(lines(source))
+
+    def figures(self, name: str) -> Collected | None:
+        """What nodes and workloads used, ``None`` where there is no such file."""
+        if name not in self._files:
+            return None
+        with self._opened(name) as source:
+            return Collected.read(lines(source))
+
+    @contextmanager
+    def _opened(self, name: str) -> Iterator[Lines]:
+        source = self._files.get(name)
+        if source is None:
+            known = ", ".join(sorted(self._files)[:10]) or "none"
+            raise PartError(f"there is no file {name!r}; files are {known}", "file")
+        try:
+            yield source
+        except (TraceError, RecordingError, CollectedError) as error:
+            raise PartError(f"{name}: {error}", "file") from None

@@ -1,0 +1,198 @@
+"""A file judged before anything is made of it: what it holds, and which of its lines cannot be used."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from kschedweb.engine.simulation.recording import MOST_MACHINES, Recording, RecordingError
+from kschedweb.engine.state.watermarks.collected import HEAD as HEAD_OF_FIGURES
+from kschedweb.engine.state.watermarks.collected import Collected, CollectedError
+from kschedweb.engine.studies.document.limits import MOST_EVENTS, MOST_NODES, MOST_PODS, MOST_RECORD
+from kschedweb.engine.studies.traces import openb
+from kschedweb.engine.studies.traces.records import records
+from kschedweb.engine.studies.traces.table import Doubts, rows
+from kschedweb.engine.studies.traces.text import TraceError, count, lines
+
+NODES, PODS, RECORDS, CSV, RECORDING = "openb-nodes", "openb-pods", "records", "csv", "recording"
+FIGURES = "figures"
+KINDS = (NODES, PODS, RECORDS, CSV, RECORDING, FIGURES)
+MOST_FIGURES = 1_000_000  # lines; what they hold is bounded by their reader
+# Lines that are looked at one by one.
+LOOKED_AT = {NODES: 100_000, PODS: 100_000, CSV: 100_000, RECORDS: 10_000, RECORDING: 1_000, FIGURES: MOST_FIGURES}
+MOST = {
+    NODES: MOST_NODES,
+    PODS: MOST_PODS,
+    CSV: MOST_PODS,
+    RECORDS: MOST_EVENTS,
+    RECORDING: MOST_MACHINES,
+    FIGURES: MOST_FIGURES,
+}
+# About what a line takes once it is read.
+KIB = {NODES: 2.0, PODS: 1.0, RECORDS: 8.0, CSV: 1.0, RECORDING: 2.5, FIGURES: 2.5}
+SHOWN, WIDTH, VALUES = 5, 80, 8  # first rows, characters of a cell, and values of a machine that are shown
+HEAD = 4096  # characters by which the kind is told
+NODE_COLUMNS, POD_COLUMNS = {"sn", "cpu_milli", "memory_mib"}, {"name", "cpu_milli", "memory_mib"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What comes of the whole file, as far as its first lines tell: nodes, pods, records or machines, and memory."""
+
+    objects: int
+    mib: float
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """A file of ``kind`` (one of KINDS), of whose ``lines`` the first ``looked_at`` were looked at one by one.
+
+    ``usable`` of these can be used; ``problems`` are (line, text), with line 0 for what concerns the whole file.
+    ``columns`` are the names in its first line, or what a record or recording consists of; ``rows`` the first rows, cut
+    to 80 characters a cell. ``span`` is the first and the last time in seconds, ``None`` where no times are known.
+    """
+
+    kind: str
+    lines: int
+    looked_at: int
+    usable: int
+    columns: list[str]
+    rows: list[list[str]]
+    problems: list[tuple[int, str]]
+    span: tuple[float, float] | None
+    cost: Cost
+
+
+def inspect(kind: str, data: bytes) -> Inspection:
+    """What is in ``data``, perhaps packed by gzip; "" for ``kind``: told by its first line.
+
+    A table without names, of numbers only, is a recording, also where it is said to be csv. Takes a few seconds and
+    MiB whatever the file says of itself. Raises TraceError, with the line where there is one, where it is of no use.
+    """
+    told = kind_of(data)
+    kind = told if not kind or (kind, told) == (CSV, RECORDING) else kind
+    longest = {"longest": MOST_RECORD} if kind == RECORDS else {}
+    total = count(data, **longest)
+    looked_at = min(total, LOOKED_AT[kind])
+    look, doubts = _Look(itertools.islice(lines(data, **longest), looked_at)), Doubts("", [])
+    try:
+        _LOOKS[kind](look, doubts)
+    except (RecordingError, CollectedError) as error:
+        raise TraceError(str(error)) from None
+    usable, heads = doubts.good, int(kind in (NODES, PODS, CSV))
+    objects = usable if looked_at == total else round(usable / (looked_at - heads) * (total - heads))
+    if objects > MOST[kind]:
+        doubts.tell(f"has about {objects:,} lines that can be used; a scenario takes at most {MOST[kind]:,}")
+    if looked_at < total:
+        doubts.tell(f"only the first {looked_at:,} of {total:,} lines were looked at one by one")
+    cost = Cost(objects, round(objects * KIB[kind] / 1024, 1))
+    return Inspection(kind, total, looked_at, usable, look.columns, look.rows, doubts.told, look.span, cost)
+
+
+def kind_of(data: bytes) -> str:
+    """The kind of a file by its first line. Raises TraceError where that cannot be read."""
+    first = next(lines(data, longest=MOST_RECORD)).strip()[:HEAD]
+    if first.startswith("{"):
+        return RECORDS
+    cells = [cell.strip().strip('"') for cell in first.split(",")]
+    if cells[: len(HEAD_OF_FIGURES)] == HEAD_OF_FIGURES:
+        return FIGURES
+    if len(cells) > 1 and all(map(_is_number, cells[1 : VALUES + 1])):
+        return RECORDING
+    if set(cells) >= NODE_COLUMNS:
+        return NODES
+    return PODS if set(cells) >= POD_COLUMNS else CSV
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+class _Look:
+    """A file's lines on their way, of which the first are kept, and the times they tell of."""
+
+    def __init__(self, source: Iterator[str]) -> None:
+        first = list(itertools.islice(source, SHOWN + 1))
+        self.lines = itertools.chain(first, source)
+        self.columns: list[str] = []
+        self.rows: list[list[str]] = []
+        self._first, self._last = math.inf, -math.inf
+        self._kept = first
+
+    def table(self) -> Iterator[str]:
+        """The lines, of which the first one holds names."""
+        with suppress(csv.Error):  # which is raised again with its line when the whole is read
+            for row in csv.reader(self._kept):
+                self.rows.append([cell.strip()[:WIDTH] for cell in row])
+        self.columns, self.rows = self.rows[0] if self.rows else [], self.rows[1:]
+        return self.lines
+
+    def times(self, times: Iterable[float]) -> None:
+        for time in times:
+            self._first, self._last = min(self._first, time), max(self._last, time)
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        return (self._first, self._last) if self._first <= self._last else None
+
+
+def _nodes(look: _Look, doubts: Doubts) -> None:
+    for _ in openb.nodes(look.table(), doubts):
+        pass
+
+
+def _pods(look: _Look, doubts: Doubts) -> None:
+    look.times(pod.at for pod in openb.pods(look.table(), "default", doubts))
+
+
+def _csv(look: _Look, doubts: Doubts) -> None:
+    for line, _ in rows(look.table(), (), doubts):
+        doubts.came(line, 0.0)
+    doubts.conclude()
+
+
+def _records(look: _Look, doubts: Doubts) -> None:
+    def times() -> Iterator[float]:
+        for record in records(look.lines, doubts):
+            if len(look.rows) < SHOWN:
+                time = datetime.fromtimestamp(record.time, UTC).isoformat()
+                look.rows.append([cell[:WIDTH] for cell in (time, record.event, *record.key)])
+            yield record.time
+
+    look.columns = ["time", "event", "kind", "namespace", "name"]
+    look.times(times())
+
+
+def _recording(look: _Look, doubts: Doubts) -> None:
+    recording = Recording.read(look.lines)
+    shown = recording.percent[:SHOWN, :VALUES].tolist()
+    minutes = [f"{place * recording.step / 60:g} min" for place in range(min(VALUES, recording.percent.shape[1]))]
+    look.columns = ["machine", *minutes]
+    look.rows = [
+        [name[:WIDTH], *(f"{value:g} %" for value in row)]
+        for name, row in zip(recording.names[:SHOWN], shown, strict=False)
+    ]
+    look.times((0.0, recording.seconds))
+    doubts.good = len(recording.names)
+
+
+def _figures(look: _Look, doubts: Doubts) -> None:
+    found = Collected.read(look.lines)
+    look.columns = ["figures", "of"]
+    for kind, names, figures in (("nodes", found.names, found.nodes), ("workloads", found.owners, found.workloads)):
+        said = ", ".join(f"{resource} {key}" for resource, key in figures)
+        look.rows.append([said[:WIDTH], f"{len(names):,} {kind}"])
+    look.times((found.times[0], found.times[-1]))
+    doubts.good = len(found.names) + len(found.owners)
+
+
+_LOOKS = {NODES: _nodes, PODS: _pods, RECORDS: _records, CSV: _csv, RECORDING: _recording, FIGURES: _figures}

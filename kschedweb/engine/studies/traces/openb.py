@@ -1,0 +1,112 @@
+"""The tables of the openb recording (Alibaba's cluster-trace-gpu-v2023): nodes and pods with GPUs.
+
+CPU in milli-cores, memory in MiB, times in seconds. A share of a GPU (``gpu_milli`` below 1000) is requested as a
+whole one: kube-scheduler knows no shares of ``nvidia.com/gpu``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.node import HOSTNAME
+from kschedweb.engine.studies.traces.pods import Recorded, Specs, object_name
+from kschedweb.engine.studies.traces.table import Doubts, Row, RowError, amount, needed, rows
+
+GPU, MODEL = "nvidia.com/gpu", "nvidia.com/gpu.product"
+NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+POD_COLUMNS = (
+    *("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"),
+    *("qos", "creation_time", "deletion_time", "scheduled_time"),
+)
+PODS = "110"  # a kubelet's limit, which the recording does not tell
+
+
+def nodes(lines: Iterable[str], doubts: Doubts) -> Iterator[Json]:
+    """The nodes, ready and empty. Raises TraceError."""
+    for line, row in rows(lines, NODE_COLUMNS, doubts):
+        try:
+            node = _node(row)
+        except RowError as problem:
+            doubts.left_out(line, str(problem))
+            continue
+        doubts.came(line, 0.0)
+        yield node
+    doubts.conclude()
+
+
+def _node(row: Row) -> Json:
+    name, gpus = object_name(row["sn"]), _whole(row, "gpu") or 0
+    if not name:
+        raise RowError("sn is empty")
+    amounts = {"cpu": f"{_required(row, 'cpu_milli')}m", "memory": f"{_required(row, 'memory_mib')}Mi", "pods": PODS}
+    if gpus:
+        amounts[GPU] = str(gpus)
+    labels = {HOSTNAME: name, "kubernetes.io/os": "linux"}
+    if model := row["model"].strip():
+        labels[MODEL] = model
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {},
+        "status": {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def pods(lines: Iterable[str], namespace: str, doubts: Doubts) -> Iterator[Recorded]:
+    """The pods in the order of the lines. Raises TraceError."""
+    specs, shares = Specs(), 0
+    for line, row in rows(lines, POD_COLUMNS, doubts):
+        try:
+            found = _pod(row, namespace, specs)
+            share = _whole(row, "gpu_milli") or 0
+        except RowError as problem:
+            doubts.left_out(line, str(problem))
+            continue
+        if 0 < share < 1000 and (shares := shares + 1) == 1:
+            doubts.tell("pods that asked for a share of a GPU ask for a whole one here")
+        doubts.came(line, found.at)
+        yield found
+    doubts.conclude()
+
+
+def _pod(row: Row, namespace: str, specs: Specs) -> Recorded:
+    name, gpus = object_name(row["name"]), _whole(row, "num_gpu") or 0
+    if not name:
+        raise RowError("name is empty")
+    at, scheduled, deleted = needed(row, "creation_time"), amount(row, "scheduled_time"), amount(row, "deletion_time")
+    begin, what = (at, "creation_time") if scheduled is None else (scheduled, "scheduled_time")
+    if scheduled is not None and scheduled < at:
+        raise RowError("scheduled_time is before creation_time")
+    if deleted is not None and deleted < begin:
+        raise RowError(f"deletion_time is before {what}")
+    requests = {"cpu": f"{_required(row, 'cpu_milli')}m", "memory": f"{_required(row, 'memory_mib')}Mi"}
+    limits = {GPU: str(gpus)} if gpus else {}
+    models = [model.strip() for model in row["gpu_spec"].split("|") if model.strip()]
+    labels = {"qos": row["qos"].strip()} if row["qos"].strip() else {}
+    raw = specs.pod(name, namespace, labels, requests | limits, limits, _on_models(models) if models else None)
+    if scheduled is not None:
+        return Recorded(raw, at, None if deleted is None else deleted - scheduled)
+    return Recorded(raw, at, None, deleted)
+
+
+def _on_models(models: list[str]) -> Json:
+    """The affinity of a pod that runs only on these models of GPUs."""
+    term = {"matchExpressions": [{"key": MODEL, "operator": "In", "values": models}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    return {"affinity": {"nodeAffinity": required}}
+
+
+def _whole(row: Row, name: str) -> int | None:
+    found = amount(row, name)
+    if found is not None and not found.is_integer():
+        raise RowError(f"{name} is {row[name].strip()[:40]}, which is no whole number")
+    return None if found is None else int(found)
+
+
+def _required(row: Row, name: str) -> int:
+    found = _whole(row, name)
+    if found is None:
+        raise RowError(f"{name} is empty")
+    return found

@@ -1,0 +1,66 @@
+"""What kube-scheduler-simulator's recorder writes: a line each time an object is added, updated or deleted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from kschedweb.engine.objects.access import Json, ObjectError, mapping, text
+from kschedweb.engine.studies.traces.table import Doubts, RowError
+
+ADD, UPDATE, DELETE = "Add", "Update", "Delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """``time`` in seconds of the epoch; ``key`` is kind, namespace and name."""
+
+    line: int
+    time: float
+    event: str
+    key: tuple[str, str, str]
+    raw: Json
+
+
+def records(lines: Iterable[str], doubts: Doubts) -> Iterator[Record]:
+    """The records in the order of the lines. Raises TraceError."""
+    for line, written in enumerate(lines, start=1):
+        if not written.strip():
+            continue
+        try:
+            record = _record(written, line)
+        except (RowError, ObjectError) as problem:
+            doubts.left_out(line, str(problem))
+            continue
+        doubts.came(line, record.time)
+        yield record
+    doubts.conclude()
+
+
+def _record(written: str, line: int) -> Record:
+    try:
+        raw = json.loads(written)
+    except (ValueError, RecursionError) as error:
+        raise RowError(f"is not JSON: {error}") from None
+    if not isinstance(raw, dict):
+        raise RowError("is no object with time, event and resource")
+    event, resource = text(raw, "event"), mapping(raw, "resource")
+    if event not in (ADD, UPDATE, DELETE):
+        raise RowError(f"event is {event[:40]!r}, not {ADD}, {UPDATE} or {DELETE}")
+    metadata = mapping(resource, "metadata", "resource.")
+    kind, name = text(resource, "kind", "resource."), text(metadata, "name", "resource.metadata.")
+    if not kind or not name:
+        raise RowError("resource has no kind, or no name")
+    namespace = text(metadata, "namespace", "resource.metadata.")
+    return Record(line, seconds(text(raw, "time"), "time"), event, (kind, namespace, name), resource)
+
+
+def seconds(written: str, what: str) -> float:
+    """A time as Go writes it (up to nine decimals), in seconds of the epoch; raises RowError."""
+    try:
+        time = datetime.fromisoformat(written)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise RowError(f"{what} is {written[:40]!r}, which is no time") from None

@@ -1,0 +1,107 @@
+"""CSV with a first line of names, read row by row; rows that cannot be used are told of and left out."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Iterator, Mapping
+
+from kschedweb.engine.studies.document.limits import MOST_COLUMNS, MOST_NOTES
+from kschedweb.engine.studies.traces.text import TraceError
+
+Row = Mapping[str, str]
+LARGEST = 2.0**53
+
+
+class RowError(ValueError):
+    """A row that cannot be used; the text says which cell, and why."""
+
+
+class Doubts:
+    """What is wrong with lines of the file ``name``: the first ones one by one, then how many more.
+
+    ``notes`` gets it as text, ``told`` as (line, text), with line 0 for what concerns the file as a whole.
+    """
+
+    def __init__(self, name: str, notes: list[str]) -> None:
+        self.name, self.notes = name, notes
+        self.told: list[tuple[int, str]] = []
+        self.good = self.bad = self.backwards = 0
+        self._latest, self._first_backwards = -math.inf, 0
+
+    def tell(self, text: str, line: int = 0) -> None:
+        self.told.append((line, text))
+        self.notes.append(f"{self.name}, line {line}: {text}" if line else f"{self.name}: {text}")
+
+    def left_out(self, line: int, why: str) -> None:
+        self.bad += 1
+        if self.bad <= MOST_NOTES:
+            self.tell(f"is left out: {why}", line)
+        if self.bad > 1000 and self.bad > self.good:
+            raise TraceError(f"line {line}: {self.bad:,} lines cannot be used, and only {self.good:,} can; last: {why}")
+
+    def came(self, line: int, time: float) -> None:
+        """A line that can be used tells of ``time``."""
+        self.good += 1
+        if time < self._latest:
+            self.backwards += 1
+            self._first_backwards = self._first_backwards or line
+        self._latest = max(self._latest, time)
+
+    def conclude(self) -> None:
+        """Tell of the rest; raises TraceError where no line can be used."""
+        if self.bad > MOST_NOTES:
+            self.tell(f"{self.bad - MOST_NOTES:,} more lines are left out")
+        if self.backwards:
+            first = self._first_backwards
+            self.tell(f"times run backwards {self.backwards:,} times, first in line {first}: put in order")
+        if not self.good:
+            last = f"; {self.notes[-1]}" if self.bad else ""
+            raise TraceError(f"there is no line that can be used{last}")
+
+
+def rows(lines: Iterable[str], needed: Iterable[str], doubts: Doubts) -> Iterator[tuple[int, Row]]:
+    """(line, row) of each row that has a cell for every name; raises TraceError where the names are not as needed."""
+    reader = csv.reader(lines)
+    try:
+        names = [name.strip() for name in next(reader, [])]
+        if len(names) > MOST_COLUMNS:
+            raise TraceError(f"line 1: has {len(names):,} columns; at most {MOST_COLUMNS:,} are taken")
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise TraceError(f"line 1: has the column {twice[:60]!r} twice")
+        missing = [name for name in needed if name not in names]
+        if missing:
+            told = ", ".join(name[:60] for name in names[:30])
+            raise TraceError(f"line 1: has no column {', '.join(missing)}; columns are {told}")
+        for cells in reader:
+            if len(cells) == len(names):
+                yield reader.line_num, dict(zip(names, cells, strict=True))
+            elif cells:
+                doubts.left_out(reader.line_num, f"has {len(cells):,} cells, the first line {len(names):,}")
+    except csv.Error as error:
+        raise TraceError(f"line {reader.line_num}: {error}") from None
+
+
+def amount(row: Row, name: str, *, factor: float = 1.0) -> float | None:
+    """The number in a cell times ``factor``, at least 0; ``None`` where the cell is empty. Raises RowError."""
+    text = row[name].strip()
+    if not text:
+        return None
+    try:
+        found = float(text) * factor
+    except ValueError:
+        raise RowError(f"{name} is {text[:40]!r}, which is no number") from None
+    if not math.isfinite(found) or found > LARGEST:
+        raise RowError(f"{name} is {text[:40]}, which is not finite, or too large")
+    if found < 0:
+        raise RowError(f"{name} is {text[:40]}, which is negative")
+    return found
+
+
+def needed(row: Row, name: str) -> float:
+    """The number in a cell that must not be empty; raises RowError."""
+    found = amount(row, name)
+    if found is None:
+        raise RowError(f"{name} is empty")
+    return found

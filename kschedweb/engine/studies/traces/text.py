@@ -1,0 +1,145 @@
+"""Text of uploaded files: unpacked, decoded and split into lines, each step within bounds."""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+import zlib
+from collections.abc import Iterable, Iterator
+
+from kschedweb.engine.studies.document.limits import MOST_BYTES, MOST_LINE, MOST_LINES
+
+Lines = bytes | Iterable[bytes] | Iterable[str]
+PIECE = 1 << 16
+GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
+NO_TEXT = "holds a NUL character: the file is not text, or not UTF-8"
+
+
+class TraceError(ValueError):
+    """A file that cannot be used; the text says in which line, and why."""
+
+
+def lines(source: Lines, *, longest: int = MOST_LINE) -> Iterator[str]:
+    """The lines of a file without their ends; ``source`` may be packed by gzip, or be lines already.
+
+    Raises TraceError for what is no UTF-8 text, holds NUL characters, or goes beyond the bounds. Never more than a
+    piece of the file and one line are in memory.
+    """
+    number = 0
+    for number, line in enumerate(_split(source, longest), start=1):
+        if number > MOST_LINES:
+            raise TraceError(f"line {number}: the file has more than {MOST_LINES:,} lines: upload a part of it")
+        if len(line) > longest:
+            raise TraceError(f"line {number}: is longer than {longest:,} characters")
+        if "\x00" in line:
+            raise TraceError(f"line {number}: {NO_TEXT}")
+        yield line
+    if not number:
+        raise TraceError("the file is empty")
+
+
+def count(data: bytes, *, longest: int = MOST_LINE) -> int:
+    """How many lines a file has, perhaps packed by gzip; raises TraceError where ``lines`` would.
+
+    Lines are not looked at one by one, so that millions of them are counted within a second or two.
+    """
+    number, behind, decoder = 0, 0, codecs.getincrementaldecoder("utf-8")()
+    for piece in itertools.chain(_unpacked(_cut(data)), [b""]):
+        try:
+            decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            line = number + error.object.count(b"\n", 0, error.start) + 1
+            raise TraceError(f"line {line}: is not UTF-8 text") from None
+        if (nul := piece.find(b"\x00")) >= 0:
+            line = number + piece.count(b"\n", 0, nul) + 1
+            raise TraceError(f"line {line}: {NO_TEXT}")
+        ends = piece.count(b"\n")
+        number, behind = number + ends, len(piece) - piece.rfind(b"\n") - 1 if ends else behind + len(piece)
+        if number > MOST_LINES:
+            raise TraceError(f"the file has more than {MOST_LINES:,} lines: upload a part of it")
+        if behind > 4 * longest + PIECE:
+            raise TraceError(f"line {number + 1}: is longer than {longest:,} characters")
+    if not number and not behind:
+        raise TraceError("the file is empty")
+    return number + bool(behind)
+
+
+def _split(source: Lines, longest: int) -> Iterator[str]:
+    first, pieces = _first(source)
+    if isinstance(first, str):
+        for line in pieces:
+            assert isinstance(line, str)
+            yield line.rstrip("\r\n")
+        return
+    number, rest = 0, b""
+    for piece in _unpacked(piece for piece in pieces if isinstance(piece, bytes)):
+        *whole, rest = (rest + piece).split(b"\n")
+        for one in whole:
+            number += 1
+            yield _decoded(one, number)
+        if len(rest) > 4 * longest + PIECE:
+            raise TraceError(f"line {number + 1}: is longer than {longest:,} characters")
+    if rest:
+        yield _decoded(rest, number + 1)
+
+
+def _first(source: Lines) -> tuple[bytes | str | None, Iterator[bytes | str]]:
+    """The first piece, and all of them."""
+    pieces: Iterator[bytes | str] = _cut(source) if isinstance(source, bytes) else iter(source)
+    first = next(pieces, None)
+    return first, pieces if first is None else itertools.chain([first], pieces)
+
+
+def _cut(data: bytes) -> Iterator[bytes]:
+    return (data[start : start + PIECE] for start in range(0, len(data), PIECE))
+
+
+def _decoded(line: bytes, number: int) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r")
+    except UnicodeDecodeError as error:
+        raise TraceError(f"line {number}: is not UTF-8 text (byte {error.start + 1} of the line)") from None
+
+
+def _unpacked(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The bytes of a file, unpacked where gzip packed them, up to MOST_BYTES: what it says of sizes is not believed."""
+    total = 0
+    for piece in _plain(pieces):
+        total += len(piece)
+        if total > MOST_BYTES:
+            raise TraceError(f"the file holds more than {MOST_BYTES >> 20:,} MiB: upload a part of it")
+        yield piece
+
+
+def _plain(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    head = b""
+    for piece in pieces:
+        head += piece
+        if len(head) >= len(ZIP):
+            break
+    if head.startswith(ZIP):
+        raise TraceError("the file is a zip archive: upload the file in it, as it is or packed by gzip")
+    whole = itertools.chain([head], pieces)
+    yield from _gunzipped(whole) if head.startswith(GZIP) else whole
+
+
+def _gunzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    unpacking = zlib.decompressobj(wbits=31)
+    for piece in pieces:
+        left = piece
+        while left:
+            if unpacking.eof:
+                left = left.lstrip(b"\x00")  # padding behind the end
+                if not left:
+                    break
+                unpacking = zlib.decompressobj(wbits=31)  # gzip files may stand one behind the other
+            try:
+                yield unpacking.decompress(left, PIECE)
+            except zlib.error as error:
+                raise TraceError(f"the file is not what gzip packs: {error}") from None
+            left = unpacking.unused_data if unpacking.eof else unpacking.unconsumed_tail
+    while not unpacking.eof:
+        more = unpacking.decompress(unpacking.unconsumed_tail, PIECE)
+        if not more:
+            raise TraceError("the file ends in the middle of what gzip packed: upload it again")
+        yield more

@@ -1,8 +1,0 @@
-from django.urls import path
-
-from kschedweb.extender import views
-
-urlpatterns = [
-    path("live/<uuid:live_id>/extender/", views.extender, name="live-extender"),
-    path("live/<uuid:live_id>/extender/secret/", views.secret, name="live-extender-secret"),
-]

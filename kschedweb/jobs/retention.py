@@ -1,0 +1,28 @@
+"""The task that cleans up, and which rows of jobs' answers may go. Beat has it run each minute, in a worker."""
+
+from __future__ import annotations
+
+from django.db import close_old_connections
+from django.db.models import Q
+
+from kschedweb.celery import app
+from kschedweb.jobs.models import ENDED
+from kschedweb.web.retention import rows_delete
+
+ANSWERED = Q(ended_at__isnull=False) | Q(job=None) | Q(job__state__in=ENDED)
+IDLE = Q(job=None) | Q(job__state__in=ENDED)
+
+
+def clean() -> None:
+    close_old_connections()
+    rows_delete()
+
+
+# The names by which beat asks for it; all but the first are those of the release before, and go with the next one.
+for _name in (
+    "kschedweb.retention.clean",
+    "kschedweb.approvals.webhooks.tasks.forget",
+    "kschedweb.shadow.tasks.forget",
+    "kschedweb.watermarks.tasks.forget",
+):
+    app.task(name=_name, ignore_result=True)(clean)

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+from django.db.models import Q
+
+from kschedweb.web import navigation
+from kschedweb.web.navigation import Entry
+from kschedweb.web.retention import Rule, register
+
+PAGES = frozenset({"approval", "approvals-history", "webhooks", "webhook-new", "webhook", "webhook-delete"})
+
+
+class ApprovalsConfig(AppConfig):
+    name = "kschedweb.live.approvals"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from kschedweb.live.approvals.gate import ApprovalGate
+        from kschedweb.live.approvals.models import Delivered
+        from kschedweb.live.schedulers.running import gates
+
+        gates.register(ApprovalGate())
+        navigation.register(navigation.MAIN, Entry("Approvals", "user-check", "approvals", 80, PAGES))
+        register(
+            Rule("approvals.ApprovalRequest", "ended_at", "approvals"),
+            Rule("approvals.Delivery", "created_at", "deliveries", ~Q(state=Delivered.PENDING)),
+        )

@@ -1,0 +1,97 @@
+"""What the live scheduler asks of approvals: scheduling/gates.py says when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Q
+from django.utils import timezone
+
+from kschedweb.live.approvals import rules, services
+from kschedweb.live.approvals.models import ApprovalRequest, State
+from kschedweb.live.approvals.transitions import REJECTED
+from kschedweb.live.schedulers.running.gates import Decided, Ended, HeldRequest
+
+if TYPE_CHECKING:
+    from kschedweb.engine.live import Decision, PodRef
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+
+class ApprovalGate:
+    """Requests as rows: whatever restarts, they are there."""
+
+    def held(
+        self,
+        *,
+        scheduler: LiveScheduler,
+        decision: Decision,
+        decision_id: str,
+        ask: dict[str, Any],
+        pod: PodRef,
+        node: str,
+        plugin: str,
+        seconds: float,
+        epoch: int,
+        revision: int,
+    ) -> None:
+        """Store the request; it is durable when this returns. A denial that stands answers it."""
+        services.request_open(
+            scheduler=scheduler,
+            namespace=pod.namespace,
+            name=pod.name,
+            uid=pod.uid,
+            node=node,
+            plugin=plugin,
+            decision_id=decision_id,
+            decision=decision.to_dict(),
+            ask=ask,
+            seconds=seconds,
+            epoch=epoch,
+            subject=rules.subject(ask, plugin=plugin, node=node, revision=revision),
+        )
+
+    def open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
+        """What has not ended, with the pods that were denied and not told yet."""
+        return [
+            HeldRequest(
+                request_id=str(row.pk),
+                uid=row.uid,
+                namespace=row.namespace,
+                name=row.name,
+                node=row.node,
+                plugin=row.plugin,
+                until=row.expires_at.timestamp(),
+                decision_id=row.decision_id,
+            )
+            for row in ApprovalRequest.objects.filter(scheduler=scheduler, open=True)
+        ]
+
+    def decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:
+        """What was decided, by people or by time, and was not carried out yet."""
+        due = Q(state=State.WAITING, expires_at__lte=timezone.now())
+        rows = ApprovalRequest.objects.filter(scheduler=scheduler, open=True)
+        found = list(rows.filter(due | ~Q(state=State.WAITING)))
+        if any(row.state == State.WAITING for row in found):
+            services.requests_expire(scheduler=scheduler)
+            found = list(rows.exclude(state=State.WAITING))
+        return [_decided(row) for row in found]
+
+    def may_bind(self, *, request_id: str, epoch: int) -> bool:
+        """Whether the leader of ``epoch`` may bind the pod now."""
+        return services.binding_begin(request_id=request_id, epoch=epoch)
+
+    def ended(self, *, scheduler: LiveScheduler, uid: str, state: Ended, reason: str, epoch: int) -> None:
+        """The open request for the pod came to this end."""
+        services.request_end(scheduler=scheduler, uid=uid, state=state, reason=reason, epoch=epoch)
+
+
+def _decided(row: ApprovalRequest) -> Decided:
+    return Decided(
+        request_id=str(row.pk),
+        uid=row.uid,
+        plugin=row.plugin,
+        verdict="reject" if row.state in REJECTED else "allow",
+        reason=row.reason,
+        expired=row.state == State.EXPIRED,
+    )

@@ -1,0 +1,263 @@
+"""Reading requests: who waits, for how long still, on which node and why there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils import timezone
+
+from kschedweb.accounts.roles import Action, may
+from kschedweb.clusters.models import NodeRow
+from kschedweb.engine.plugins.humanapproval import lasting
+from kschedweb.live.approvals import rules
+from kschedweb.live.approvals.models import ApprovalRequest, State, Verdict
+from kschedweb.live.schedulers.models import LiveDecision
+from kschedweb.watermarks.selectors import current
+from kschedweb.web.errors import ApplicationError, Conflict
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+
+def request_list() -> QuerySet[ApprovalRequest]:
+    """Every request, newest first."""
+    return (
+        ApprovalRequest.objects.select_related("scheduler__cluster")
+        .prefetch_related("votes")
+        .order_by("-asked_at", "-id")
+    )
+
+
+def waiting_list() -> QuerySet[ApprovalRequest]:
+    """Those that people may still decide, the nearest deadline first."""
+    found = request_list().filter(open=True, state=State.WAITING, expires_at__gt=timezone.now())
+    return found.order_by("expires_at", "id")
+
+
+def waiting_count() -> int:
+    return ApprovalRequest.objects.filter(open=True, state=State.WAITING, expires_at__gt=timezone.now()).count()
+
+
+def request_get(request_id: UUID | str) -> ApprovalRequest:
+    """One request; ``Http404`` where there is none."""
+    found = request_list().filter(pk=request_id).first()
+    if found is None:
+        raise Http404("There is no such request.")
+    return found
+
+
+def not_asked(user: User, row: ApprovalRequest) -> ApplicationError | None:
+    """Why this person has no say in this request; ``None`` where they have."""
+    if not may(user.role, Action.APPROVE) or not rules.may_decide(row.ask, user.role):
+        return ApplicationError(
+            f"Your role does not allow you to decide about {row.pod}: it waits for "
+            f"{rules.people(rules.asked(row.ask))}.",
+            status=403,
+        )
+    if rules.is_own(row.ask, user.get_username(), user.email):
+        return ApplicationError(f"{row.pod} is a pod of your own: somebody else has to decide about it.", status=403)
+    return None
+
+
+def refused(user: User, row: ApprovalRequest) -> ApplicationError | None:
+    """Why this person may not decide about this request; ``None`` where they may."""
+    if refusal := not_asked(user, row):
+        return refusal
+    if row.state != State.WAITING:
+        return Conflict(f"{row.pod} is {row.get_state_display().lower()} already.")
+    return None
+
+
+@dataclass(frozen=True)
+class News:
+    """What happened to the inbox since a moment."""
+
+    asked: int
+    decided: int
+
+
+def news(since: datetime) -> News:
+    """How many requests came, and how many were decided or ended, after ``since``."""
+    rows = ApprovalRequest.objects.all()
+    asked = rows.filter(asked_at__gt=since, open=True, state=State.WAITING).count()
+    decided = rows.filter(asked_at__lte=since, decided_at__gt=since)
+    ended = rows.filter(asked_at__lte=since, decided_at=None, ended_at__gt=since)
+    return News(asked, decided.count() + ended.count())
+
+
+@dataclass
+class Item:
+    """A request as a person sees it."""
+
+    row: ApprovalRequest
+    user: User
+    now: datetime
+
+    @cached_property
+    def left(self) -> float:
+        """Seconds until it expires, 0 once it has."""
+        return max((self.row.expires_at - self.now).total_seconds(), 0.0)
+
+    @property
+    def left_text(self) -> str:
+        return f"{lasting(self.left)} left" if self.left >= 1 else "no time left"
+
+    @property
+    def share(self) -> int:
+        """Thousandths of its time that are left."""
+        whole = (self.row.expires_at - self.row.asked_at).total_seconds()
+        return round(1000 * self.left / whole) if whole > 0 else 0
+
+    @property
+    def urgent(self) -> bool:
+        """Less than a tenth of its time, or than five minutes, is left."""
+        return self.share < 100 or self.left < 300
+
+    @cached_property
+    def approvals(self) -> list[Any]:
+        return [vote for vote in self.row.votes.all() if vote.verdict == Verdict.APPROVE]
+
+    @property
+    def who(self) -> str:
+        """Who is asked, or still missing: "one admin and 2 approvers"."""
+        return rules.people(rules.missing(self.row.ask, [vote.role for vote in self.approvals])) or "nobody"
+
+    @property
+    def given(self) -> str:
+        """Who has approved."""
+        return ", ".join(vote.username for vote in self.approvals)
+
+    @property
+    def why(self) -> list[str]:
+        return list(self.row.ask.get("why") or [])
+
+    @property
+    def rule(self) -> str:
+        return ", ".join(self.row.ask.get("rules") or [])
+
+    @cached_property
+    def refusal(self) -> str:
+        """Why this person may not decide about it, "" where they may."""
+        error = refused(self.user, self.row)
+        return error.detail if error else ""
+
+    @property
+    def stands(self) -> bool:
+        """Whether a denial answers all further requests about the same."""
+        return bool(self.row.state == State.DENIED and self.row.subject and self.row.reopened_at is None)
+
+    @property
+    def may_reopen(self) -> bool:
+        return self.stands and not_asked(self.user, self.row) is None
+
+    @property
+    def sentence(self) -> str:
+        """Where the pod is to go, and how clear that was."""
+        decision, node = self.row.decision, self.row.node
+        feasible, margin = decision.get("feasible") or 0, decision.get("margin")
+        top = decision.get("top") or []
+        if feasible == 1:
+            return f"{self.row.pod} is to go to {node}, the only node that can run it."
+        if margin is None or len(top) < 2:
+            return f"{self.row.pod} is to go to {node}, one of {feasible} nodes that can run it."
+        if margin <= 0:
+            return f"{self.row.pod} is to go to {node}, which shares the best total, {top[0]['total']}."
+        return f"{self.row.pod} is to go to {node}: {top[0]['total']}, {margin} ahead of {top[1]['node']}."
+
+    @property
+    def plugins(self) -> list[str]:
+        """The plugins that scored, in their order."""
+        top = self.row.decision.get("top") or []
+        return list(dict.fromkeys(name for one in top for name in one.get("scores", {})))
+
+    @property
+    def best(self) -> list[dict[str, Any]]:
+        """The best nodes with their scores in the order of ``plugins``."""
+        top, plugins = self.row.decision.get("top") or [], self.plugins
+        return [one | {"cells": [one.get("scores", {}).get(name) for name in plugins]} for one in top]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure of the node: when it was asked, and now. Amounts in milli-CPU, bytes, pods or percent."""
+
+    label: str
+    unit: str
+    then: tuple[float | None, float | None]  # taken, of
+    now: tuple[float | None, float | None]
+
+    @property
+    def changed(self) -> bool:
+        return self.then[0] != self.now[0] and self.now[0] is not None
+
+
+@dataclass(frozen=True)
+class NodeState:
+    """The chosen node then and now; ``read_at`` says how old "now" is, ``None``: the node is not known any more."""
+
+    measures: list[Measure]
+    read_at: datetime | None
+    ready: bool = True
+    unschedulable: bool = False
+
+
+def node_state(row: ApprovalRequest) -> NodeState:
+    """The node's requests as the cluster was last read, and its real use as last measured, beside those of then."""
+    cluster = row.scheduler.cluster
+    snapshot = cluster.snapshots.filter(complete=True).defer("content").first()
+    found = NodeRow.objects.filter(snapshot=snapshot, name=row.node).first() if snapshot else None
+    then = row.ask.get("node") or {}
+    measures = []
+    for key, label, column in (("cpu", "CPU requested", "cpu"), ("memory", "Memory requested", "memory"),
+                               ("pods", "Pods", "pods")):  # fmt: skip
+        now: tuple[float | None, float | None] = (None, None)
+        if found is not None:
+            taken = "pods_bound" if column == "pods" else f"{column}_requested"
+            now = (getattr(found, taken), getattr(found, f"{column}_allocatable"))
+        before = then.get(key) or (None, None)
+        measures.append(Measure(label, key, (before[0], before[1]), now))
+    measures += _used(row)
+    if found is None or snapshot is None:
+        return NodeState(measures, None)
+    return NodeState(measures, snapshot.taken_at, found.ready, found.unschedulable)
+
+
+def _used(row: ApprovalRequest) -> list[Measure]:
+    """Real use, in percent of allocatable: where anything is known of it, then or now."""
+    known = current(row.scheduler.cluster)
+    at = list(known.names).index(row.node) if known and row.node in known.names else -1
+    found = []
+    for window, figures in (row.ask.get("usage") or {}).items():
+        for resource, label in (("cpu", "CPU in use"), ("memory", "Memory in use")):
+            value = float(known.column(resource, window)[at]) if known and at >= 0 else None
+            now = None if value is None or value != value else round(value, 1)
+            then = figures.get(resource)
+            if then is not None or now is not None:
+                then = None if then is None else round(then, 1)
+                found.append(Measure(f"{label}, {window}", "percent", (then, None), (now, None)))
+    return found
+
+
+def decision_of(row: ApprovalRequest) -> LiveDecision | None:
+    """The stored decision, while it is kept."""
+    try:
+        known = UUID(row.decision_id)
+    except ValueError:
+        return None
+    return LiveDecision.objects.filter(pk=known).only("pk", "scheduler_id").first()
+
+
+def item(row: ApprovalRequest, user: User) -> Item:
+    return Item(row, user, timezone.now())
+
+
+def items(rows: QuerySet[ApprovalRequest] | list[ApprovalRequest], user: User) -> list[Item]:
+    """Requests as ``user`` sees them."""
+    now = timezone.now()
+    return [Item(row, user, now) for row in rows]

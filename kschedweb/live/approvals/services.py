@@ -1,0 +1,277 @@
+"""Every change of a request: asked, decided by people or by time, bound or ended. All of it is audited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from kschedweb.accounts import audit
+from kschedweb.engine.cycle.binding import duration
+from kschedweb.live.approvals import rules, transitions
+from kschedweb.live.approvals.models import ApprovalRequest, Event, State, Verdict, Vote
+from kschedweb.live.approvals.selectors import not_asked, refused
+from kschedweb.live.approvals.webhooks.services import tell
+from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+LONGEST_REASON = 1000
+MOST_TOGETHER = 200
+MOST_RIVALS = 20  # requests about one pod that may come in between
+
+
+@transaction.atomic
+def request_open(
+    *,
+    scheduler: LiveScheduler,
+    namespace: str,
+    name: str,
+    uid: str,
+    node: str,
+    plugin: str,
+    decision_id: str,
+    decision: dict[str, Any],
+    ask: dict[str, Any],
+    seconds: float,
+    epoch: int,
+    subject: str = "",
+) -> ApprovalRequest | None:
+    """Store that a pod waits; the same decision again changes nothing, another one supersedes the open request.
+
+    ``None`` where a later leader has asked about this pod already. Where people have denied the same ``subject``, that
+    request counts how often it was asked again: the denial stands, and nobody is told anew.
+    """
+    now = timezone.now()
+    fields = {
+        "namespace": namespace,
+        "name": name,
+        "node": node,
+        "plugin": plugin,
+        "decision_id": decision_id,
+        "decision": decision,
+        "ask": ask,
+        "created_by": str(ask.get("createdBy") or "")[:253],
+        "asked_at": now,
+        "expires_at": now + timedelta(seconds=seconds),
+        "epoch": epoch,
+        "subject": subject,
+    }
+    row: ApprovalRequest | None = None
+    for _ in range(MOST_RIVALS):
+        known = _open(scheduler, uid)
+        if known is not None and known.decision_id == decision_id:
+            return known
+        if known is not None and known.epoch > epoch:
+            return None
+        if known is not None:
+            _supersede(known, "the pod was decided on anew", now, epoch)
+        # Another leader's request may come in between: the newest leader's must stay in the end.
+        with suppress(IntegrityError), transaction.atomic():
+            if denied := _denied(scheduler, uid, subject):
+                if transitions.ask_again(denied.pk, decision_id=decision_id, now=now, epoch=epoch):
+                    return denied
+                continue
+            row = ApprovalRequest.objects.create(scheduler=scheduler, uid=uid, **fields)
+            break
+    if row is None:
+        raise Conflict(f"Others keep asking about {namespace}/{name}.")
+    audit.record(None, "approval.asked", row, row.pod, node=node, rules=ask.get("rules", []))
+    tell(Event.OPENED, row)
+    return row
+
+
+@transaction.atomic
+def request_reopen(*, user: User, request_id: Any) -> ApprovalRequest:
+    """Let a denial stand no more: the scheduler asks anew when it tries the pod next. Votes stay as they are.
+
+    Raises ``ApplicationError`` (403 who may not, 404, 409 where no denial stands).
+    """
+    row = ApprovalRequest.objects.select_for_update().filter(pk=request_id).first()
+    if row is None:
+        raise NotFound("There is no such request.")
+    if refusal := not_asked(user, row):
+        raise refusal
+    if not transitions.reopen(row.pk, now=timezone.now(), by=user.get_username()):
+        raise Conflict(f"No denial of {row.pod} stands: the request is {row.get_state_display().lower()}.")
+    audit.record(user, "approval.reopened", row, row.pod, node=row.node, uid=row.uid)
+    row.refresh_from_db()
+    return row
+
+
+def request_decide(*, user: User, request_id: Any, verdict: str, reason: str = "") -> ApprovalRequest:
+    """One person's vote; the request is decided once enough have approved, or one has denied.
+
+    Raises ``ApplicationError`` (403 who may not, 404, 409 what is over or was said before, 400 without a reason).
+    """
+    requests_expire(request_id=request_id)
+    with transaction.atomic():
+        row = ApprovalRequest.objects.select_for_update().filter(pk=request_id).first()
+        if row is None:
+            raise NotFound("There is no such request.")
+        reason = _checked(user, row, verdict, reason.strip())
+        now = timezone.now()
+        Vote.objects.create(
+            request=row,
+            user=user,
+            username=user.get_username(),
+            role=user.role,
+            verdict=verdict,
+            reason=reason,
+            at=now,
+        )
+        _count(user, row, verdict, reason, now)
+    row.refresh_from_db()
+    return row
+
+
+def _checked(user: User, row: ApprovalRequest, verdict: str, reason: str) -> str:
+    """The reason to keep. Raises where this person may not say this about this request, now."""
+    if refusal := refused(user, row):
+        raise refusal
+    if verdict == Verdict.DENY and not reason:
+        raise _field("reason", "Say why it is denied: the pod's event will tell it.")
+    if len(reason) > LONGEST_REASON or "\0" in reason:
+        raise _field("reason", f"A reason has at most {LONGEST_REASON} characters.")
+    given = [vote for vote in row.votes.all() if vote.verdict == Verdict.APPROVE]
+    if any(vote.user_id == user.pk for vote in given):
+        raise Conflict(f"You have approved {row.pod} already.")
+    if verdict == Verdict.APPROVE and not rules.counts(row.ask, [vote.role for vote in given], user.role):
+        left = rules.people(rules.missing(row.ask, [vote.role for vote in given]))
+        raise Conflict(f"No further {user.role} is needed for {row.pod}: it waits for {left}.")
+    return reason
+
+
+def _count(user: User, row: ApprovalRequest, verdict: str, reason: str, now: datetime) -> None:
+    """Audit the vote, and decide the request where it makes the difference."""
+    name = user.get_username()
+    details = {"node": row.node, "reason": reason, "uid": row.uid}
+    if verdict == Verdict.DENY:
+        said = f"denied by {name}: {reason}"
+        if not transitions.decide(row.pk, State.DENIED, now=now, by=name, reason=said):
+            raise Conflict(f"{row.pod} was decided, or ran out of time, a moment ago.")
+        audit.record(user, "approval.denied", row, row.pod, **details)
+        tell(Event.DECIDED, row)
+        return
+    roles = row.votes.filter(verdict=Verdict.APPROVE).values_list("role", flat=True)
+    left = rules.missing(row.ask, roles)
+    audit.record(user, "approval.approved", row, row.pod, missing=left, **details)
+    if left:
+        return
+    if not transitions.decide(row.pk, State.APPROVED, now=now, by=name, reason=reason):
+        raise Conflict(f"{row.pod} was decided, or ran out of time, a moment ago.")
+    tell(Event.DECIDED, row)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one of several requests; ``problem`` is empty where it worked."""
+
+    request_id: str
+    pod: str
+    state: str
+    problem: str = ""
+
+
+def requests_decide(*, user: User, request_ids: Iterable[Any], verdict: str, reason: str = "") -> list[Outcome]:
+    """The same vote on several requests, each for itself. Raises ``ApplicationError`` where nothing can be done at all.
+
+    What is missing for all of them (a reason, the role) is not said of each.
+    """
+    wanted = list(dict.fromkeys(str(one) for one in request_ids))
+    if not wanted:
+        raise _field("requests", "Choose at least one request.")
+    if len(wanted) > MOST_TOGETHER:
+        raise _field("requests", f"At most {MOST_TOGETHER} requests at a time.")
+    if verdict == Verdict.DENY and not reason.strip():
+        raise _field("reason", "Say why: the pods' events will tell it.")
+    found = []
+    for request_id in wanted:
+        try:
+            row = request_decide(user=user, request_id=request_id, verdict=verdict, reason=reason)
+            found.append(Outcome(request_id, row.pod, row.state))
+        except ApplicationError as error:
+            known = ApprovalRequest.objects.filter(pk=request_id).first()
+            pod, state = (known.pod, known.state) if known else ("", "")
+            found.append(Outcome(request_id, pod, state, error.detail))
+    return found
+
+
+def requests_expire(*, scheduler: LiveScheduler | None = None, request_id: Any = None) -> int:
+    """Decide what nobody decided in time by its rule's default, whoever looks first; how many were."""
+    now = timezone.now()
+    due = ApprovalRequest.objects.filter(open=True, state=State.WAITING, expires_at__lte=now)
+    if scheduler is not None:
+        due = due.filter(scheduler=scheduler)
+    if request_id is not None:
+        due = due.filter(pk=request_id)
+    return sum(_expire(row, now) for row in due[:1000])
+
+
+@transaction.atomic
+def _expire(row: ApprovalRequest, now: datetime) -> bool:
+    allow = row.ask.get("onTimeout") == "Allow"
+    waited = duration(round((row.expires_at - row.asked_at).total_seconds(), 3))
+    reason = f"rejected due to timeout after waiting {waited} at plugin {row.plugin}"
+    if allow:
+        reason = f"nobody decided within {waited}, and the rule then allows"
+    if not transitions.expire(row.pk, State.APPROVED if allow else State.EXPIRED, now=now, reason=reason):
+        return False
+    audit.record(None, "approval.expired", row, row.pod, node=row.node, uid=row.uid, allowed=allow)
+    tell(Event.EXPIRED, row)
+    return True
+
+
+@transaction.atomic
+def binding_begin(*, request_id: Any, epoch: int) -> bool:
+    """Whether the leader of ``epoch`` may bind the approved pod now."""
+    return transitions.begin_binding(request_id, epoch=epoch)
+
+
+@transaction.atomic
+def request_end(*, scheduler: LiveScheduler, uid: str, state: str, reason: str, epoch: int) -> bool:
+    """The open request for a pod came to an end: bound, failed, superseded, or ``rejected`` (the pod was told)."""
+    row = _open(scheduler, uid)
+    if row is None or row.epoch > epoch:
+        return False
+    now = timezone.now()
+    if state in (State.BOUND, State.FAILED):
+        before = (State.APPROVED, State.BINDING)
+        if not transitions.end(row.pk, state, before=before, now=now, reason=reason, epoch=epoch):
+            return False
+        audit.record(None, f"approval.{state}", row, row.pod, node=row.node, uid=uid, reason=reason)
+        return True
+    if transitions.tell(row.pk, now=now):
+        return True
+    return state == State.SUPERSEDED and _supersede(row, reason, now, epoch)
+
+
+def _supersede(row: ApprovalRequest, reason: str, now: datetime, epoch: int) -> bool:
+    if transitions.tell(row.pk, now=now):
+        return True
+    before = transitions.LIVE
+    if not transitions.end(row.pk, State.SUPERSEDED, before=before, now=now, reason=reason, epoch=epoch):
+        return False
+    audit.record(None, "approval.superseded", row, row.pod, node=row.node, uid=row.uid, reason=reason)
+    return True
+
+
+def _denied(scheduler: LiveScheduler, uid: str, subject: str) -> ApprovalRequest | None:
+    """The request by which people denied the same; ``None`` where nobody did, or somebody reopened it."""
+    rows = ApprovalRequest.objects.filter(scheduler=scheduler, uid=uid, state=State.DENIED, open=False)
+    return rows.filter(subject=subject, reopened_at=None).order_by("-asked_at").first() if subject else None
+
+
+def _open(scheduler: LiveScheduler, uid: str) -> ApprovalRequest | None:
+    return ApprovalRequest.objects.select_for_update().filter(scheduler=scheduler, uid=uid, open=True).first()
+
+
+def _field(path: str, message: str) -> ApplicationError:
+    return ApplicationError(message, errors=[FieldProblem(path=path, message=message)])

@@ -1,0 +1,34 @@
+"""The form of an endpoint."""
+
+from __future__ import annotations
+
+from django import forms
+
+from kschedweb.live.approvals.models import Endpoint, Event, all_events
+
+EVENTS = [(str(event.value), f"{event.label} ({event.value})") for event in Event if event != Event.TEST]
+
+
+class EndpointForm(forms.Form):
+    """What an endpoint is told of, and where it is."""
+
+    name = forms.CharField(max_length=64, label="Name")
+    url = forms.CharField(
+        max_length=500,
+        label="Address",
+        widget=forms.TextInput(
+            attrs={"placeholder": "https://chat.example.com/hooks/approvals", "spellcheck": "false"}
+        ),
+        help_text="Must be among the addresses that this installation allows (KSCHEDWEB_CLUSTER_ALLOWLIST).",
+    )
+    events = forms.MultipleChoiceField(
+        label="It is told when", choices=EVENTS, initial=all_events, widget=forms.CheckboxSelectMultiple
+    )
+    active = forms.BooleanField(label="Switched on", required=False, initial=True)
+
+
+def form_of(endpoint: Endpoint) -> EndpointForm:
+    """The form with what is stored."""
+    return EndpointForm(
+        initial={"name": endpoint.name, "url": endpoint.url, "events": endpoint.events, "active": endpoint.active}
+    )

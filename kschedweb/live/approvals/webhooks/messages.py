@@ -1,0 +1,69 @@
+"""What a message says, and how it is signed: the headers and the signature of Standard Webhooks.
+
+The receiver computes the HMAC-SHA256 of ``<webhook-id>.<webhook-timestamp>.<raw body>`` under the decoded secret, and
+compares it with what follows ``v1,`` in ``webhook-signature``.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+from datetime import datetime
+from typing import Any
+
+from kschedweb.live.approvals.models import ApprovalRequest, Event
+
+PREFIX = "whsec_"
+SECRET_BYTES = 32
+
+
+def new_secret() -> str:
+    """A secret as receivers' libraries take it: ``whsec_`` and 32 random bytes in base64."""
+    return PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def signature(secret: str, message_id: str, timestamp: int, body: str) -> str:
+    """The header webhook-signature of a message sent at ``timestamp`` (seconds of the epoch)."""
+    key = base64.b64decode(secret.removeprefix(PREFIX))
+    digest = hmac.new(key, f"{message_id}.{timestamp}.{body}".encode(), hashlib.sha256).digest()
+    return f"v1,{base64.b64encode(digest).decode()}"
+
+
+def message(event: str, at: datetime, data: dict[str, Any]) -> str:
+    """The body of a message as it is signed and sent."""
+    return json.dumps({"type": event, "timestamp": at.isoformat(), "data": data}, separators=(",", ":"), sort_keys=True)
+
+
+def about(row: ApprovalRequest) -> dict[str, Any]:
+    """What a message says of a request; ``links`` are paths on this site."""
+    return {
+        "id": str(row.pk),
+        "cluster": row.scheduler.cluster.name,
+        "scheduler": row.scheduler.scheduler_name,
+        "namespace": row.namespace,
+        "pod": row.name,
+        "uid": row.uid,
+        "node": row.node,
+        "state": row.state,
+        "approvals": row.ask.get("approvals", []),
+        "why": row.ask.get("why", []),
+        "rule": ", ".join(row.ask.get("rules", [])),
+        "reason": row.reason or row.ask.get("reason", ""),
+        "onTimeout": row.ask.get("onTimeout", "Deny"),
+        "askedAt": row.asked_at.isoformat(),
+        "expiresAt": row.expires_at.isoformat(),
+        "decidedBy": row.decided_by,
+        "links": {
+            "page": f"/approvals/{row.pk}/",
+            "approve": f"/api/v1/approvals/{row.pk}/approve/",
+            "deny": f"/api/v1/approvals/{row.pk}/deny/",
+        },
+    }
+
+
+def test_data() -> dict[str, Any]:
+    """What a test says."""
+    return {"message": "This is a test: nothing waits.", "events": [str(event) for event in Event if event != "test"]}

@@ -1,0 +1,183 @@
+"""Endpoints, and the messages to them. A message is a row before it is sent, and is sent again until it arrives."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from kschedweb.accounts import audit
+from kschedweb.celery import app
+from kschedweb.clusters.connecting.addresses import AddressError, endpoint_check
+from kschedweb.clusters.connecting.credentials import text_open, text_seal
+from kschedweb.live.approvals.models import ApprovalRequest, Delivered, Delivery, Endpoint, EndpointSecret, Event
+from kschedweb.live.approvals.webhooks import messages
+from kschedweb.live.approvals.webhooks.sending import CARRIES, Answer, send
+from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem
+from kschedweb.web.saving import conflict_where
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.accounts.models import User
+
+logger = structlog.get_logger(__name__)
+
+TASK = "kschedweb.approvals.webhooks.tasks.deliver"
+# Seconds before the second, third, … try; each up to a fifth longer, so that not all come back at once.
+PAUSES = (5, 20, 80, 320, 1280, 5120, 20480)
+CLAIM = timedelta(seconds=60)  # a try that has not ended by then died with its process
+MOST_ENDPOINTS = 20
+LONGEST_ERROR = 300
+EVENTS = (Event.OPENED, Event.DECIDED, Event.EXPIRED)
+
+
+@transaction.atomic
+def endpoint_save(
+    *, user: User, name: str, url: str, events: Iterable[str], active: bool = True, endpoint: Endpoint | None = None
+) -> tuple[Endpoint, str]:
+    """Make an endpoint, or change one; the second value is the secret of a new one, which is shown once.
+
+    Raises ``ApplicationError`` beside the field for an address that the operator does not allow.
+    """
+    _checked(url, list(events), endpoint)
+    made = endpoint is None
+    row = endpoint or Endpoint(created_by=user)
+    row.name, row.url, row.events, row.active = name, url.strip(), list(events), active
+    row.problem = "" if active else row.problem
+    namesakes = Endpoint.objects.filter(name=name).exclude(pk=row.pk)
+    with conflict_where(namesakes, Conflict.at("name", "Another endpoint has this name.")):
+        row.save()
+    audit.record(user, "webhook.created" if made else "webhook.changed", row, name, url=row.url, active=active)
+    return row, _new_secret(row) if made else ""
+
+
+def _checked(url: str, events: list[str], endpoint: Endpoint | None) -> None:
+    if not events or not set(events) <= set(EVENTS):
+        raise _field("events", f"Choose at least one of {', '.join(EVENTS)}.")
+    if endpoint is None and Endpoint.objects.count() >= MOST_ENDPOINTS:
+        raise Conflict(f"There are {MOST_ENDPOINTS} endpoints already. Delete one first.")
+    try:
+        endpoint_check(url, carries=CARRIES)
+    except AddressError as error:
+        raise _field("url", error.detail) from None
+
+
+@transaction.atomic
+def secret_renew(*, user: User, endpoint: Endpoint) -> str:
+    """Another secret, shown once; messages are signed with it from now on."""
+    secret = _new_secret(endpoint)
+    audit.record(user, "webhook.secret-renewed", endpoint, endpoint.name)
+    return secret
+
+
+def _new_secret(endpoint: Endpoint) -> str:
+    secret = messages.new_secret()
+    row = EndpointSecret.objects.filter(pk=endpoint.pk).first() or EndpointSecret(endpoint=endpoint)
+    text_seal(row, secret)
+    row.save()
+    return secret
+
+
+@transaction.atomic
+def endpoint_delete(*, user: User, endpoint: Endpoint) -> None:
+    """It is told of nothing more, and its deliveries are forgotten."""
+    audit.record(user, "webhook.deleted", endpoint, endpoint.name, url=endpoint.url)
+    endpoint.delete()
+
+
+@transaction.atomic
+def endpoint_test(*, user: User, endpoint: Endpoint) -> Delivery:
+    """Send a message that says nothing but that it is a test, also to an endpoint that is switched off."""
+    audit.record(user, "webhook.tested", endpoint, endpoint.name)
+    return _queue(endpoint, Event.TEST, None, messages.message(Event.TEST, timezone.now(), messages.test_data()))
+
+
+def tell(event: str, row: ApprovalRequest) -> None:
+    """Queue a message about ``row`` to everybody who wants to know of ``event``; within the caller's transaction."""
+    wanting = [one for one in Endpoint.objects.filter(active=True) if event in one.events]
+    if not wanting:
+        return
+    row.refresh_from_db()
+    body = messages.message(event, timezone.now(), messages.about(row))
+    for endpoint in wanting:
+        if not Delivery.objects.filter(endpoint=endpoint, request=row, event=event).exists():
+            _queue(endpoint, event, row, body)
+
+
+def _queue(endpoint: Endpoint, event: str, row: ApprovalRequest | None, body: str) -> Delivery:
+    now = timezone.now()
+    delivery = Delivery.objects.create(
+        endpoint=endpoint, event=event, request=row, body=body, next_at=now, created_at=now
+    )
+
+    def send() -> None:
+        app.send_task(TASK, [str(delivery.pk)])
+
+    # Robust: where the broker is away, beat finds the row.
+    transaction.on_commit(send, robust=True)
+    return delivery
+
+
+def delivery_claim(*, delivery_id: UUID | str, now: datetime) -> Delivery | None:
+    """The message, for exactly one caller and one try; ``None`` where it is not due."""
+    due = Q(pk=delivery_id, state=Delivered.PENDING, next_at__lte=now)
+    if not Delivery.objects.filter(due).update(attempts=F("attempts") + 1, next_at=now + CLAIM):
+        return None
+    return Delivery.objects.select_related("endpoint").get(pk=delivery_id)
+
+
+def delivery_try(delivery_id: UUID | str) -> bool:
+    """One try to hand over a message; False where it failed, another one does it, or it is not due."""
+    delivery = delivery_claim(delivery_id=delivery_id, now=timezone.now())
+    if delivery is None:
+        return False
+    try:
+        secret = secret_of(delivery.endpoint)
+        answer = send(url=delivery.endpoint.url, secret=secret, message_id=str(delivery.pk), body=delivery.body)
+    except ApplicationError as error:
+        answer = Answer(error=error.detail)
+    delivery_conclude(delivery=delivery, answer=answer, now=timezone.now())
+    return answer.ok
+
+
+def secret_of(endpoint: Endpoint) -> str:
+    """What the endpoint's messages are signed with."""
+    row = EndpointSecret.objects.select_related("endpoint").filter(pk=endpoint.pk).first()
+    if row is None:
+        raise ApplicationError(f"Endpoint {endpoint.name} has no secret: renew it.", status=409)
+    return text_open(row)
+
+
+@transaction.atomic
+def delivery_conclude(*, delivery: Delivery, answer: Answer, now: datetime) -> None:
+    """Note how a try went: it is over, or comes again later, or is given up."""
+    values: dict[str, Any] = {"status": answer.status, "error": answer.error[:LONGEST_ERROR]}
+    if answer.ok:
+        values |= {"state": Delivered.DELIVERED, "next_at": None, "ended_at": now}
+    elif answer.gone or delivery.attempts > len(PAUSES):
+        values |= {"state": Delivered.FAILED, "next_at": None, "ended_at": now}
+    else:
+        pause = PAUSES[delivery.attempts - 1]
+        values["next_at"] = now + timedelta(seconds=pause * random.uniform(1, 1.2))  # noqa: S311
+    own = Delivery.objects.filter(pk=delivery.pk, state=Delivered.PENDING, attempts=delivery.attempts)
+    if own.update(**values) and answer.gone:
+        problem = "It answered 410 Gone, so it was switched off."
+        Endpoint.objects.filter(pk=delivery.endpoint_id).update(active=False, problem=problem)
+        audit.record(None, "webhook.switched-off", delivery.endpoint, delivery.endpoint.name, reason=problem)
+
+
+def due(*, now: datetime) -> list[str]:
+    """The messages that are to be sent now."""
+    rows = Delivery.objects.filter(state=Delivered.PENDING, next_at__lte=now).order_by("next_at")
+    return [str(pk) for pk in rows.values_list("pk", flat=True)[:500]]
+
+
+def _field(path: str, message: str) -> ApplicationError:
+    return ApplicationError(message, errors=[FieldProblem(path=path, message=message)])

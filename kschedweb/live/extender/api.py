@@ -1,0 +1,124 @@
+"""REST: how a live scheduler answers kube-scheduler, and the configuration that makes it ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.live.extender import selectors, services
+from kschedweb.live.extender.configuration import extender_configuration, warnings
+from kschedweb.live.extender.models import Endpoint
+from kschedweb.live.schedulers.selectors import live_get
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from rest_framework.request import Request
+
+    from kschedweb.accounts.typing import ApiRequest
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+
+class EndpointSerializer(serializers.ModelSerializer[Endpoint]):
+    """What kube-scheduler may ask, and how it is answered."""
+
+    plugins = serializers.ListField(
+        child=serializers.CharField(max_length=253),
+        max_length=100,
+        required=False,
+        help_text="Plugins of the policy that decide; none: all that kube-scheduler does not have itself.",
+    )
+    weight = serializers.IntegerField(min_value=1, max_value=1_000_000, allow_null=True, required=False)
+    timeout = serializers.IntegerField(min_value=1, max_value=60, required=False, help_text="Seconds.")
+    authority = serializers.CharField(
+        max_length=services.LARGEST_AUTHORITY,
+        allow_blank=True,
+        required=False,
+        help_text="PEM certificate of the authority that signed this site's own.",
+    )
+
+    class Meta:
+        model = Endpoint
+        fields = (
+            "plugins", "filters", "prioritizes", "preempts", "binds", "whole_nodes", "weight", "timeout", "ignorable",
+            "authority", "made_at",
+        )  # fmt: skip
+        read_only_fields = ("made_at",)
+
+
+class EndpointAnswerSerializer(EndpointSerializer):
+    plugins_in_force = serializers.ListField(child=serializers.CharField(), read_only=True)
+    configuration = serializers.DictField(
+        read_only=True, help_text="To be merged into kube-scheduler's; SECRET stands for the secret."
+    )
+    warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
+
+    class Meta:
+        model = Endpoint
+        fields = (*EndpointSerializer.Meta.fields, "plugins_in_force", "configuration", "warnings")
+        read_only_fields = fields
+
+
+class SecretSerializer(serializers.Serializer[Any]):
+    secret = serializers.CharField(help_text="Shown this once; the password in the address.")
+    configuration = serializers.DictField(help_text="With the secret in it.")
+
+
+class EndpointView(APIView):
+    action_required = Action.ADMINISTER
+
+    @extend_schema(operation_id="live_extender", responses=EndpointAnswerSerializer)
+    def get(self, request: Request, live_id: UUID) -> Response:
+        """How a live scheduler answers kube-scheduler, and what to paste there."""
+        return Response(_shown(request, live_get(live_id)))
+
+    @extend_schema(
+        operation_id="live_extender_change",
+        request=EndpointSerializer(partial=True),
+        responses=EndpointAnswerSerializer,
+    )
+    def patch(self, request: ApiRequest, live_id: UUID) -> Response:
+        """Change it; every web process takes it over within seconds."""
+        live = live_get(live_id)
+        asked = EndpointSerializer(data=request.data, partial=True)
+        asked.is_valid(raise_exception=True)
+        services.endpoint_change(user=request.user, live=live, **asked.validated_data)
+        return Response(_shown(request, live))
+
+
+class SecretView(APIView):
+    action_required = Action.ADMINISTER
+
+    @extend_schema(operation_id="live_extender_secret", request=None, responses={201: SecretSerializer})
+    def post(self, request: ApiRequest, live_id: UUID) -> Response:
+        """Make a new secret; the old one opens nothing from now on."""
+        live = live_get(live_id)
+        secret = services.endpoint_secret_make(user=request.user, live=live)
+        found = {"secret": secret, "configuration": extender_configuration(live, _base(request), secret)}
+        return Response(found, status=201, headers={"Cache-Control": "no-store"})
+
+
+def _shown(request: Request, live: LiveScheduler) -> dict[str, Any]:
+    endpoint, profile = selectors.endpoint_of(live), selectors.profile_of(live)
+    more = {
+        "plugins_in_force": selectors.plugins_in_force(endpoint, profile),
+        "configuration": extender_configuration(live, _base(request)),
+        "warnings": warnings(live, _base(request)),
+    }
+    return {**EndpointSerializer(endpoint).data, **more}
+
+
+def _base(request: Request) -> str:
+    return request.build_absolute_uri("/").rstrip("/")
+
+
+urlpatterns = [
+    path("live/<uuid:live_id>/extender/", EndpointView.as_view(), name="live-extender"),
+    path("live/<uuid:live_id>/extender/secret/", SecretView.as_view(), name="live-extender-secret"),
+]

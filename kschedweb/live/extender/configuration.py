@@ -1,0 +1,74 @@
+"""The part of a KubeSchedulerConfiguration that makes a stock kube-scheduler ask a live scheduler."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
+
+from kschedweb.engine.config import EMPTY
+from kschedweb.engine.yamltext.writing import written
+from kschedweb.live.extender.secrets import USER
+from kschedweb.live.extender.selectors import endpoint_of, plugins_in_force, profile_of, weight_in_force
+
+if TYPE_CHECKING:
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+PREFIX = "/extender/"
+PLACEHOLDER = "SECRET"  # stands where the secret belongs, which is shown only once
+VERBS = {"filters": "filter", "prioritizes": "prioritize", "preempts": "preempt", "binds": "bind"}
+
+
+def extender_configuration(live: LiveScheduler, base_url: str, secret: str = PLACEHOLDER) -> dict[str, Any]:
+    """A KubeSchedulerConfiguration with the extender alone, to be merged into kube-scheduler's own.
+
+    ``base_url`` is the address of this site as kube-scheduler reaches it, ``https://host[:port]``.
+    """
+    endpoint, profile = endpoint_of(live), profile_of(live)
+    extender: dict[str, Any] = {"urlPrefix": _address(base_url, live, secret)}
+    extender |= {f"{verb}Verb": verb for setting, verb in VERBS.items() if getattr(endpoint, setting)}
+    if endpoint.prioritizes:
+        extender["weight"] = weight_in_force(endpoint, profile)
+    if endpoint.authority:
+        # Not without: kube-scheduler takes enableHTTPS without an authority for leave to accept any certificate.
+        extender["enableHTTPS"] = True
+        extender["tlsConfig"] = {"caData": base64.b64encode(endpoint.authority.encode()).decode()}
+    extender["httpTimeout"] = f"{endpoint.timeout}s"
+    extender["nodeCacheCapable"] = not endpoint.whole_nodes
+    extender["ignorable"] = endpoint.ignorable
+    return {**EMPTY, "extenders": [extender]}
+
+
+def extender_yaml(live: LiveScheduler, base_url: str, secret: str = PLACEHOLDER) -> str:
+    """The same as text to paste."""
+    return written(extender_configuration(live, base_url, secret))
+
+
+def warnings(live: LiveScheduler, base_url: str) -> list[str]:
+    """What somebody should know who pastes it."""
+    endpoint, profile = endpoint_of(live), profile_of(live)
+    found = []
+    if not endpoint.digest:
+        found.append("No secret was made yet: nobody is answered before there is one.")
+    if not base_url.startswith("https://"):
+        found.append("The address is not https: the secret and every pod would cross the network in the clear.")
+    if not plugins_in_force(endpoint, profile):
+        names = ", ".join(sorted({ref.name for ref in profile.points.get("score", ())}))
+        found.append(
+            "The policy has no filter or score that kube-scheduler lacks, so nothing is decided here. "
+            f"Choose plugins: it scores with {names or 'none'}."
+        )
+    if endpoint.whole_nodes and endpoint.filters:
+        found.append(
+            "With whole nodes, kube-scheduler 1.36 scores the nodes that an extender's filter returns as if no pod "
+            "were on them. Send names, or switch filter off."
+        )
+    if not endpoint.ignorable:
+        found.append("Not ignorable: while this site does not answer, kube-scheduler places no pod.")
+    return found
+
+
+def _address(base_url: str, live: LiveScheduler, secret: str) -> str:
+    parts = urlsplit(base_url)
+    path = f"{parts.path.rstrip('/')}{PREFIX}{live.pk}"
+    return urlunsplit((parts.scheme, f"{USER}:{secret}@{parts.netloc}", path, "", ""))

@@ -1,0 +1,288 @@
+"""What a web process needs to answer kube-scheduler from memory: one desk an endpoint that is asked.
+
+A desk is opened by the first question and closed after ten minutes without one, so that a process that nobody asks
+reads no cluster. A thread of its own reads the rows again each two seconds; while the database is gone, what was read
+last holds, and questions are answered all the same.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db import DatabaseError, close_old_connections, connection
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from kschedweb.clusters.connecting.opening import opener, renew
+from kschedweb.clusters.following.facts import KnownPods
+from kschedweb.clusters.following.view import View, follow
+from kschedweb.engine.extenders.answers import (
+    Answers,
+    Bond,
+    Offer,
+    Question,
+    filter_result,
+    neutral,
+)
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.live import PodRef
+from kschedweb.live.extender.models import Endpoint
+from kschedweb.live.extender.secrets import opens
+from kschedweb.live.extender.selectors import plugins_in_force
+from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
+from kschedweb.live.schedulers.selectors import live_configuration, live_list, revision_in_force
+from kschedweb.live.schedulers.writing.writer import Writer
+from kschedweb.watermarks import selectors as watermarks
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+    from uuid import UUID
+
+    from kschedweb.policies.models import Revision
+
+REREAD = 2.0  # seconds between two looks at the rows
+ROUND = 1.0  # seconds between two rounds of a desk's keeper
+HEARTBEAT = 5.0
+IDLE = 600.0
+OFF = "the extender is switched off"
+logger = structlog.get_logger(__name__)
+Result = tuple[Any, str]  # what is answered, and what is wrong ("" for nothing)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The rows as they were read."""
+
+    live: LiveScheduler
+    endpoint: Endpoint
+    revision: Revision
+
+    @property
+    def key(self) -> Hashable:
+        """Changes where the cluster has to be read anew, or answers are made otherwise."""
+        live, endpoint = self.live, self.endpoint
+        cluster = live.cluster_id, live.cluster.server
+        return live.mode, cluster, live.scheduler_name, self.revision.pk, live.reloads, tuple(endpoint.plugins)
+
+    @property
+    def on(self) -> bool:
+        return self.live.mode == Mode.EXTENDER
+
+
+def read_settings(live_id: UUID) -> Settings | None:
+    """The rows now; ``None`` where there are none."""
+    live = live_list().select_related("endpoint").filter(pk=live_id, endpoint__isnull=False).first()
+    return Settings(live, live.endpoint, revision_in_force(live)) if live is not None else None
+
+
+class Desk:
+    """Answers for one endpoint. ``connect`` starts what feeds the view, and returns how to stop it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        connect: Callable[[LiveScheduler, View], Callable[[], None]],
+        read: Callable[[UUID], Settings | None],
+    ) -> None:
+        self.settings = settings
+        self.current = True  # until it is closed, or the rows ask for another one
+        self._read, self._read_at, self._told = read, time.monotonic(), ""
+        self.counts: Counter[str] = Counter()
+        self.asked = time.monotonic()
+        live = settings.live
+        configuration = live_configuration(live.scheduler_name, settings.revision)
+        profile = configuration.profiles[0]
+        self.view = View(configuration)
+        self._answers = Answers(profile, plugins_in_force(settings.endpoint, profile))
+        self._version: str | None = None
+        self._beaten = 0.0
+        self._started = timezone.now()
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._writing: Writer | None = None
+        self._disconnect = connect(live, self.view) if settings.on else lambda: None
+        self._keeper = threading.Thread(target=self._keep, name=f"extender {live.scheduler_name}", daemon=True)
+        self._keeper.start()
+
+    def close(self) -> None:
+        """Stop reading the cluster."""
+        self.current = False
+        self._stopping.set()
+        self._disconnect()
+
+    def answer(self, verb: str, body: bytes) -> Result:
+        """What kube-scheduler is told. Raises QuestionError."""
+        self.asked = time.monotonic()
+        answer, trouble = getattr(self, f"_{verb}")(body)
+        self.counts[f"{verb} in vain" if trouble else verb] += 1
+        if trouble != self._told:
+            self._told = trouble
+            logger.info("extender_trouble", scheduler=str(self.settings.live.pk), verb=verb, trouble=trouble[:500])
+        return answer, trouble
+
+    def _trouble(self, setting: str) -> str:
+        if not (self.settings.on and getattr(self.settings.endpoint, setting)):
+            return OFF
+        return self.view.trouble
+
+    def _filter(self, body: bytes) -> Result:
+        question = Question.read(body)
+        if trouble := self._trouble("filters"):
+            return filter_result(question, error=f"kschedweb: {trouble}"), trouble
+        with self.view.reading() as snapshot:
+            answer = self._answers.filter(snapshot, question)
+        return answer, answer["Error"]
+
+    def _prioritize(self, body: bytes) -> Result:
+        question = Question.read(body)
+        if trouble := self._trouble("prioritizes"):
+            return neutral(question), trouble
+        try:
+            with self.view.reading() as snapshot:
+                return self._answers.prioritize(snapshot, question), ""
+        except CycleError as error:
+            return neutral(question), str(error)
+
+    def _preempt(self, body: bytes) -> Result:
+        """Where nothing is known, what kube-scheduler offers is agreed to: no victim is ever added here."""
+        offer = Offer.read(body)
+        if trouble := self._trouble("preempts"):
+            return offer.answer(offer.nodes), trouble
+        with self.view.reading() as snapshot:
+            return self._answers.preempt(snapshot, offer), ""
+
+    def _bind(self, body: bytes) -> Result:
+        bond = Bond.read(body)
+        trouble = self._trouble("binds") or self._refusal(bond)
+        if not trouble:
+            try:
+                outcome = self._writer().bind(PodRef(bond.namespace, bond.name, bond.uid), bond.node)
+                trouble = "" if outcome.done else outcome.text or str(outcome.result)
+            except ApplicationError as error:
+                trouble = error.detail
+        return {"Error": f"kschedweb: {trouble}" if trouble else ""}, trouble
+
+    def _writer(self) -> Writer:
+        """Made by the first binding. Raises ApplicationError where the cluster's credentials do not open."""
+        with self._lock:
+            if self._writing is None:
+                client = opener(self.settings.live.cluster).open()
+                # kube-scheduler leads: it asks for this one binding, and asks no other at the same time.
+                self._writing = Writer(client, KnownPods(), leading=lambda: True)
+            return self._writing
+
+    def _refusal(self, bond: Bond) -> str:
+        """Why the pod is not bound here: whoever knows the secret may only have kube-scheduler's own work done."""
+        pod = self.view.pod(bond.uid)
+        if pod is None or (pod.namespace, pod.name) != (bond.namespace, bond.name):
+            return "the pod is not known"
+        if pod.scheduler_name != self.settings.live.scheduler_name:
+            return f"the pod is another scheduler's: {pod.scheduler_name}"
+        if pod.gates or pod.terminating:
+            return "the pod is gated or being deleted"
+        with self.view.reading() as snapshot:
+            return "" if bond.node in snapshot.index else "the node is not known"
+
+    # Its own thread.
+
+    def _keep(self) -> None:
+        while not self._stopping.wait(ROUND):
+            try:
+                self._look()
+                self._measure()
+                self._beat()
+            except DatabaseError:
+                logger.warning("extender_without_database", scheduler=self.settings.live.scheduler_name)
+            except Exception:
+                logger.exception("extender_keeper_failed", scheduler=self.settings.live.scheduler_name)
+            finally:
+                close_old_connections()
+        connection.close()
+
+    def _look(self) -> None:
+        """Take the rows over; close where they ask for another desk, or nobody asks this one any more."""
+        if time.monotonic() - self._read_at < REREAD:
+            return
+        self._read_at = time.monotonic()
+        settings = self._read(self.settings.live.pk)
+        if settings is None or settings.key != self.settings.key or time.monotonic() - self.asked > IDLE:
+            self.close()
+        else:
+            self.settings = settings
+            renew(settings.live.cluster)
+
+    def _measure(self) -> None:
+        cluster = self.settings.live.cluster
+        version = watermarks.version(cluster)
+        if version != self._version:
+            self.view.measured(watermarks.current(cluster) if version else None)
+            self._version = version
+
+    def _beat(self) -> None:
+        """Show this process among those that take part."""
+        if not self.settings.on or time.monotonic() - self._beaten < HEARTBEAT:
+            return
+        self._beaten = time.monotonic()
+        trouble = self.view.trouble
+        with self.view.reading() as snapshot:
+            depths = {"nodes": len(snapshot), "pods": len(snapshot.pods.slots), **self.counts}
+        said = {
+            "mode": Mode.EXTENDER, "leading": True, "synced": self.view.synced, "started_at": self._started,
+            "heartbeat": Now(), "ticked_at": Now(), "depths": depths, "revision": self.settings.revision,
+            "error": trouble[:500], "error_at": Now() if trouble else None,
+        }  # fmt: skip
+        Candidate.objects.update_or_create(scheduler=self.settings.live, identity=IDENTITY, defaults=said)
+
+
+class Desks:
+    """All desks of this process. Safe to be asked by several threads."""
+
+    def __init__(
+        self,
+        connect: Callable[[LiveScheduler, View], Callable[[], None]],
+        read: Callable[[UUID], Settings | None] = read_settings,
+    ) -> None:
+        self._connect, self._read = connect, read
+        self._lock = threading.Lock()
+        self._desks: dict[UUID, Desk] = {}
+
+    def opened(self, live_id: UUID, header: str) -> Desk | None:
+        """The desk that the Authorization ``header`` opens; ``None`` where it opens none.
+
+        The database is asked only where no desk is open that the header opens. Raises ApplicationError where the
+        cluster's credentials do not open, and DatabaseError.
+        """
+        desk = self._desks.get(live_id)
+        if desk is not None and desk.current and opens(desk.settings.endpoint.digest, header):
+            return desk
+        settings = self._read(live_id)
+        if settings is None or not opens(settings.endpoint.digest, header):
+            return None
+        with self._lock:
+            desk = self._desks.get(live_id)
+            if desk is None or not desk.current or desk.settings.key != settings.key:
+                if desk is not None:
+                    desk.close()
+                desk = self._desks[live_id] = Desk(settings, self._connect, self._read)
+            desk.settings = settings
+            return desk
+
+    def close(self) -> None:
+        """Close all of them."""
+        with self._lock:
+            for desk in self._desks.values():
+                desk.close()
+            self._desks.clear()
+
+
+IDENTITY = f"{socket.gethostname()}_{os.getpid()}_web"
+desks = Desks(follow)

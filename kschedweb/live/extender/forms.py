@@ -1,0 +1,73 @@
+"""The form of a live scheduler's extender."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from kschedweb.live.extender.services import CHANGEABLE
+
+if TYPE_CHECKING:
+    from kschedweb.live.extender.models import Endpoint
+
+AT = {"filter": "filters", "score": "scores"}
+
+
+class EndpointForm(forms.Form):
+    plugins = forms.MultipleChoiceField(
+        label="Plugins that decide",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None chosen: all of the policy that kube-scheduler does not have itself.",
+    )
+    filters = forms.BooleanField(
+        label="Filter", required=False, help_text="Nodes that the plugins reject are left out."
+    )
+    prioritizes = forms.BooleanField(
+        label="Prioritize", required=False, help_text="The plugins' weighted total, brought to 0 to 10."
+    )
+    preempts = forms.BooleanField(
+        label="Preempt",
+        required=False,
+        help_text="Nodes that would reject the pod even without the victims are left out.",
+    )
+    binds = forms.BooleanField(
+        label="Bind", required=False, help_text="Pods are bound with the credentials of the cluster here."
+    )
+    whole_nodes = forms.BooleanField(
+        label="Whole nodes", required=False, help_text="kube-scheduler sends node objects rather than names: slower."
+    )
+    weight = forms.IntegerField(
+        label="Weight",
+        required=False,
+        min_value=1,
+        max_value=1_000_000,
+        help_text="Empty: what the plugins weigh together in the policy, so that they count as they would there.",
+    )
+    timeout = forms.IntegerField(
+        label="Patience (seconds)", min_value=1, max_value=60, help_text="How long kube-scheduler waits for an answer."
+    )
+    ignorable = forms.BooleanField(
+        label="Ignorable", required=False, help_text="Without an answer kube-scheduler decides alone."
+    )
+    authority = forms.CharField(
+        label="Certificate authority of this site",
+        required=False,
+        max_length=100_000,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        help_text="PEM text. Empty where a public authority signed this site's certificate.",
+    )
+
+    def __init__(
+        self, data: Mapping[str, Any] | None, endpoint: Endpoint, known: Mapping[str, tuple[str, ...]]
+    ) -> None:
+        super().__init__(data, initial={name: getattr(endpoint, name) for name in CHANGEABLE})
+        choices = [(name, f"{name} ({' and '.join(AT[point] for point in points)})") for name, points in known.items()]
+        self.fields["plugins"].choices = choices  # type: ignore[attr-defined]
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What ``services.endpoint_change`` is to set."""
+        return {**self.cleaned_data, "authority": self.cleaned_data["authority"].strip()}

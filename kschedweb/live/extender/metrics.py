@@ -1,0 +1,33 @@
+"""What a scraper reads of the answers to kube-scheduler, which has no such series itself, so that the names are ours.
+
+They are at the site's own address of metrics, in the process that answers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedweb.live.schedulers.metrics import counter, exponential, histogram
+
+if TYPE_CHECKING:
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+REQUESTS = counter("kschedweb_extender_requests", "Number of questions of kube-scheduler answered, by verb.", "verb")
+ERRORS = counter(
+    "kschedweb_extender_errors", "Number of questions answered with an error, or without knowing, by verb.", "verb"
+)
+SECONDS = histogram(
+    "kschedweb_extender_request_duration_seconds",
+    "Seconds from a question of kube-scheduler to the answer, by verb.",
+    exponential(0.001, 2, 15),
+    "verb",
+)
+
+
+def answered(live: LiveScheduler, verb: str, seconds: float, trouble: str) -> None:
+    """One question was answered; ``trouble`` says what was wrong, "" for nothing."""
+    whose = live.cluster.name, live.scheduler_name, verb
+    REQUESTS.labels(*whose).inc()
+    SECONDS.labels(*whose).observe(seconds)
+    if trouble:
+        ERRORS.labels(*whose).inc()

@@ -1,0 +1,99 @@
+"""``POST /extender/<live scheduler>/<verb>``: what kube-scheduler calls.
+
+It answers before sessions, forms, and logs of addresses: kube-scheduler has none of the first two, and asks hundreds
+of times a second. Whoever shows the secret always gets status 200, with the error inside: of any other status
+kube-scheduler writes the whole address, secret included, into its log and into events of pods.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.db import DatabaseError
+from django.http import JsonResponse, UnreadablePostError
+
+from kschedweb.accounts.authentication import StrangerThrottle
+from kschedweb.engine.extenders.answers import QuestionError
+from kschedweb.live.extender import metrics
+from kschedweb.live.extender.configuration import PREFIX
+from kschedweb.live.extender.desks import desks
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+    from kschedweb.live.extender.desks import Desk
+
+PATH = re.compile(rf"{PREFIX}([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/(filter|prioritize|preempt|bind)/?")
+EMPTY: dict[str, Any] = {"prioritize": [], "preempt": {"NodeNameToMetaVictims": {}}}
+TROUBLE = "X-Kschedweb-Trouble"  # what is wrong, for whoever looks at answers; kube-scheduler does not
+logger = structlog.get_logger(__name__)
+
+
+class ExtenderMiddleware:
+    """Answers kube-scheduler; everything else goes on."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return answer(request) if request.path.startswith(PREFIX) else self.get_response(request)
+
+
+def answer(request: HttpRequest) -> HttpResponse:
+    """The answer to one question; 401 for whoever does not show the secret, whether the endpoint exists or not."""
+    match = PATH.fullmatch(request.path)
+    if match is None:
+        return _refused(404, "There is nothing at this address.")
+    if request.method != "POST":
+        return _refused(405, "kube-scheduler asks with POST.", Allow="POST")
+    if settings.HTTPS and not request.is_secure():
+        return _refused(403, "Ask over https.")
+    try:
+        desk = desks.opened(UUID(match[1]), request.headers.get("Authorization", ""))
+    except (ApplicationError, DatabaseError) as error:
+        logger.warning("extender_not_opened", scheduler=match[1], error=type(error).__name__)
+        return _refused(503, "kschedweb cannot open the endpoint now.")
+    return _answered(request, desk, match[2]) if desk is not None else _stranger(request)
+
+
+def _stranger(request: HttpRequest) -> HttpResponse:
+    throttle = StrangerThrottle()
+    if throttle.allow_request(request, None):  # type: ignore[arg-type]
+        return _refused(401, "The secret is wrong.", WWW_Authenticate='Basic realm="kschedweb"')
+    return _refused(429, "Too many wrong secrets.", Retry_After=str(int(throttle.wait() or 1) + 1))
+
+
+def _answered(request: HttpRequest, desk: Desk, verb: str) -> HttpResponse:
+    begun = time.perf_counter()
+    found: Any
+    try:
+        found, trouble = desk.answer(verb, request.body)
+    except RequestDataTooBig:
+        found, trouble = None, f"the question is larger than {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes"
+    except (QuestionError, RecursionError, UnreadablePostError) as error:
+        found, trouble = None, f"the question cannot be understood: {error}"
+    except Exception:
+        logger.exception("extender_failed", verb=verb)
+        found, trouble = None, "kschedweb failed"
+    if found is None:
+        found = EMPTY.get(verb, {"Error": f"kschedweb: {trouble}"})
+    response = JsonResponse(found, safe=False)
+    metrics.answered(desk.settings.live, verb, time.perf_counter() - begun, trouble)
+    if trouble:
+        response[TROUBLE] = " ".join(trouble.split())[:200].encode("ascii", "replace").decode()
+    return response
+
+
+def _refused(status: int, detail: str, **headers: str) -> HttpResponse:
+    response = JsonResponse({"Error": detail}, status=status)
+    for name, value in headers.items():
+        response[name.replace("_", "-")] = value
+    return response

@@ -1,0 +1,47 @@
+"""Reading how live schedulers answer kube-scheduler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedweb.engine.extenders import answers
+from kschedweb.live.extender.models import Endpoint
+from kschedweb.live.schedulers.selectors import live_configuration, revision_in_force
+
+if TYPE_CHECKING:
+    from kschedweb.engine.config import Profile
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+POINTS = ("filter", "score")
+
+
+def endpoint_of(live: LiveScheduler) -> Endpoint:
+    """The endpoint of ``live``, an unsaved one with the usual settings where nothing was set yet."""
+    found = Endpoint.objects.filter(scheduler=live).first() or Endpoint()
+    found.scheduler = live
+    return found
+
+
+def profile_of(live: LiveScheduler) -> Profile:
+    """The profile that decides."""
+    return live_configuration(live.scheduler_name, revision_in_force(live)).profiles[0]
+
+
+def choosable(profile: Profile) -> dict[str, tuple[str, ...]]:
+    """The plugins that filter or score in ``profile``, in its order, with at which of the two points."""
+    found: dict[str, tuple[str, ...]] = {}
+    for point in POINTS:
+        for ref in profile.points.get(point, ()):
+            found[ref.name] = (*found.get(ref.name, ()), point)
+    return found
+
+
+def plugins_in_force(endpoint: Endpoint, profile: Profile) -> list[str]:
+    """The plugins that decide, in the order of the profile."""
+    chosen = answers.chosen(profile, endpoint.plugins)
+    return [name for name in choosable(profile) if name in chosen]
+
+
+def weight_in_force(endpoint: Endpoint, profile: Profile) -> int:
+    """The weight to paste: the one that was set, else what the plugins weigh together."""
+    return endpoint.weight or answers.weight(profile, plugins_in_force(endpoint, profile))

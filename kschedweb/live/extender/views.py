@@ -1,0 +1,76 @@
+"""Live › extender: how a stock kube-scheduler is made to ask here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.live.extender import selectors, services
+from kschedweb.live.extender.configuration import PLACEHOLDER, extender_yaml, warnings
+from kschedweb.live.extender.forms import EndpointForm
+from kschedweb.live.schedulers.selectors import live_get
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.pages import add_errors
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpResponse
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+
+@requires(Action.ADMINISTER)
+def extender(request: PageRequest, live_id: UUID) -> HttpResponse:
+    """The configuration to paste, and the settings that it follows from."""
+    live = live_get(live_id)
+    endpoint, profile = selectors.endpoint_of(live), selectors.profile_of(live)
+    form = EndpointForm(request.POST or None, endpoint, selectors.choosable(profile))
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                services.endpoint_change(user=request.user, live=live, **form.changes)
+                messages.success(request, "Saved. Paste the configuration anew where it changed.")
+                return redirect("live-extender", live.pk)
+            except ApplicationError as error:
+                add_errors(form, error)
+                status = error.status
+    return _page(request, live, form, status=status)
+
+
+@require_POST
+@requires(Action.ADMINISTER)
+def secret(request: PageRequest, live_id: UUID) -> HttpResponse:
+    """Make a secret and show it, this once."""
+    live = live_get(live_id)
+    made = services.endpoint_secret_make(user=request.user, live=live)
+    profile = selectors.profile_of(live)
+    response = _page(request, live, EndpointForm(None, selectors.endpoint_of(live), selectors.choosable(profile)), made)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _page(
+    request: PageRequest, live: LiveScheduler, form: EndpointForm, made: str = "", status: int = 200
+) -> HttpResponse:
+    base = request.build_absolute_uri("/").rstrip("/")
+    endpoint, profile = selectors.endpoint_of(live), selectors.profile_of(live)
+    context: dict[str, Any] = {
+        "live": live,
+        "form": form,
+        "endpoint": endpoint,
+        "made": made,
+        "placeholder": PLACEHOLDER,
+        "document": extender_yaml(live, base, made or PLACEHOLDER),
+        "warnings": warnings(live, base),
+        "plugins": selectors.plugins_in_force(endpoint, profile),
+    }
+    return render(request, "live/extender/extender.html", context, status=status)

@@ -1,0 +1,38 @@
+"""What a live scheduler needs to be allowed in its cluster for a mode, and what of it its credentials lack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.clusters.connecting.sources import endpoint_of, secret_of
+from kschedweb.live.schedulers.rbac import Needs, Right, rights, rights_missing
+from kschedweb.live.schedulers.selectors import live_configuration, revision_in_force
+
+if TYPE_CHECKING:
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+PATIENCE = 20.0  # seconds for all questions together
+
+
+def needs_of(live: LiveScheduler, mode: str) -> Needs:
+    """What ``live`` would need in ``mode``; that depends on its policy too."""
+    profile = live_configuration(live.scheduler_name, revision_in_force(live)).profiles[0]
+    preempts = any(ref.name == "DefaultPreemption" for ref in profile.points.get("postFilter", ()))
+    # How it answers kube-scheduler is the extender's own row, where it has one.
+    endpoint = getattr(live, "endpoint", None)
+    return Needs(
+        mode,
+        lock=live.lock,
+        lease=live.lease,
+        lease_namespace=live.lease_namespace,
+        preemption=preempts,
+        binds=bool(getattr(endpoint, "binds", False)),
+    )
+
+
+def missing(live: LiveScheduler, mode: str) -> list[Right]:
+    """The rights that the credentials lack. Raises ApplicationError where the cluster does not say."""
+    secret = secret_of(live.cluster)
+    with Client.open(secret, endpoint=endpoint_of(live.cluster.source, secret), patience=PATIENCE) as client:
+        return rights_missing(client, rights(needs_of(live, mode)))

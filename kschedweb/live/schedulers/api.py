@@ -1,0 +1,330 @@
+"""REST: live schedulers, how they are, and commands to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters.models import Cluster
+from kschedweb.live.schedulers import access, rollout, selectors, services
+from kschedweb.live.schedulers.decisions import api as decision_api
+from kschedweb.live.schedulers.models import LiveScheduler, Mode
+from kschedweb.live.schedulers.rbac import MODES, manifest_text
+from kschedweb.live.schedulers.rollout_serializers import (
+    LARGEST,
+    AskedSerializer,
+    RollOutReviewSerializer,
+    RollOutSerializer,
+)
+from kschedweb.live.schedulers.services import MOST_STEPS
+from kschedweb.live.schedulers.status import status_of
+from kschedweb.policies.models import Policy, Revision
+from kschedweb.web.errors import ApplicationError, Unprocessable
+from kschedweb.web.rest import IdempotencyMixin, NameField, validated
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+    from rest_framework.request import Request
+
+    from kschedweb.accounts.typing import ApiRequest
+
+LIMITS = ("keep_decisions", "keep_days", "keep_columns", "qps", "burst", "lock", "lease_namespace", "lease_name")
+
+
+class LiveSerializer(serializers.ModelSerializer[LiveScheduler]):
+    """A live scheduler; ``revision`` is the one that it runs, until another one is rolled out."""
+
+    cluster = serializers.CharField(source="cluster.name", read_only=True)
+    policy = serializers.CharField(source="policy.name", read_only=True)
+    revision = serializers.SerializerMethodField()
+
+    class Meta:
+        model = LiveScheduler
+        fields: tuple[str, ...] = (
+            "id", "cluster", "scheduler_name", "mode", "policy", "revision", "paused", "steps", *LIMITS, "created_at",
+            "changed_at",
+        )  # fmt: skip
+        read_only_fields = fields
+
+    def get_revision(self, live: LiveScheduler) -> int:
+        return selectors.revision_in_force(live).number
+
+
+class CandidateSerializer(serializers.Serializer[Any]):
+    """A process that leads or stands by. ``bound`` are pods since it started."""
+
+    identity = serializers.CharField()
+    election = serializers.CharField(allow_blank=True, help_text="Kind, namespace and name of the lock it leads by.")
+    leading = serializers.BooleanField()
+    synced = serializers.BooleanField(help_text="Every kind of object was listed.")
+    epoch = serializers.IntegerField(help_text="Transitions of the lock while it leads.")
+    started_at = serializers.DateTimeField()
+    heartbeat = serializers.DateTimeField(help_text="By the database's clock.")
+    silent_seconds = serializers.FloatField(help_text="Since its heartbeat, by the database's clock.")
+    ticked_at = serializers.DateTimeField(allow_null=True)
+    bound = serializers.IntegerField()
+    error = serializers.CharField(allow_blank=True)
+
+
+class StatusSerializer(serializers.Serializer[Any]):
+    """How a live scheduler is now; without a leader there are no numbers."""
+
+    state = serializers.CharField(help_text="In a word, such as `Scheduling`, `Paused`, `Not hosted`.")
+    advice = serializers.CharField(allow_blank=True)
+    paused = serializers.BooleanField()
+    steps = serializers.IntegerField(help_text="Pods still to be tried while it is paused.")
+    depths = serializers.DictField(child=serializers.IntegerField(), help_text="Pods by where they are, and nodes.")
+    rate = serializers.FloatField(help_text="Pods bound a second, over the last 10 seconds.")
+    median_ms = serializers.FloatField(allow_null=True, help_text="From a pod's creation to its binding.")
+    p99_ms = serializers.FloatField(allow_null=True)
+    error = serializers.CharField(allow_blank=True)
+    error_at = serializers.DateTimeField(allow_null=True)
+    candidates = CandidateSerializer(many=True)
+
+
+class LiveDetailSerializer(LiveSerializer):
+    status = serializers.SerializerMethodField()
+
+    class Meta(LiveSerializer.Meta):
+        fields = (*LiveSerializer.Meta.fields, "status")
+        read_only_fields = fields
+
+    @extend_schema(responses=StatusSerializer)
+    def get_status(self, live: LiveScheduler) -> dict[str, Any]:
+        return dict(StatusSerializer(status_of(live).to_dict()).data)
+
+
+class ChangeSerializer(serializers.ModelSerializer[LiveScheduler]):
+    """What may be changed; what is left out stays as it is."""
+
+    class Meta:
+        model = LiveScheduler
+        fields: tuple[str, ...] = LIMITS
+        extra_kwargs = {name: {"required": False} for name in LIMITS}
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        for name in ("policy", "revision"):
+            if name in self.initial_data and name not in self.fields:
+                raise Unprocessable.at(name, "Roll a revision out instead: POST to rollout/ of this live scheduler.")
+        return attrs
+
+
+class CreateSerializer(ChangeSerializer):
+    """A new live scheduler in a connected cluster. Without a revision it runs the newest one of now."""
+
+    cluster = NameField(queryset=Cluster.objects.all())
+    scheduler_name = serializers.CharField(max_length=63, help_text=services.NAME_HELP)
+    mode = serializers.ChoiceField(choices=Mode.choices, default=Mode.OFF)
+    policy = NameField(queryset=Policy.objects.all())
+    revision = serializers.IntegerField(min_value=1, max_value=LARGEST, required=False, allow_null=True)
+
+    class Meta(ChangeSerializer.Meta):
+        fields = ("cluster", "scheduler_name", "mode", "policy", "revision", *ChangeSerializer.Meta.fields)
+        # The services say it when a name is taken, with the name.
+        validators: list[Any] = []
+
+
+class ModeSerializer(serializers.Serializer[Any]):
+    mode = serializers.ChoiceField(choices=Mode.choices)
+
+
+class StepSerializer(serializers.Serializer[Any]):
+    pods = serializers.IntegerField(min_value=1, max_value=MOST_STEPS, default=1)
+
+
+class LiveList(IdempotencyMixin, generics.ListAPIView[LiveScheduler]):
+    action_required = {"GET": Action.VIEW, "POST": Action.ADMINISTER}
+    serializer_class = LiveSerializer
+    queryset = LiveScheduler.objects.none()
+
+    def get_queryset(self) -> QuerySet[LiveScheduler]:
+        return selectors.live_list()
+
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """The live schedulers of all clusters."""
+        return super().get(request, *args, **kwargs)
+
+    @extend_schema(request=CreateSerializer, responses={201: LiveSerializer})
+    def post(self, request: ApiRequest) -> Response:
+        """Make a live scheduler; the cluster must be connected unless it is off."""
+        values = validated(CreateSerializer, request.data)
+        values["revision"] = revision_at("revision", values["policy"], values.get("revision"))
+        made = services.live_create(user=request.user, **values)
+        location = reverse("api:live-scheduler", args=[made.pk], request=request)
+        return Response(LiveSerializer(made).data, status=201, headers={"Location": location})
+
+
+class LiveDetail(APIView):
+    action_required = {"GET": Action.VIEW, "PATCH": Action.ADMINISTER, "DELETE": Action.ADMINISTER}
+
+    @extend_schema(responses=LiveDetailSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """One live scheduler and how it is now."""
+        return Response(LiveDetailSerializer(selectors.live_get(id)).data)
+
+    @extend_schema(request=ChangeSerializer, responses=LiveSerializer)
+    def patch(self, request: ApiRequest, id: UUID) -> Response:
+        """Change its limits, lock, or what is kept; taken over within a second.
+
+        409 where a process at work would not be kept out by the changed lock.
+        """
+        live = selectors.live_get(id)
+        changed = services.live_change(user=request.user, live=live, **validated(ChangeSerializer, request.data))
+        return Response(LiveSerializer(changed).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: ApiRequest, id: UUID) -> Response:
+        """Delete it with its decisions; 409 unless it is off."""
+        services.live_delete(user=request.user, live=selectors.live_get(id))
+        return Response(status=204)
+
+
+class LiveRollOut(IdempotencyMixin, APIView):
+    action_required = Action.ADMINISTER
+
+    @extend_schema(parameters=[AskedSerializer], responses=RollOutReviewSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """What rolling a revision out would change, and which pods would go elsewhere."""
+        live = selectors.live_get(id)
+        asked = validated(AskedSerializer, request.query_params)
+        after = revision_at("revision", asked.get("policy", live.policy), asked.get("revision"))
+        return Response(
+            RollOutReviewSerializer({"seen": rollout.review(live, after), "moves": rollout.moves(live, after)}).data
+        )
+
+    @extend_schema(request=RollOutSerializer, responses=LiveSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Have a live scheduler run another revision, newer or older, within a second.
+
+        409 where it runs another one than `expected` by now.
+        """
+        live = selectors.live_get(id)
+        asked = validated(RollOutSerializer, request.data)
+        expected = asked["expected"]
+        changed = services.live_roll_out(
+            user=request.user,
+            live=live,
+            revision=revision_at("revision", asked["policy"], asked["revision"]),
+            expected=revision_at("expected.revision", expected["policy"], expected["revision"]),
+        )
+        return Response(LiveSerializer(changed).data)
+
+
+class LiveMode(IdempotencyMixin, APIView):
+    action_required = Action.ADMINISTER
+
+    @extend_schema(request=ModeSerializer, responses=LiveSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Switch to off, shadow, extender or scheduling; the old mode ends in an orderly way first."""
+        asked = validated(ModeSerializer, request.data)
+        live = services.live_set_mode(user=request.user, live=selectors.live_get(id), mode=asked["mode"])
+        return Response(LiveSerializer(live).data)
+
+
+class LivePause(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=None, responses=LiveSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Try no further pod; what was decided before is still bound."""
+        return Response(LiveSerializer(services.live_pause(user=request.user, live=selectors.live_get(id))).data)
+
+
+class LiveResume(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=None, responses=LiveSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Go on after a pause."""
+        return Response(LiveSerializer(services.live_resume(user=request.user, live=selectors.live_get(id))).data)
+
+
+class LiveStep(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=StepSerializer, responses=LiveSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Have the next pods tried while it is paused."""
+        asked = validated(StepSerializer, request.data)
+        pods = asked["pods"]
+        live = services.live_step(user=request.user, live=selectors.live_get(id), pods=pods)
+        return Response(LiveSerializer(live).data)
+
+
+class LiveReload(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=None, responses=LiveSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Have the cluster listed anew."""
+        return Response(LiveSerializer(services.live_reload(user=request.user, live=selectors.live_get(id))).data)
+
+
+class NeedsSerializer(serializers.Serializer[Any]):
+    mode = serializers.ChoiceField(choices=MODES)
+
+
+class RightSerializer(serializers.Serializer[Any]):
+    """A right that is missing; in all namespaces where ``namespace`` is empty."""
+
+    verb = serializers.CharField()
+    group = serializers.CharField(allow_blank=True)
+    resource = serializers.CharField()
+    namespace = serializers.CharField(allow_blank=True)
+    name = serializers.CharField(allow_blank=True)
+    costs = serializers.CharField(help_text="Completes: without it, …")
+
+
+class RightsSerializer(serializers.Serializer[Any]):
+    mode = serializers.CharField()
+    missing = RightSerializer(many=True)
+    manifest = serializers.CharField(help_text="YAML for `kubectl apply -f -` that grants everything the mode needs.")
+
+
+class LiveRights(APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=NeedsSerializer, responses=RightsSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Ask the cluster which rights its credentials lack for a mode."""
+        live = selectors.live_get(id)
+        asked = validated(NeedsSerializer, request.data)
+        mode = asked["mode"]
+        answer = {
+            "mode": mode,
+            "missing": access.missing(live, mode),
+            "manifest": manifest_text(access.needs_of(live, mode)),
+        }
+        return Response(RightsSerializer(answer).data)
+
+
+def revision_at(path: str, policy: Policy, number: int | None) -> Revision:
+    """Revision ``number`` of ``policy``, ``None`` for the newest; a problem at ``path`` where there is none."""
+    found = policy.revisions.select_related("policy").order_by("-number")
+    revision = (found if number is None else found.filter(number=number)).first()
+    if revision is None:
+        raise ApplicationError.at(path, f"Policy {policy.name} has no revision {number}.")
+    return revision
+
+
+urlpatterns = [
+    path("live/", LiveList.as_view(), name="live"),
+    path("live/<uuid:id>/", LiveDetail.as_view(), name="live-scheduler"),
+    path("live/<uuid:id>/rollout/", LiveRollOut.as_view(), name="live-rollout"),
+    path("live/<uuid:id>/mode/", LiveMode.as_view(), name="live-mode"),
+    path("live/<uuid:id>/pause/", LivePause.as_view(), name="live-pause"),
+    path("live/<uuid:id>/resume/", LiveResume.as_view(), name="live-resume"),
+    path("live/<uuid:id>/step/", LiveStep.as_view(), name="live-step"),
+    path("live/<uuid:id>/reload/", LiveReload.as_view(), name="live-reload"),
+    path("live/<uuid:id>/rights/", LiveRights.as_view(), name="live-rights"),
+    *decision_api.urlpatterns,
+]

@@ -1,0 +1,28 @@
+"""Filters of live decisions, the same for page and REST."""
+
+from __future__ import annotations
+
+import django_filters as filters
+from django.db.models import Q, QuerySet
+
+from kschedweb.live.schedulers.models import LiveDecision, Result
+from kschedweb.web.filtering import DayFilter, GrowingFilterSet
+
+
+class DecisionFilter(GrowingFilterSet):
+    search = filters.CharFilter(method="find", label="Pod, node or message holds", max_length=253)
+    namespace = filters.CharFilter(label="Namespace", max_length=63)
+    result = filters.ChoiceFilter(choices=Result.choices, label="Result", empty_label="Any result")
+    node = filters.CharFilter(label="Node", max_length=253)
+    since = DayFilter(field_name="at", label="From")
+    until = DayFilter(field_name="at", label="To", until=True)
+
+    indexed = ("node", "namespace", "result")
+
+    class Meta:
+        model = LiveDecision
+        fields: list[str] = []
+
+    def find(self, rows: QuerySet[LiveDecision], name: str, value: str) -> QuerySet[LiveDecision]:
+        holds = Q(name__icontains=value) | Q(node__icontains=value) | Q(message__icontains=value)
+        return rows.filter(holds)

@@ -1,0 +1,194 @@
+"""What a live run decided, on its way into the database: in batches, by a thread of its own.
+
+While the database is away records wait in memory, so that scheduling goes on; beyond a bound the oldest are lost, and
+counted.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db import (
+    InterfaceError,
+    OperationalError,
+    close_old_connections,
+    connection,
+    transaction,
+)
+
+from kschedweb.live.schedulers.models import LiveColumns, LiveDecision, LiveScheduler, Result
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+logger = structlog.get_logger(__name__)
+
+BATCH = 200
+EVERY = 0.5  # seconds
+MOST_WAITING = 20_000
+LONGEST_WAIT = 10.0  # seconds between tries while the database is away
+AWAY = (OperationalError, InterfaceError)  # the database does not answer, which passes
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a decision that was kept already came to."""
+
+    decision: UUID
+    result: str
+    at: datetime
+    message: str = ""
+    latency: float | None = None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Every verdict and score of a decision, packed when it is written."""
+
+    decision: UUID
+    pack: Callable[[], bytes]
+
+
+@dataclass(frozen=True)
+class TakenOver:
+    """The leader of ``epoch`` began: of what those before it left open only ``kept`` goes on."""
+
+    epoch: int
+    kept: frozenset[UUID]
+    at: datetime
+
+
+Record = LiveDecision | Outcome | Columns | TakenOver
+
+
+class DecisionLog:
+    """Takes records from any thread, and writes them in the order in which they came."""
+
+    def __init__(self, scheduler: UUID) -> None:
+        self.scheduler = scheduler
+        self.lost = 0  # records that found no room
+        self.away = False  # whether the database did not take the last batch
+        self._waiting: deque[Record] = deque()
+        self._lock = threading.Lock()
+        self._news = threading.Event()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="live-records", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self, seconds: float) -> None:
+        """Write what waits, for at most ``seconds``."""
+        self._ended.set()
+        self._news.set()
+        if self._thread.ident:
+            self._thread.join(seconds)
+
+    def add(self, record: Record) -> None:
+        with self._lock:
+            if len(self._waiting) >= MOST_WAITING:
+                self._waiting.popleft()
+                self.lost += 1
+            self._waiting.append(record)
+            full = len(self._waiting) >= BATCH
+        if full:
+            self._news.set()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    def _run(self) -> None:
+        pause = EVERY
+        while not (self._ended.is_set() and not self._waiting):
+            self._news.wait(pause)
+            self._news.clear()
+            try:
+                close_old_connections()
+                while self._write():
+                    pass
+                self.away, pause = False, EVERY
+                connection.close()  # another thread may have it meanwhile
+            except AWAY as error:
+                if not self.away:
+                    logger.warning("live_records_wait", scheduler=str(self.scheduler), error=type(error).__name__)
+                self.away, pause = True, min(pause * 2, LONGEST_WAIT)
+                if self._ended.is_set():
+                    break
+        connection.close()
+
+    def _write(self) -> int:
+        """Write one batch; records leave the queue only once they are in."""
+        with self._lock:
+            batch = [self._waiting[place] for place in range(min(BATCH, len(self._waiting)))]
+        if not batch:
+            return 0
+        try:
+            records_write(self.scheduler, batch)
+        except AWAY:
+            raise
+        except Exception:
+            self._write_singly(batch)
+        with self._lock:
+            for record in batch:
+                # While it was written, the oldest may have had to make room.
+                if self._waiting and self._waiting[0] is record:
+                    self._waiting.popleft()
+        return len(batch)
+
+    def _write_singly(self, batch: list[Record]) -> None:
+        """One of them cannot be written: that one is lost, not the rest."""
+        for record in batch:
+            try:
+                records_write(self.scheduler, [record])
+            except AWAY:
+                raise
+            except Exception:
+                self.lost += 1
+                logger.exception("live_record_lost", scheduler=str(self.scheduler))
+
+
+def records_write(scheduler: UUID, batch: list[Record]) -> None:
+    """Write ``batch`` in its order, all of it or nothing; what belongs to a deleted scheduler is let go."""
+    with transaction.atomic():
+        if not LiveScheduler.objects.filter(pk=scheduler).exists():
+            return
+        rows = [record for record in batch if isinstance(record, LiveDecision)]
+        LiveDecision.objects.bulk_create(rows, ignore_conflicts=True)
+        columns = [record for record in batch if isinstance(record, Columns)]
+        _columns_write(columns)
+        for record in batch:
+            if isinstance(record, Outcome):
+                _outcome_write(record)
+            elif isinstance(record, TakenOver):
+                _open_end(scheduler, record)
+
+
+def _columns_write(columns: list[Columns]) -> None:
+    if not columns:
+        return
+    wanted = [one.decision for one in columns]
+    there = set(LiveDecision.objects.filter(pk__in=wanted).values_list("pk", flat=True))
+    rows = [LiveColumns(decision_id=one.decision, content=one.pack()) for one in columns if one.decision in there]
+    LiveColumns.objects.bulk_create(rows, ignore_conflicts=True)
+    LiveDecision.objects.filter(pk__in=there).update(has_columns=True)
+
+
+def _outcome_write(record: Outcome) -> None:
+    values: dict[str, Any] = {"result": record.result, "ended_at": record.at, "latency": record.latency}
+    if record.message:
+        values["message"] = record.message
+    # The first end counts: a pod that was bound is not superseded afterwards.
+    LiveDecision.objects.filter(pk=record.decision, ended_at=None).update(**values)
+
+
+def _open_end(scheduler: UUID, record: TakenOver) -> None:
+    left = LiveDecision.objects.filter(scheduler_id=scheduler, ended_at=None, epoch__lt=record.epoch)
+    left = left.filter(result__in=(Result.HELD, Result.WAITING)).exclude(pk__in=record.kept)
+    left.update(result=Result.SUPERSEDED, ended_at=record.at, message="another process took over")

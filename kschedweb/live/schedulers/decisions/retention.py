@@ -1,0 +1,50 @@
+"""What live schedulers keep of their decisions: so many, for so long, and of fewer every verdict and score."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from kschedweb.live.schedulers.models import LiveColumns, LiveDecision, LiveScheduler, Result
+from kschedweb.web.deletion import delete_batches
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+def beyond_limits(rows: QuerySet[Any], live: LiveScheduler, now: datetime) -> QuerySet[Any]:
+    """Those of ``rows``, which have a time ``at``, that are older, or more, than ``live`` keeps; the oldest first."""
+    oldest = now - timedelta(days=live.keep_days)
+    # Read from an index alone, however many there are.
+    first = rows.order_by("-at", "-pk").values_list("at", "pk")[live.keep_decisions : live.keep_decisions + 1]
+    due = Q(at__lt=oldest)
+    for at, key in first:
+        if at >= oldest:
+            due = Q(at__lte=at) & (Q(at__lt=at) | Q(pk__lte=key))
+    return rows.filter(due).order_by("at", "pk")
+
+
+def decisions_clean(*, now: datetime | None = None) -> int:
+    """Delete what is beyond the limits of each live scheduler, columns first; how many decisions went."""
+    return sum(_clean(live, now or timezone.now()) for live in LiveScheduler.objects.all())
+
+
+def _clean(live: LiveScheduler, now: datetime) -> int:
+    # What has not ended is what a person is asked about: it stays, in full.
+    decisions = LiveDecision.objects.filter(scheduler=live)
+    ended = Q(ended_at__isnull=False)
+    full = decisions.filter(ended, has_columns=True).order_by("-at", "-pk")
+    for some in (full.filter(result=Result.BOUND), full.exclude(result=Result.BOUND)):
+        # Apart, so that many pods that are bound displace none that are not.
+        newest = list(some.values_list("at", "pk")[live.keep_columns : live.keep_columns + 1])
+        for at, key in newest:
+            delete_batches(some.filter(Q(at__lt=at) | Q(at=at, pk__lte=key), at__lte=at), _columns_delete)
+    return delete_batches(beyond_limits(decisions, live, now).filter(ended))
+
+
+def _columns_delete(decisions: QuerySet[LiveDecision]) -> None:
+    LiveColumns.objects.filter(decision__in=decisions).delete()
+    decisions.update(has_columns=False)

@@ -1,0 +1,51 @@
+"""The engine's decisions as rows."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from kschedweb.live.schedulers.models import LiveDecision
+
+if TYPE_CHECKING:
+    from kschedweb.engine.live import Decision
+
+FINAL = 4000  # characters of a message that are kept
+
+
+def decision_id(scheduler: uuid.UUID, decision: Decision) -> uuid.UUID:
+    """The id of the row of ``decision``, known before the row is there: whoever names it need not wait for it."""
+    return uuid.uuid5(scheduler, f"{decision.uid}/{decision.attempt}/{decision.time:.6f}")
+
+
+def moment(seconds: float) -> datetime:
+    """``seconds`` of the epoch as the database takes them."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def decision_row(scheduler: uuid.UUID, decision: Decision, result: str, *, epoch: int, revision: int) -> LiveDecision:
+    """The unsaved row of ``decision``."""
+    namespace, _, name = decision.pod.partition("/")
+    return LiveDecision(
+        id=decision_id(scheduler, decision),
+        scheduler_id=scheduler,
+        at=moment(decision.time),
+        namespace=namespace,
+        name=name,
+        uid=decision.uid,
+        attempt=decision.attempt,
+        result=result,
+        node=decision.node,
+        nominated=decision.nominated or "",
+        evaluated=decision.evaluated,
+        feasible=decision.feasible,
+        margin=decision.margin,
+        drawn=decision.drawn or None,
+        top=[ranked.to_dict() for ranked in decision.top],
+        durations=dict(decision.durations),
+        rejected_by=list(decision.rejected_by),
+        message=decision.message[:FINAL],
+        epoch=epoch,
+        revision_id=revision,
+    )

@@ -1,0 +1,106 @@
+"""Locks of an election as an annotation of Endpoints or a ConfigMap, as kube-scheduler once had them.
+
+The annotation holds client-go's LeaderElectionRecord as JSON, with times in whole seconds. What cannot be read is an
+error, as it is there: nobody takes over what may belong to somebody.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from kschedweb.clusters.connecting.client import ClusterError
+from kschedweb.clusters.following.facts import Json
+from kschedweb.live.schedulers.election.elector import Record
+from kschedweb.live.schedulers.election.objectlock import ObjectLock
+
+KEY = "control-plane.alpha.kubernetes.io/leader"
+
+
+class AnnotationLock(ObjectLock):
+    """An object with the record in an annotation. Without the annotation nobody holds it."""
+
+    api = "v1"
+
+    def record_of(self, found: Json) -> Record:
+        text = (found["metadata"].get("annotations") or {}).get(KEY)
+        try:
+            return Record("", 0, 0.0, 0.0, 0) if text is None else parsed(text)
+        except (ValueError, TypeError, RecursionError) as error:
+            place = f"{self.kind} {self._namespace}/{self._name}"
+            raise ClusterError(
+                f"Nobody can lead: the annotation {KEY} of {place} is no record of an election ({error}). "
+                "Remove the annotation once nobody leads by it."
+            ) from None
+
+    def holding(self, found: Json, record: Record) -> Json:
+        metadata: Json = found["metadata"]
+        annotations = (metadata.get("annotations") or {}) | {KEY: text_of(record)}
+        return found | {"metadata": metadata | {"annotations": annotations}}
+
+
+class EndpointsLock(AnnotationLock):
+    """Endpoints, which need not be those of a Service."""
+
+    kind, resource = "Endpoints", "endpoints"
+
+
+class ConfigMapLock(AnnotationLock):
+    """A ConfigMap; its data are not touched."""
+
+    kind, resource = "ConfigMap", "configmaps"
+
+
+def parsed(text: str) -> Record:
+    """The record of an annotation. Members that are missing or null count as nothing, as in Go; others are ignored.
+
+    Raises ValueError or TypeError for what is no such record.
+    """
+    raw = json.loads(text)
+    if not isinstance(raw, dict | None):
+        raise TypeError("it is no JSON object")
+    members = {name: value for name, value in (raw or {}).items() if value is not None}
+    return Record(
+        holder=_checked(members, "holderIdentity", str, "text") or "",
+        seconds=_checked(members, "leaseDurationSeconds", int, "whole number") or 0,
+        acquired=_time(members, "acquireTime"),
+        renewed=_time(members, "renewTime"),
+        transitions=_checked(members, "leaderTransitions", int, "whole number") or 0,
+    )
+
+
+def text_of(record: Record) -> str:
+    """As client-go writes it."""
+    raw = {
+        "holderIdentity": record.holder,
+        "leaseDurationSeconds": record.seconds,
+        "acquireTime": _written(record.acquired),
+        "renewTime": _written(record.renewed),
+        "leaderTransitions": record.transitions,
+    }
+    return json.dumps(raw, separators=(",", ":"), ensure_ascii=False)
+
+
+def _checked(members: Json, name: str, kind: type, what: str) -> Any:
+    value = members.get(name)
+    if name in members and type(value) is not kind:  # True is a whole number to Python, and not to Go
+        raise TypeError(f"{name} is no {what}")
+    return value
+
+
+def _time(members: Json, name: str) -> float:
+    text = _checked(members, name, str, "time")
+    if text is None:
+        return 0.0
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{name} is no time") from None
+    if at.tzinfo is None:
+        raise ValueError(f"{name} has no time zone")
+    return at.timestamp()
+
+
+def _written(seconds: float) -> str:
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,56 @@
+"""The lock of an election as a Lease (coordination.k8s.io), which is what kube-scheduler uses."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from kschedweb.clusters.following.facts import Json
+from kschedweb.live.schedulers.election.elector import Record
+from kschedweb.live.schedulers.election.objectlock import ObjectLock
+from kschedweb.live.schedulers.writing.recorder import micro_time
+
+
+class LeaseLock(ObjectLock):
+    """A Lease, whose spec is the record."""
+
+    api, kind, resource = "coordination.k8s.io/v1", "Lease", "leases"
+
+    def record_of(self, found: Json) -> Record:
+        return record_of(found)
+
+    def holding(self, found: Json, record: Record) -> Json:
+        return found | {"spec": spec_of(record)}
+
+
+def record_of(lease: Json) -> Record:
+    """The record that a Lease holds; what is missing or malformed counts as nothing."""
+    spec = lease.get("spec") or {}
+    return Record(
+        holder=str(spec.get("holderIdentity") or ""),
+        seconds=_whole(spec.get("leaseDurationSeconds")),
+        acquired=_seconds(spec.get("acquireTime")),
+        renewed=_seconds(spec.get("renewTime")),
+        transitions=_whole(spec.get("leaseTransitions")),
+    )
+
+
+def spec_of(record: Record) -> Json:
+    return {
+        "holderIdentity": record.holder,
+        "leaseDurationSeconds": record.seconds,
+        "acquireTime": micro_time(record.acquired),
+        "renewTime": micro_time(record.renewed),
+        "leaseTransitions": record.transitions,
+    }
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _seconds(text: Any) -> float:
+    try:
+        return datetime.fromisoformat(str(text)).astimezone(UTC).timestamp()
+    except ValueError:
+        return 0.0

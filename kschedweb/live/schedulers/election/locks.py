@@ -1,0 +1,56 @@
+"""The kinds of locks by their names in ``--leader-elect-resource-lock``, and which of them keep each other out."""
+
+from __future__ import annotations
+
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.live.schedulers.election.annotationlock import ConfigMapLock, EndpointsLock
+from kschedweb.live.schedulers.election.elector import RENEW_SECONDS, Lock
+from kschedweb.live.schedulers.election.lease import LeaseLock
+from kschedweb.live.schedulers.election.multilock import MultiLock
+from kschedweb.live.schedulers.election.objectlock import ObjectLock
+
+LEASES = "leases"
+PARTS: dict[str, tuple[type[ObjectLock], ...]] = {
+    LEASES: (LeaseLock,),
+    "endpoints": (EndpointsLock,),
+    "endpointsleases": (EndpointsLock, LeaseLock),
+    "configmaps": (ConfigMapLock,),
+    "configmapsleases": (ConfigMapLock, LeaseLock),
+}
+
+
+def make_lock(
+    kind: str,
+    client: Client,
+    namespace: str,
+    name: str,
+    identity: str,
+    *,
+    component: str = "kschedweb",
+    seconds: float = RENEW_SECONDS / 3,
+) -> Lock:
+    """The lock of ``kind``; reading or writing takes ``seconds`` at most, of a pair both halves together."""
+    parts = PARTS[kind]
+    made = [
+        part(client, namespace, name, identity, component=component, seconds=seconds / len(parts)) for part in parts
+    ]
+    return made[0] if len(made) == 1 else MultiLock(made[0], made[1], identity)
+
+
+def exclude(one: str, other: str) -> bool:
+    """Whether leaders by locks of these kinds, of one name, keep each other out: they have an object in common."""
+    return not set(PARTS[one]).isdisjoint(PARTS[other])
+
+
+def steps(one: str, other: str) -> list[str]:
+    """The kinds between the two by which an election moves from ``one`` to ``other``, each excluding the next."""
+    before: dict[str, str] = {one: ""}
+    for kind in (reached := [one]):
+        for following in PARTS:
+            if following not in before and exclude(kind, following):
+                before[following] = kind
+                reached.append(following)
+    way = []
+    while other := before[other]:
+        way.append(other)
+    return way[-2::-1]

@@ -1,0 +1,97 @@
+"""A lock of an election that is one object of the API server: read, made, and written over by whoever saw it last."""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar
+from urllib.parse import quote
+
+from kschedweb.clusters.connecting.client import Client, ClusterError
+from kschedweb.clusters.connecting.failures import refusal, status_text
+from kschedweb.clusters.connecting.wire import Answer
+from kschedweb.clusters.following.facts import Json
+from kschedweb.live.schedulers.election.elector import RENEW_SECONDS, Record
+from kschedweb.live.schedulers.writing.recorder import election_event
+
+
+class ObjectLock:
+    """The object ``namespace``/``name``; kinds say where in it the record stands, and all else of it stays as it is.
+
+    Each call takes ``seconds`` at most: less than a term, for one may hang. ``component`` is who the events of the
+    election come from.
+    """
+
+    api: ClassVar[str]  # group and version
+    kind: ClassVar[str]
+    resource: ClassVar[str]
+
+    def __init__(
+        self,
+        client: Client,
+        namespace: str,
+        name: str,
+        identity: str,
+        *,
+        component: str = "kschedweb",
+        seconds: float = RENEW_SECONDS / 3,
+    ) -> None:
+        self._client, self._identity, self._component, self._seconds = client, identity, component, seconds
+        self._namespace, self._name = namespace, name
+        root = f"/apis/{self.api}" if "/" in self.api else f"/api/{self.api}"
+        self._collection = f"{root}/namespaces/{quote(namespace, safe='')}/{self.resource}"
+        self._path = f"{self._collection}/{quote(name, safe='')}"
+        self._found: Json | None = None
+
+    def record_of(self, found: Json) -> Record:
+        """The record that the object holds."""
+        raise NotImplementedError
+
+    def holding(self, found: Json, record: Record) -> Json:
+        """The object with ``record`` in the place of the one it holds."""
+        raise NotImplementedError
+
+    @property
+    def exists(self) -> bool:
+        """Whether the object was there when it was last read or written."""
+        return self._found is not None
+
+    def get(self) -> Record | None:
+        answer = self._client.send("GET", self._path, seconds=self._seconds)
+        self._found = None if answer.code == 404 else self._read(answer)
+        return None if self._found is None else self.record_of(self._found)
+
+    def create(self, record: Record) -> None:
+        metadata = {"namespace": self._namespace, "name": self._name}
+        made = self.holding({"apiVersion": self.api, "kind": self.kind, "metadata": metadata}, record)
+        answer = self._client.send("POST", self._collection, made, seconds=self._seconds)
+        if answer.code == 404:
+            said = status_text(answer) or "no such resource"
+            raise ClusterError(
+                f"The cluster does not serve {self.resource}, or has no namespace {self._namespace}: choose another "
+                f"lock or namespace ({said}).",
+                code=404,
+            )
+        self._found = self._read(answer)
+
+    def update(self, record: Record) -> None:
+        """The resource version goes with it, so that the server refuses it where anything changed meanwhile."""
+        if self._found is None:
+            raise ClusterError(f"The {self.kind} was not read yet.")
+        self._found = self._read(
+            self._client.send("PUT", self._path, self.holding(self._found, record), seconds=self._seconds)
+        )
+
+    def tell(self, what: str) -> None:
+        if self._found is not None:
+            event = election_event(self._found, self._identity, what, self._component, time.time())
+            path = f"/api/v1/namespaces/{quote(self._namespace, safe='')}/events"
+            self._client.send("POST", path, event, seconds=self._seconds)
+
+    def _read(self, answer: Answer) -> Json:
+        found = answer.json() if answer.code < 300 else None
+        if isinstance(found, dict) and isinstance(found.get("metadata"), dict):
+            return found
+        place = f"{self.kind} {self._namespace}/{self._name}"
+        if answer.code in (403, 404, 409, 422):
+            raise ClusterError(status_text(answer) or f"The {place} cannot be written.", code=answer.code)
+        raise refusal(answer.code, place)

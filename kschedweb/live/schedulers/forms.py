@@ -1,0 +1,149 @@
+"""The forms of live schedulers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
+
+from kschedweb.clusters.models import Cluster
+from kschedweb.clusters.services import CONNECTED
+from kschedweb.live.schedulers.models import LiveScheduler, Lock, Mode
+from kschedweb.live.schedulers.services import CHANGEABLE, MOST_STEPS, NAME_HELP
+from kschedweb.policies.models import Kind, Policy, Revision
+
+MODE_WORDS = {
+    Mode.OFF: "Nothing is read and nothing is written.",
+    Mode.SHADOW: "What another scheduler decides is judged under the policy. Nothing is written to the cluster.",
+    Mode.EXTENDER: "A kube-scheduler asks this site about its pods and goes on deciding and binding itself.",
+    Mode.SCHEDULING: "Pods that name this scheduler are placed and bound from here.",
+}
+LIMITS = {
+    "qps": ("Requests a second", "To the API server; 50 is kube-scheduler's default, 0 is no limit."),
+    "burst": ("Requests at once", "How many may go out together; 100 is kube-scheduler's default."),
+    "keep_decisions": ("Decisions kept", "The newest ones."),
+    "keep_days": ("Days kept", "Older decisions are deleted."),
+    "keep_columns": (
+        "Decisions kept in full",
+        "With every verdict and score of every node: the newest that bound a pod, and as many that did not. What waits "
+        "for a person is kept so in any case. Of the others the five best nodes are kept.",
+    ),
+}
+
+
+class RevisionForm(forms.Form):
+    """A revision of a policy: ``cleaned_data["revision"]`` is the row."""
+
+    policy = forms.ModelChoiceField(
+        Policy.objects.filter(kind=Kind.PROFILES).order_by("name"), label="Policy", to_field_name="name"
+    )
+    revision = forms.CharField(
+        label="Revision",
+        required=False,
+        max_length=9,
+        help_text="Its number. Empty: the newest one now. A later one is rolled out by an act of its own.",
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        number, policy = cleaned.get("revision", "").strip(), cleaned.get("policy")
+        if policy is not None:
+            asked = policy.revisions.select_related("policy").order_by("-number")
+            if number:
+                asked = asked.filter(number=int(number)) if number.isdecimal() and number.isascii() else asked.none()
+            cleaned["revision"] = asked.first()
+            if cleaned["revision"] is None:
+                self.add_error("revision", f"Policy {policy.name} has no revision {number}.")
+        return cleaned
+
+
+class RollOutForm(RevisionForm):
+    """A revision to roll out; ``expected`` is the one that was at work when the person looked."""
+
+    expected = forms.ModelChoiceField(
+        Revision.objects.select_related("policy"), required=False, widget=forms.HiddenInput
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["revision"].label, self.fields["revision"].help_text = "Revision (empty: the newest)", ""
+
+
+class LiveForm(forms.Form):
+    """Everything of a live scheduler that a person changes after it was made, beside its mode and its revision."""
+
+    lock = forms.ChoiceField(
+        label="Lock",
+        choices=[(lock.value, lock.value) for lock in Lock],
+        initial=Lock.LEASES,
+        help_text="Whoever holds it leads; the others stand by. endpoints and leases alone do not keep each other out: "
+        "from one to the other go by way of endpointsleases, with all processes at one step before the next.",
+    )
+    lease_namespace = forms.CharField(label="Namespace of the lock", max_length=63, initial="kube-system")
+    lease_name = forms.CharField(
+        label="Name of the lock",
+        required=False,
+        max_length=63,
+        help_text="Empty: kschedweb-, then the scheduler name.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, (label, words) in LIMITS.items():
+            field = LiveScheduler._meta.get_field(name)
+            bounds = {type(one): one.limit_value for one in field.validators}  # type: ignore[union-attr]
+            self.fields[name] = forms.IntegerField(
+                label=label,
+                help_text=words,
+                initial=field.default,  # type: ignore[union-attr]
+                min_value=bounds[MinValueValidator],
+                max_value=bounds[MaxValueValidator],
+            )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the services take."""
+        return {name: self.cleaned_data[name] for name in CHANGEABLE}
+
+    @staticmethod
+    def values(live: LiveScheduler) -> dict[str, Any]:
+        """What ``live`` is like, as the form's initial values."""
+        return {name: getattr(live, name) for name in CHANGEABLE}
+
+
+class NewLiveForm(RevisionForm, LiveForm):
+    """A new live scheduler."""
+
+    cluster = forms.ModelChoiceField(
+        Cluster.objects.filter(source__in=CONNECTED).order_by("name"),
+        label="Cluster",
+        to_field_name="name",
+        empty_label="Choose one",
+    )
+    scheduler_name = forms.CharField(
+        label="Scheduler name",
+        max_length=63,
+        help_text=f"As pods say it in spec.schedulerName. {NAME_HELP}",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    mode = forms.ChoiceField(
+        label="Mode",
+        choices=[(mode.value, f"{mode.label}: {words}") for mode, words in MODE_WORDS.items()],
+        initial=Mode.OFF,
+        widget=forms.RadioSelect,
+    )
+    field_order = ("cluster", "scheduler_name", "mode", "policy", "revision", "lock", "lease_namespace", "lease_name")
+
+
+class ModeForm(forms.Form):
+    mode = forms.ChoiceField(choices=Mode.choices)
+
+
+class NeedsForm(forms.Form):
+    mode = forms.ChoiceField(choices=[choice for choice in Mode.choices if choice[0] != Mode.OFF])
+
+
+class StepForm(forms.Form):
+    pods = forms.IntegerField(label="Pods", min_value=1, max_value=MOST_STEPS, initial=1)

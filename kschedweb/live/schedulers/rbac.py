@@ -1,0 +1,255 @@
+"""What the cluster's credentials must be allowed for each mode: as rights, as manifests, and which of them are missing.
+
+Reading is the same in every mode. All else is one right a thing that a live scheduler does; none is asked for that the
+mode does without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import yaml
+
+from kschedweb.clusters.connecting.access import REVIEWS, WITHOUT_WATCH, is_served
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.clusters.kinds import KINDS
+from kschedweb.engine.yamltext.writing import Dumper
+from kschedweb.live.schedulers.election.locks import LEASES, PARTS
+from kschedweb.web.errors import Unprocessable
+
+Json = dict[str, Any]
+
+SHADOW, EXTENDER, SCHEDULING = MODES = ("shadow", "extender", "scheduling")
+GROUP = "rbac.authorization.k8s.io"
+EVENTS = "events.k8s.io"
+
+
+@dataclass(frozen=True, order=True)
+class Right:
+    """``verb`` on ``resource`` (with its subresource); in the whole cluster where ``namespace`` is "".
+
+    ``costs`` completes "Without it, …". ``optional`` kinds are not served by every cluster.
+    """
+
+    group: str
+    resource: str
+    verb: str
+    costs: str = ""
+    namespace: str = ""
+    name: str = ""
+    optional: bool = False
+
+    def __str__(self) -> str:
+        place = f" {self.name}" * bool(self.name) + f" in {self.namespace}" * bool(self.namespace)
+        return f"{self.verb} {self.resource}{place}"
+
+    @property
+    def attributes(self) -> Json:
+        """As an access review asks for it."""
+        resource, _, subresource = self.resource.partition("/")
+        asked = {"group": self.group, "resource": resource, "subresource": subresource, "verb": self.verb}
+        asked |= {"namespace": self.namespace, "name": self.name}
+        return {key: value for key, value in asked.items() if value}
+
+
+@dataclass(frozen=True)
+class Needs:
+    """A live scheduler, as far as it decides which rights it needs; ``lease`` is the name of its ``lock``.
+
+    ``preemption``: its policy may make room by deleting pods. ``keep_budgets``: it evicts them instead, so that the
+    API server refuses what a budget forbids. ``binds``: as an extender it binds the pods that kube-scheduler hands it.
+    """
+
+    mode: str
+    lock: str = LEASES
+    lease: str = "kschedweb"
+    lease_namespace: str = "kube-system"
+    preemption: bool = False
+    keep_budgets: bool = False
+    volumes: bool = True
+    devices: bool = True
+    binds: bool = False
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise Unprocessable(f"There are no rights for mode {self.mode}: it is one of {', '.join(MODES)}.")
+        if self.lock not in PARTS:
+            raise Unprocessable(f"There is no lock {self.lock}: it is one of {', '.join(PARTS)}.")
+
+
+def rights(needs: Needs) -> list[Right]:
+    """Everything that ``needs`` asks for, nothing twice."""
+    found = _reading()
+    if needs.mode == SCHEDULING:
+        found += _election(needs) + _scheduling(needs)
+    elif needs.mode == EXTENDER and needs.binds:
+        found += _binding()
+    return found
+
+
+def _reading() -> list[Right]:
+    return [
+        Right(kind.group, kind.resource, verb, kind.costs if verb == "list" else WITHOUT_WATCH, optional=kind.optional)
+        for kind in KINDS
+        for verb in ("list", "watch")
+    ]
+
+
+def _binding() -> list[Right]:
+    return [
+        Right("", "pods/binding", "create", "no pod is bound"),
+        Right("", "pods", "get", "a pod whose binding got no answer is taken for unbound until it is seen"),
+    ]
+
+
+def _election(needs: Needs) -> list[Right]:
+    place, nobody = needs.lease_namespace, "nobody leads, and nothing is done"
+    found = []
+    for part in PARTS[needs.lock]:
+        group = part.api.rpartition("/")[0]
+        found += [
+            # What is to be created has no name yet, so Kubernetes cannot narrow this one to a name.
+            Right(group, part.resource, "create", nobody, namespace=place),
+            Right(group, part.resource, "get", nobody, namespace=place, name=needs.lease),
+            Right(group, part.resource, "update", nobody, namespace=place, name=needs.lease),
+        ]
+    return [*found, Right("", "events", "create", "a change of leader leaves no event", namespace=place)]
+
+
+def _scheduling(needs: Needs) -> list[Right]:
+    found = [
+        *_binding(),
+        Right("", "pods/status", "patch", "pods do not say why they wait, and none is nominated to a node"),
+        Right(EVENTS, "events", "create", "pods have no events"),
+        Right(EVENTS, "events", "patch", "events that repeat are not counted"),
+    ]
+    if needs.preemption and needs.keep_budgets:
+        found.append(Right("", "pods/eviction", "create", "no room is made for pods of higher priority"))
+    elif needs.preemption:
+        found.append(Right("", "pods", "delete", "no room is made for pods of higher priority"))
+    if needs.volumes:
+        waits = "pods whose claims wait for their first pod are not bound"
+        found += [
+            Right("", resource, verb, waits)
+            for resource in ("persistentvolumeclaims", "persistentvolumes")
+            for verb in ("get", "patch")
+        ]
+    if needs.devices:
+        devices = "pods that claim devices are not bound"
+        found.append(Right("resource.k8s.io", "resourceclaims", "get", devices, optional=True))
+        found += [
+            Right("resource.k8s.io", f"resourceclaims/{sub}", "patch", devices, optional=True)
+            for sub in ("status", "binding")
+        ]
+    return found
+
+
+def rights_missing(client: Client, wanted: Iterable[Right]) -> list[Right]:
+    """Those of ``wanted`` that ``client``'s credentials do not have; kinds that are not served are not missed.
+
+    One access review a right. Raises ClusterError.
+    """
+    with ThreadPoolExecutor(8, thread_name_prefix="access-review") as pool:
+        wanted = list(wanted)
+        groups = {right.group for right in wanted if right.optional}
+        absent = {
+            kind.resource for kind in KINDS if kind.group in groups and kind.optional and not is_served(client, kind)
+        }
+        asked = [right for right in wanted if right.resource.partition("/")[0] not in absent]
+        answers = list(pool.map(lambda right: _has(client, right), asked))
+    return [right for right, has in zip(asked, answers, strict=True) if not has]
+
+
+def _has(client: Client, right: Right) -> bool:
+    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
+    answer = client.create(REVIEWS, body | {"spec": {"resourceAttributes": right.attributes}})
+    status = answer.get("status") if isinstance(answer, dict) else None
+    return isinstance(status, dict) and status.get("allowed") is True
+
+
+# Manifests.
+
+
+def manifests(needs: Needs, *, account: str = "kschedweb", namespace: str = "kschedweb") -> list[Json]:
+    """A service account, and roles that give it exactly ``rights(needs)``."""
+    name = f"kschedweb-{needs.mode}"
+    everywhere = [right for right in rights(needs) if not right.namespace]
+    local = [right for right in rights(needs) if right.namespace]
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
+    found: list[Json] = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account, "namespace": namespace}},
+        {"apiVersion": f"{GROUP}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules(everywhere)},
+        _role_binding("ClusterRole", {"name": name}, subject),
+    ]
+    if local:
+        metadata = {"name": f"{name}-{needs.lease.removeprefix('kschedweb-')}", "namespace": needs.lease_namespace}
+        found += [
+            {"apiVersion": f"{GROUP}/v1", "kind": "Role", "metadata": metadata, "rules": rules(local)},
+            _role_binding("Role", metadata, subject),
+        ]
+    return found
+
+
+def config_map_text(name: str, place: str, *, account: str = "kschedweb", namespace: str = "kschedweb") -> str:
+    """The manifests for reading one ConfigMap in the namespace ``place``, from which a classic policy is made."""
+    metadata = {"name": f"kschedweb-policy-{name}", "namespace": place}
+    wanted = [Right("", "configmaps", "get", namespace=place, name=name)]
+    role: Json = {"apiVersion": f"{GROUP}/v1", "kind": "Role", "metadata": metadata, "rules": rules(wanted)}
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
+    head = "# What kschedweb needs to read one ConfigMap for a policy, and nothing else.\n"
+    return head + _dumped([role, _role_binding("Role", metadata, subject)])
+
+
+def _role_binding(kind: str, metadata: Json, subject: Json) -> Json:
+    reference = {"apiGroup": GROUP, "kind": kind, "name": metadata["name"]}
+    binding = {"apiVersion": f"{GROUP}/v1", "kind": f"{kind}Binding", "metadata": metadata}
+    return binding | {"roleRef": reference, "subjects": [subject]}
+
+
+def rules(wanted: Sequence[Right]) -> list[Json]:
+    """``wanted`` as rules: resources of one group with the same verbs stand together."""
+    verbs: dict[tuple[str, str, str], list[str]] = {}
+    for right in wanted:
+        verbs.setdefault((right.group, right.name, right.resource), []).append(right.verb)
+    # The order of kinds is kept within a group; groups stand in the order of their first resource.
+    order = {group: at for at, group in reversed(list(enumerate(group for group, _, _ in verbs)))}
+
+    def place(item: tuple[tuple[str, str, str], list[str]]) -> tuple[int, str, list[str]]:
+        (group, name, _), found = item
+        return order[group], name, found
+
+    together = groupby(sorted(verbs.items(), key=place), key=place)
+    return [_rule(dict(items), found) for (_, _, found), items in together]
+
+
+def _rule(items: dict[tuple[str, str, str], list[str]], verbs: list[str]) -> Json:
+    group, name, _ = next(iter(items))
+    rule: Json = {"apiGroups": [group], "resources": [resource for _, _, resource in items]}
+    return rule | ({"resourceNames": [name]} if name else {}) | {"verbs": verbs}
+
+
+def manifest_text(needs: Needs, *, account: str = "kschedweb", namespace: str = "kschedweb") -> str:
+    """The manifests as YAML, for ``kubectl apply -f -``."""
+    objects = manifests(needs, account=account, namespace=namespace)
+    head = f"# What kschedweb needs for a live scheduler in mode {needs.mode}, and nothing else.\n"
+    return head + _dumped(objects)
+
+
+def _dumped(objects: list[Json]) -> str:
+    return "---\n".join(yaml.dump(item, Dumper=_Flow, sort_keys=False, width=120) for item in objects)
+
+
+class _Flow(Dumper):
+    """Lists of words in one line, and lists below their key indented, as people write manifests."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+    def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.nodes.SequenceNode:
+        words = all(isinstance(item, str) for item in sequence)
+        return super().represent_sequence(tag, sequence, flow_style=words)

@@ -1,0 +1,177 @@
+"""The gate's side of a live run: requests are stored, and answers looked for, by a thread of its own.
+
+The loop never waits for the database. A pod whose request cannot be stored yet waits as one that nobody answered.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import structlog
+from django.db import InterfaceError, OperationalError, close_old_connections, connection
+
+from kschedweb.live.schedulers.decisions.rows import decision_id
+from kschedweb.live.schedulers.running.gates import Decided, Ended, HeldRequest, NobodyToAsk, gate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kschedweb.engine.live import Hold
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+logger = structlog.get_logger(__name__)
+
+EVERY = 0.25  # seconds between looks for answers
+LONGEST_WAIT = 5.0  # seconds between tries while the database is away
+AWAY = (OperationalError, InterfaceError)  # the database does not answer, which passes
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The request of a held pod is durable; or it never will be, for ``problem``."""
+
+    term: int
+    uid: str
+    plugin: str
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The stored requests that have not ended."""
+
+    term: int
+    requests: Sequence[HeldRequest]
+
+
+@dataclass(frozen=True)
+class Answered:
+    term: int
+    answers: Sequence[Decided]
+
+
+@dataclass(frozen=True)
+class Permission:
+    """Whether an approved pod may be bound now."""
+
+    term: int
+    uid: str
+    given: bool
+
+
+Ask = Callable[[], None]
+
+
+class Asker:
+    """Speaks to the gate for one live run; answers go to ``sink``. Calls are made in the order they were asked for."""
+
+    def __init__(self, scheduler: LiveScheduler, revision: int, sink: Callable[[object], None]) -> None:
+        self.scheduler, self.revision, self._sink = scheduler, revision, sink
+        self.away = False  # whether the database did not answer the last time
+        self.term = 0  # of the leadership that answers are looked for; 0: of none
+        self._asks: queue.SimpleQueue[Ask] = queue.SimpleQueue()
+        self._ended = threading.Event()
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="live-requests", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self, seconds: float) -> None:
+        """Do what was asked, for at most ``seconds``."""
+        self._ended.set()
+        self._wake.set()
+        if self._thread.ident:
+            self._thread.join(seconds)
+
+    def open(self, term: int) -> None:
+        """Ask for all requests that have not ended."""
+        self._ask(lambda: self._sink(Opened(term, gate().open(self.scheduler))))
+
+    def hold(self, intent: Hold, *, term: int, epoch: int) -> None:
+        """Store the request of a held pod."""
+
+        def store() -> None:
+            if term != self.term:
+                return  # another leads, and decides about this pod itself
+            try:
+                gate().held(
+                    scheduler=self.scheduler,
+                    decision=intent.decision,
+                    decision_id=str(decision_id(self.scheduler.pk, intent.decision)),
+                    ask=intent.ask,
+                    pod=intent.pod,
+                    node=intent.node,
+                    plugin=intent.plugin,
+                    seconds=intent.seconds,
+                    epoch=epoch,
+                    revision=self.revision,
+                )
+            except AWAY:
+                raise
+            except NobodyToAsk as nobody:
+                self._sink(Stored(term, intent.pod.uid, intent.plugin, str(nobody)))
+            except Exception:
+                logger.exception("live_request_not_stored", pod=intent.pod.key)
+                self._sink(Stored(term, intent.pod.uid, intent.plugin, "its request could not be stored"))
+            else:
+                self._sink(Stored(term, intent.pod.uid, intent.plugin))
+
+        self._ask(store)
+
+    def may_bind(self, uid: str, request_id: str, *, term: int, epoch: int) -> None:
+        """Ask whether an approved pod may be bound by the leader of ``epoch``."""
+
+        def look() -> None:
+            if term == self.term:
+                self._sink(Permission(term, uid, gate().may_bind(request_id=request_id, epoch=epoch)))
+
+        self._ask(look)
+
+    def ended(self, uid: str, state: Ended, reason: str, epoch: int) -> None:
+        """Tell that the request of a pod came to an end."""
+        self._ask(
+            lambda: gate().ended(scheduler=self.scheduler, uid=uid, state=state, reason=reason[:1000], epoch=epoch)
+        )
+
+    def _ask(self, ask: Ask) -> None:
+        self._asks.put(ask)
+        self._wake.set()
+
+    def _run(self) -> None:
+        pending: Ask | None = None
+        pause = EVERY
+        while True:
+            self._wake.wait(pause)
+            self._wake.clear()
+            try:
+                close_old_connections()
+                while pending is not None or not self._asks.empty():
+                    pending = pending or self._asks.get_nowait()
+                    self._do(pending)
+                    pending = None
+                if self.term and (answers := gate().decided(self.scheduler)):
+                    self._sink(Answered(self.term, answers))
+                self.away, pause = False, EVERY
+                connection.close()  # another thread may have it meanwhile
+            except AWAY as error:
+                if not self.away:
+                    logger.warning("live_requests_wait", scheduler=str(self.scheduler.pk), error=type(error).__name__)
+                self.away, pause = True, min(pause * 2, LONGEST_WAIT)
+            if self._ended.is_set() and (self.away or (pending is None and self._asks.empty())):
+                break
+        connection.close()
+
+    @staticmethod
+    def _do(ask: Ask) -> None:
+        """One call; what fails for another reason than the database would fail again, and must not stop the rest."""
+        try:
+            ask()
+        except AWAY:
+            raise
+        except Exception:
+            logger.exception("live_request_failed")

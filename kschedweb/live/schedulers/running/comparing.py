@@ -1,0 +1,100 @@
+"""Whether what a run knows is what the cluster is: asked for by SIGUSR2, as of kube-scheduler's cache debugger."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from kschedweb.clusters.following.reflector import FIELD_SELECTORS
+from kschedweb.clusters.kinds import BY_NAME, reduce
+from kschedweb.engine.live import Comparison, Fresh
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.connecting.client import Client
+
+logger = structlog.get_logger(__name__)
+
+TRIES, REST = 5, 1.0  # seconds: what the watches have not brought by then is no delay any more
+ANSWERS_WITHIN = 10.0  # seconds
+MOST_TOLD = 20
+
+
+@dataclass(frozen=True)
+class Asked:
+    """To the loop: compare ``fresh`` with what is known, and put what came of it into ``answer``."""
+
+    fresh: Fresh
+    answer: queue.SimpleQueue[Comparison] = field(default_factory=queue.SimpleQueue)
+
+
+class Comparer:
+    """Lists nodes and pods in a thread of its own, and has the loop, which ``put`` reaches, compare.
+
+    A list is older or newer than what is known by the time that events take: a difference counts where each of five
+    lists, a second apart, shows it.
+    """
+
+    def __init__(self, scheduler: str, open_client: Callable[[], Client], put: Callable[[object], None]) -> None:
+        self._scheduler, self._open, self._put = scheduler, open_client, put
+        self._thread = threading.Thread()
+        self._ended = threading.Event()
+        # As Candidate.comparison has it; empty before the first one.
+        self.result: dict[str, Any] = {}
+
+    def ask(self) -> None:
+        """Compare, unless that is under way; ``result`` is another one afterwards."""
+        if not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._run, name="live-comparer", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        self._ended.set()
+
+    def _run(self) -> None:
+        found: Comparison | None = None
+        lasting: dict[tuple[str, str], str] = {}
+        for _ in range(TRIES):
+            problem = ""
+            try:
+                before, found = found, self._compared()
+                known = found.differences if before is None else lasting.keys() & found.differences.keys()
+                lasting = {key: found.differences[key] for key in known}
+            except ApplicationError as error:
+                problem = error.detail
+            except queue.Empty:
+                problem = "The scheduling loop did not answer."
+            if not (lasting or problem) or self._ended.wait(REST):
+                break
+        self._tell(found, sorted(lasting.values()), problem)
+
+    def _compared(self) -> Comparison:
+        with self._open() as client:
+            asked = Asked(Fresh.read(_all(client, "Node"), _all(client, "Pod")))
+        self._put(asked)
+        return asked.answer.get(timeout=ANSWERS_WITHIN)
+
+    def _tell(self, found: Comparison | None, differences: list[str], problem: str) -> None:
+        counts = {} if found is None else {"nodes": found.nodes, "pods": found.pods, "assumed": found.assumed}
+        log = logger.error if differences or problem else logger.info
+        log("live_cache_compared", scheduler=self._scheduler, **counts, differences=differences, problem=problem)
+        self.result = {
+            "at": time.time(),
+            **counts,
+            "differences": differences[:MOST_TOLD],
+            "count": len(differences),
+            "problem": problem,
+        }
+
+
+def _all(client: Client, kind: str) -> list[dict[str, Any]]:
+    """What the API server's store has, not its cache: no resource version is named."""
+    selection: dict[str, Any] = {"fieldSelector": selector} if (selector := FIELD_SELECTORS.get(kind)) else {}
+    items = [item for page in client.pages(BY_NAME[kind].path, **selection) for item in page.items]
+    return [reduce(item) for item in items if isinstance(item, dict)]

@@ -1,0 +1,105 @@
+"""A live scheduler's way to its cluster: clients, reflectors, the elector, and what writes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from kschedweb.clusters.connecting.client import Client
+from kschedweb.clusters.connecting.opening import opener
+from kschedweb.clusters.following.facts import KnownPods
+from kschedweb.clusters.following.reflector import Reflector
+from kschedweb.clusters.kinds import KINDS, kinds_watched
+from kschedweb.live.schedulers.election.elector import LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS, Elector
+from kschedweb.live.schedulers.election.locks import make_lock
+from kschedweb.live.schedulers.writing.limits import TokenBucket
+from kschedweb.live.schedulers.writing.recorder import Recorder
+from kschedweb.live.schedulers.writing.writer import CALL_SECONDS, Writer
+
+if TYPE_CHECKING:
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+
+class Connection:
+    """Everything of one run that talks to the API server. Raises ApplicationError where the cluster may not be asked.
+
+    Writing and the lock have clients of their own: a renewal never waits behind a thousand bindings.
+    """
+
+    def __init__(self, row: LiveScheduler, identity: str) -> None:
+        self.pods = KnownPods()
+        self._row, self._identity, self._opener = row, identity, opener(row.cluster)
+        self._writes, self._votes = self.client(), self.client()
+        self.recorder = Recorder(
+            self._writes, self.pods, controller=row.scheduler_name, limit=limit_of(row.qps, row.burst)
+        )
+        lease, self._renew = float(settings.LEASE_SECONDS), settings.LEASE_SECONDS * RENEW_SECONDS / LEASE_SECONDS
+        lock = make_lock(
+            row.lock,
+            self._votes,
+            row.lease_namespace,
+            row.lease,
+            identity,
+            component=row.scheduler_name,
+            seconds=self._renew / 3,
+        )
+        self.elector = Elector(
+            lock,
+            identity,
+            lease=lease,
+            renew=self._renew,
+            retry=lease * RETRY_SECONDS / LEASE_SECONDS,
+            after=row.epoch,
+        )
+        self._resign = threading.Event()
+        self._election = threading.Thread(target=self.elector.run, args=(self._resign,), name="live-lease", daemon=True)
+        self.reflectors: dict[str, Reflector] = {}
+
+    def client(self) -> Client:
+        """A further client of the cluster."""
+        return self._opener.open(self._identity)
+
+    def start(self, sink: Callable[[object], None]) -> None:
+        """Follow the cluster, and take part in the election."""
+        for kind in KINDS:
+            if kind.name in kinds_watched():
+                self.reflectors[kind.name] = Reflector(self.client, kind, sink)
+        for reflector in self.reflectors.values():
+            reflector.start()
+        self._election.start()
+
+    def writer(self, leading: Callable[[], bool]) -> Writer:
+        return Writer(
+            self._writes,
+            self.pods,
+            leading=leading,
+            limit=limit_of(self._row.qps, self._row.burst),
+            call_seconds=min(CALL_SECONDS, 0.8 * self._renew),
+        )
+
+    def resign(self, seconds: float) -> None:
+        """Give the lock back, so that nobody has to wait until it runs out."""
+        self._resign.set()
+        if self._election.ident:
+            self._election.join(seconds)
+
+    def close(self, seconds: float) -> None:
+        """End all that talks to the server; nothing is waited for any longer than ``seconds``."""
+        for reflector in self.reflectors.values():
+            reflector.end()
+        self.recorder.close(seconds)
+        self._writes.stop.set()
+        for client in (self._writes, self._votes):
+            client.close()
+
+    def watches(self) -> dict[str, dict[str, Any]]:
+        """How each kind is followed."""
+        return {kind: reflector.state for kind, reflector in list(self.reflectors.items())}
+
+
+def limit_of(qps: int, burst: int) -> TokenBucket | None:
+    """The limit of a client, ``None`` for none."""
+    return TokenBucket(qps, burst) if qps else None

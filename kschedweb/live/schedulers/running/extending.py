@@ -1,0 +1,108 @@
+"""Asks the extenders of a policy over HTTP, at addresses that the operator's allowlist for extenders holds.
+
+The engine's own transport is for the command line: here nothing may be asked that the operator did not allow, and no
+file of this machine is read for a policy's sake.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ssl
+from collections.abc import Iterable
+from typing import Any
+
+import urllib3
+from urllib3.util.retry import Retry
+
+from kschedweb.clusters.connecting.addresses import EXTENDERS, AddressError, Endpoint, endpoint_check
+from kschedweb.clusters.connecting.client import tls_context
+from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.engine.extenders.extender import Post, TransportError
+from kschedweb.policies.extenders import refusals
+from kschedweb.web.errors import ApplicationError, FieldProblem, Unprocessable
+
+LARGEST_ANSWER = 64 * 1024 * 1024
+TIMED_OUT = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+
+
+def transport(extenders: Iterable[dict[str, Any]]) -> Post:
+    """A function that posts to these extenders. Raises Unprocessable, at its path, for each that may not be asked.
+
+    No connection is opened yet, so that whoever saves what is to run has it checked in the same way.
+    """
+    listed = list(extenders)
+    problems = refusals(listed)
+    known: dict[str, _Way] = {}
+    for index, one in enumerate(listed if not problems else ()):
+        try:
+            known[str(one["urlPrefix"]).rstrip("/")] = _Way(one)
+        except ApplicationError as error:
+            field = "urlPrefix" if isinstance(error, AddressError) else "tlsConfig"
+            problems.append(FieldProblem(path=f"extenders[{index}].{field}", message=error.detail))
+    if problems:
+        said = "; ".join(f"{problem['path']}: {problem['message']}" for problem in problems)
+        raise Unprocessable(f"The policy has an extender that may not be asked. {said}", errors=problems)
+
+    def post(url: str, body: bytes, seconds: float) -> tuple[int, bytes]:
+        for prefix, way in known.items():
+            if url.startswith(f"{prefix}/"):
+                return way.post(url[len(prefix) :], body, seconds)
+        raise TransportError(f"{url} belongs to no extender of this policy")
+
+    return post
+
+
+class _Way:
+    """The way to one extender: its address is resolved and checked once, and connected to from then on."""
+
+    def __init__(self, extender: dict[str, Any]) -> None:
+        tls = extender.get("tlsConfig") or {}
+        prefix = str(extender["urlPrefix"])
+        self._endpoint: Endpoint = endpoint_check(prefix.rstrip("/"), rule=EXTENDERS)
+        keywords: dict[str, Any] = {}
+        if self._endpoint.scheme == "https":
+            name = tls.get("serverName") or self._endpoint.host
+            keywords = {"ssl_context": _context(tls, prefix), "server_hostname": name, "assert_hostname": name}
+            if tls.get("insecure"):
+                keywords |= {"assert_hostname": False}
+        never = Retry(total=0, redirect=0, raise_on_redirect=False, raise_on_status=False)
+        self._http = urllib3.PoolManager(num_pools=1, maxsize=4, retries=never, **keywords)
+
+    def post(self, path: str, body: bytes, seconds: float) -> tuple[int, bytes]:
+        headers = {"Content-Type": "application/json", "Host": self._endpoint.host_header}
+        try:
+            answer = self._http.request(
+                "POST",
+                self._endpoint.url + path,
+                body=body,
+                headers=headers,
+                timeout=urllib3.Timeout(total=seconds),
+                preload_content=False,
+            )
+            try:
+                content = answer.read(LARGEST_ANSWER + 1, decode_content=True)
+            finally:
+                answer.release_conn()
+        except urllib3.exceptions.TimeoutError:
+            raise TransportError(TIMED_OUT) from None
+        except urllib3.exceptions.HTTPError as error:
+            raise TransportError(type(getattr(error, "reason", None) or error).__name__) from None
+        if len(content) > LARGEST_ANSWER:
+            raise TransportError("the answer is larger than any extender's would be")
+        return answer.status, content
+
+
+def _context(tls: dict[str, Any], server: str) -> ssl.SSLContext:
+    """The TLS settings of an extender, as texts."""
+    try:
+        ca, certificate, key = (
+            base64.b64decode(tls.get(name) or "", validate=True).decode("ascii")
+            for name in ("caData", "certData", "keyData")
+        )
+    except (binascii.Error, UnicodeDecodeError):
+        raise ApplicationError("An extender's caData, certData or keyData is not base64 of a PEM text.") from None
+    context = tls_context(Secret(server=server, ca=ca, client_certificate=certificate, client_key=key))
+    if tls.get("insecure"):
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context

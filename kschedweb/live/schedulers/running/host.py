@@ -1,0 +1,293 @@
+"""Hosts live schedulers in this process: looks at their rows, starts and stops their runs, says how they are.
+
+Scaled out it is a step of each Celery worker that serves the queue ``scheduler``; embedded it is a thread beside the
+others. It needs no message: what a person asked for stands in rows, which it reads twice a second.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import structlog
+from celery import bootsteps
+from django.conf import settings
+from django.db import close_old_connections, connection
+from django.utils import timezone
+
+from kschedweb.clusters.connecting import opening
+from kschedweb.live.schedulers import metrics, selectors, services
+from kschedweb.live.schedulers.decisions.rows import moment
+from kschedweb.live.schedulers.models import LiveScheduler, Mode
+from kschedweb.live.schedulers.running.runs import make_run
+from kschedweb.watermarks import selectors as watermarks
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.engine.state.watermarks.table import Watermarks
+
+logger = structlog.get_logger(__name__)
+
+CLAIMED = frozenset({Mode.SHADOW})  # modes that one process runs by a claim in the row
+QUEUE = "scheduler"  # of the Celery workers that host
+EVERY = 0.5  # seconds between looks at the rows
+BEAT_EVERY = 1.0
+FIGURES_EVERY = 2.0
+HANGS, GIVES_UP = 15.0, 60.0  # seconds without a turn: the lease is handed over; the process ends
+FIRST_REST, LONGEST_REST = 1.0, 30.0  # seconds until a run that failed is begun again
+STOP_SECONDS = 8.0
+
+
+class Run(Protocol):
+    """What hosts one live scheduler, in any mode."""
+
+    ticked: float  # when it last went round, in monotonic seconds
+    problem: str  # why it ended by itself
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    @property
+    def alive(self) -> bool: ...
+
+    @property
+    def leading(self) -> bool: ...
+
+    def command(self, paused: bool, steps: int) -> None: ...
+
+    def measured(self, watermarks: Watermarks | None) -> None: ...
+
+    def compare(self) -> None: ...
+
+    def hand_over(self) -> None: ...
+
+    def report(self) -> dict[str, Any]: ...
+
+
+@dataclass
+class Hosted:
+    """A live scheduler that this process hosts, or would if it could."""
+
+    row: LiveScheduler
+    key: tuple[Any, ...]  # of the settings it runs with: others need another run
+    started_at: Any = field(default_factory=timezone.now)
+    run: Run | None = None
+    error: str = ""
+    failures: int = 0
+    again_at: float = 0.0  # monotonic
+    figures: str = ""  # version of the watermarks that it knows
+
+
+class Host:
+    """``fatal`` is called where a run hangs for good, and nothing but a new process helps."""
+
+    def __init__(self, *, fatal: Callable[[], None] | None = None) -> None:
+        self.identity = f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4()}"
+        self._fatal = fatal
+        self._hosted: dict[UUID, Hosted] = {}
+        self._ended, self._compare = threading.Event(), threading.Event()
+        self._beat_at = self._figures_at = 0.0
+        self._thread = threading.Thread(target=self._run, name="live-host", daemon=True)
+
+    def start(self) -> None:
+        if settings.METRICS_PORT:
+            metrics.serve(settings.METRICS_PORT, settings.METRICS_HOST)
+        self.listen()
+        self._thread.start()
+
+    def listen(self) -> None:
+        """From now on SIGUSR2 has every run compare what it knows with a fresh list, as in kube-scheduler."""
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGUSR2, lambda *_: self._compare.set())
+
+    def stop(self) -> None:
+        """Stop every run in an orderly way, so that others can take over at once."""
+        self._ended.set()
+        if self._thread.ident:
+            self._thread.join(STOP_SECONDS)
+
+    def _run(self) -> None:
+        away = False
+        while not self._ended.wait(EVERY):
+            try:
+                close_old_connections()
+                self._tick()
+                connection.close()  # another thread may have it meanwhile
+                away = False
+            except Exception:
+                # The runs go on with the settings that they have; the database may come back.
+                if not away:
+                    logger.warning("live_host_waits", exc_info=True)
+                away = True
+                self._watch()
+        self._stop_all()
+        connection.close()
+
+    def _tick(self) -> None:
+        rows = {row.pk: row for row in selectors.running()}
+        for pk, hosted in list(self._hosted.items()):
+            if pk not in rows or hosted.key != key_of(rows[pk]):
+                del self._hosted[pk]
+                self._end(hosted)
+        for pk, row in rows.items():
+            hosted = self._hosted.setdefault(pk, Hosted(row, key_of(row)))
+            if self._may_run(row):
+                self._keep_running(hosted)
+            elif hosted.run is not None:
+                self._stand_by(hosted)
+            self._pass_on(hosted, row)
+            opening.renew(row.cluster)
+        self._watch()
+        self._compare_all()
+        now = time.monotonic()
+        if now >= self._figures_at:
+            self._figures_at = now + FIGURES_EVERY
+            for hosted in self._hosted.values():
+                self._measure(hosted)
+        if now >= self._beat_at:
+            self._beat_at = now + BEAT_EVERY
+            for hosted in self._hosted.values():
+                self._beat(hosted)
+
+    def _compare_all(self) -> None:
+        if self._compare.is_set():
+            self._compare.clear()
+            for hosted in self._hosted.values():
+                if hosted.run is not None:
+                    hosted.run.compare()
+
+    def _may_run(self, row: LiveScheduler) -> bool:
+        """Whether this process may run it: where a lock decides who leads every process does, else one."""
+        return row.mode not in CLAIMED or services.host_claim(live=row, identity=self.identity)
+
+    @staticmethod
+    def _stand_by(hosted: Hosted) -> None:
+        run, hosted.run, hosted.figures = hosted.run, None, ""
+        if run is not None:
+            run.stop()
+
+    def _keep_running(self, hosted: Hosted) -> None:
+        """Begin a run where there is none, again after a rest where one failed."""
+        if hosted.run is not None and not hosted.run.alive:
+            hosted.error = hosted.run.problem or "The scheduling loop ended by itself and begins anew."
+            self._failed(hosted)
+        if hosted.run is not None or time.monotonic() < hosted.again_at:
+            return
+        try:
+            if not services.candidate_join(live=hosted.row, identity=self.identity, started_at=hosted.started_at):
+                return  # it was changed a moment ago
+            hosted.run = make_run(hosted.row, self.identity)
+            if hosted.run is not None:
+                hosted.run.start()
+        except ApplicationError as error:
+            hosted.error = error.detail
+            self._failed(hosted)
+        except Exception as error:
+            logger.exception("live_run_not_begun", scheduler=hosted.row.scheduler_name)
+            hosted.error = f"The scheduler could not be started: {type(error).__name__}."
+            self._failed(hosted)
+
+    def _failed(self, hosted: Hosted) -> None:
+        self._stand_by(hosted)
+        rest = min(LONGEST_REST, FIRST_REST * 2**hosted.failures)
+        hosted.failures += 1
+        hosted.again_at = time.monotonic() + rest
+
+    @staticmethod
+    def _pass_on(hosted: Hosted, row: LiveScheduler) -> None:
+        """What a person asked for reaches the one that leads; steps are taken from the row once."""
+        if hosted.run is not None:
+            steps = services.steps_take(live=row) if row.steps and hosted.run.leading else 0
+            hosted.run.command(row.paused, steps)
+
+    @staticmethod
+    def _measure(hosted: Hosted) -> None:
+        version = watermarks.version(hosted.row.cluster)
+        if hosted.run is not None and version != hosted.figures:
+            hosted.run.measured(watermarks.current(hosted.row.cluster))
+            hosted.figures = version
+
+    def _beat(self, hosted: Hosted) -> None:
+        report = hosted.run.report() if hosted.run is not None else {}
+        if error_at := report.pop("error_at", 0.0):
+            report["error_at"] = moment(error_at)
+        if hosted.error and not report.get("error"):
+            report |= {"error": hosted.error[:500], "error_at": report.get("error_at") or timezone.now()}
+        silent = time.monotonic() - hosted.run.ticked if hosted.run is not None else 0.0
+        services.candidate_beat(
+            live=hosted.row,
+            identity=self.identity,
+            started_at=hosted.started_at,
+            silent=silent,
+            revision=selectors.revision_in_force(hosted.row).pk,
+            report=report,
+        )
+
+    def _watch(self) -> None:
+        """A loop that hangs must not lead; what cannot even be ended takes the process with it."""
+        for hosted in self._hosted.values():
+            if hosted.run is None:
+                continue
+            silent = time.monotonic() - hosted.run.ticked
+            if silent > HANGS:
+                logger.error("live_run_hangs", scheduler=hosted.row.scheduler_name, seconds=round(silent))
+                hosted.error = "The scheduling loop hung: its lock was handed over."
+                hosted.run.hand_over()
+            if silent > GIVES_UP and self._fatal is not None:
+                self._fatal()
+
+    def _end(self, hosted: Hosted) -> None:
+        if hosted.run is not None:
+            hosted.run.stop()
+        services.host_leave(live=hosted.row, identity=self.identity)
+        services.candidate_leave(live=hosted.row, identity=self.identity)
+
+    def _stop_all(self) -> None:
+        threads = [threading.Thread(target=self._leave, args=(hosted,)) for hosted in self._hosted.values()]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(STOP_SECONDS)
+
+    def _leave(self, hosted: Hosted) -> None:
+        try:
+            self._end(hosted)
+        except Exception:
+            logger.warning("live_run_not_ended", scheduler=hosted.row.scheduler_name, exc_info=True)
+        finally:
+            connection.close()
+
+
+def key_of(row: LiveScheduler) -> tuple[Any, ...]:
+    """What a run is begun with: where this changes, it is ended and another begun."""
+    policy = selectors.revision_in_force(row).pk
+    lease = (row.lock, row.lease_namespace, row.lease)
+    server = (row.cluster.server, row.cluster.source)
+    return row.mode, policy, row.qps, row.burst, row.keep_columns, lease, server, row.reloads
+
+
+def give_up() -> None:
+    """End a process whose loop hangs; whoever runs it starts another."""
+    os._exit(70)
+
+
+class HostStep(bootsteps.StartStopStep):
+    """Celery's way in: present in workers that serve the queue ``scheduler``."""
+
+    requires = {"celery.worker.components:Pool"}
+
+    def include_if(self, parent: Any) -> bool:
+        return QUEUE in parent.app.amqp.queues.consume_from
+
+    def create(self, parent: Any) -> Host:
+        return Host(fatal=give_up)

@@ -1,0 +1,209 @@
+"""The books of a live run: each decision as a row, what came of it, how long pods took, and what is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.utils.dateparse import parse_datetime
+
+from kschedweb.engine.framework.status import Code
+from kschedweb.live.schedulers.decisions import columns, insight
+from kschedweb.live.schedulers.decisions.log import Columns, DecisionLog, Outcome, TakenOver
+from kschedweb.live.schedulers.decisions.rows import decision_id, decision_row, moment
+from kschedweb.live.schedulers.models import Result
+from kschedweb.live.schedulers.running.figures import Figures
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.engine.live import Bind, Decision, Hold, Judged, Report, Wait
+    from kschedweb.live.schedulers.metrics import Instruments
+
+# Explaining takes longer than deciding: beyond idle time, and beyond what is explained in any case, it may have this
+# share of all time, saved up to so many seconds.
+SHARE, SAVED = 0.05, 0.05
+
+
+@dataclass
+class Books:
+    """Whose decisions these are."""
+
+    scheduler: UUID
+    scheduler_name: str
+    revision: int
+    keep_columns: int
+    epoch: int = 0
+
+
+class Ledger:
+    """Used by the run's own thread only."""
+
+    def __init__(self, books: Books, log: DecisionLog, figures: Figures, instruments: Instruments) -> None:
+        self.books, self.figures, self.instruments = books, figures, instruments
+        self._log = log
+        self._seen: dict[str, float] = {}  # uid -> when the unbound pod was created, or first seen
+        self._open: dict[str, UUID] = {}  # uid -> row of a decision that has not ended
+        self._waits: dict[str, float] = {}  # uid -> since when it waits at Permit
+        self._begun: dict[str, UUID] = {}  # uid -> row of the last decision with which it began to wait
+        self._budget, self._budget_at = SAVED, 0.0  # seconds
+        self._said: dict[str, tuple[str, int]] = {}  # uid -> message that was explained last, as which of all
+        self._explained = 0  # decisions that put no pod on a node
+
+    # Pods come and go.
+
+    def listed(self, raw: dict[str, Any], now: float) -> None:
+        """An unbound pod of ours was there already: its creation, to the second, is all there is to go by."""
+        created = parse_datetime(str((raw.get("metadata") or {}).get("creationTimestamp") or ""))
+        self._remember(raw, created.timestamp() if isinstance(created, datetime) else now)
+
+    def came(self, raw: dict[str, Any], now: float) -> None:
+        """A pod was created just now, or changed."""
+        self._remember(raw, now)
+
+    def _remember(self, raw: dict[str, Any], time: float) -> None:
+        spec = raw.get("spec") or {}
+        if spec.get("schedulerName") == self.books.scheduler_name and not spec.get("nodeName"):
+            self._seen.setdefault(str((raw.get("metadata") or {}).get("uid") or ""), time)
+
+    def gone(self, raw: dict[str, Any]) -> None:
+        uid = str((raw.get("metadata") or {}).get("uid") or "")
+        self._seen.pop(uid, None)
+        self._begun.pop(uid, None)
+        self._said.pop(uid, None)
+
+    # Decisions.
+
+    def held(self, intent: Hold) -> None:
+        self._begin(intent.decision, Result.HELD)
+
+    def waiting(self, intent: Wait) -> None:
+        self._begin(intent.decision, Result.WAITING)
+
+    def restored(self, uid: str, decision: UUID) -> None:
+        """A pod that was held before a restart is held again, for the decision of then."""
+        self._open[uid] = decision
+
+    def took_over(self, kept: Collection[UUID], now: float) -> None:
+        """Of what earlier leaders left open only ``kept`` goes on; nobody waits for the rest any more."""
+        self._log.add(TakenOver(self.books.epoch, frozenset(kept), moment(now)))
+
+    def _begin(self, decision: Decision, result: Result) -> None:
+        if self._open.get(decision.uid) != decision_id(self.books.scheduler, decision):
+            self.instruments.decided(decision.durations, decision.codes)
+            self._open[decision.uid] = self._begun[decision.uid] = self._row(decision, result)
+            self._waits[decision.uid] = decision.time
+
+    def bound(self, intent: Bind, now: float) -> None:
+        created = self._seen.pop(intent.pod.uid, None)
+        latency = None if created is None else max(0.0, now - created)
+        self.figures.pod_bound(latency, now)
+        if latency is not None:
+            self.instruments.pod_bound(latency, intent.decision.attempt)
+        self._attempted("scheduled", intent.decision, now)
+        if intent.pod.uid in self._open:
+            self.ended(intent.pod.uid, Result.BOUND, "", now, latency)
+        else:
+            self._row(intent.decision, Result.BOUND, ended=now, latency=latency)
+
+    def bind_failed(self, intent: Bind, message: str, now: float) -> None:
+        if intent.pod.uid in self._open:
+            self.ended(intent.pod.uid, Result.FAILED, message, now)
+        else:  # the report that follows counts the attempt
+            self._row(intent.decision, Result.FAILED, ended=now, message=message)
+
+    def reported(self, intent: Report, now: float) -> None:
+        """A try came to nothing."""
+        result = Result.UNSCHEDULABLE if intent.reason == "Unschedulable" else Result.ERROR
+        told_of = intent.decision is not None and self._attempted(str(result), intent.decision, now)
+        if intent.pod.uid in self._open:
+            self.ended(intent.pod.uid, result, intent.message, now)
+        elif intent.decision is not None and not told_of:
+            self._row(intent.decision, result, ended=now, message=intent.message)
+
+    def ended(self, uid: str, result: Result, message: str, now: float, latency: float | None = None) -> None:
+        """What a decision that was open came to; the first word counts."""
+        row, since = self._open.pop(uid, None), self._waits.pop(uid, None)
+        if since is not None:
+            code = Code.SUCCESS if result in (Result.BOUND, Result.FAILED) else Code.UNSCHEDULABLE
+            self.instruments.permit_waited(now - since, code)
+        if row is not None:
+            self._log.add(Outcome(row, result, moment(now), message, latency))
+
+    def is_open(self, uid: str) -> bool:
+        return uid in self._open
+
+    def forget(self) -> None:
+        """Another leads now, and will say what becomes of what is open."""
+        self._open.clear()
+        self._waits.clear()
+        self._begun.clear()
+
+    def _row(
+        self,
+        decision: Decision,
+        result: Result,
+        *,
+        ended: float | None = None,
+        message: str = "",
+        latency: float | None = None,
+    ) -> UUID:
+        row = decision_row(self.books.scheduler, decision, result, epoch=self.books.epoch, revision=self.books.revision)
+        if ended is not None:
+            row.ended_at = moment(ended)
+        row.message, row.latency = message or row.message, latency
+        self._log.add(row)
+        return row.id
+
+    def _attempted(self, result: str, decision: Decision, now: float) -> bool:
+        """A try ended; whether it had waited at Permit before, and has its row."""
+        waited = self._begun.pop(decision.uid, None) == decision_id(self.books.scheduler, decision)
+        if not waited and decision.durations:  # what was restored was decided by another process
+            self.instruments.decided(decision.durations, decision.codes)
+        self.instruments.attempted(result, max(now - decision.time, sum(decision.durations.values())))
+        return waited
+
+    # Full columns.
+
+    def explain(
+        self,
+        decision: Decision,
+        explain: Callable[[], Judged],
+        now: float,
+        clock: Callable[[], float],
+        *,
+        idle: bool,
+        held: bool,
+    ) -> None:
+        """Keep every verdict and score of ``decision``: always where it is ``held``, for a person is asked about it,
+        and where it says something new of why a pod fits nowhere; else while ``idle``, or within a small share of time.
+        """
+        if not (held or self.books.keep_columns):
+            return
+        self._budget = min(SAVED, self._budget + SHARE * (now - self._budget_at))
+        self._budget_at = now
+        if not (held or idle or self._budget > 0 or self._is_news(decision)):
+            return
+        begun = clock()
+        try:
+            found = explain()
+            seen = insight.of(found, decision.node)
+        except KeyError:  # the pod is gone
+            return
+        finally:
+            if not idle:
+                self._budget -= clock() - begun
+        row = decision_id(self.books.scheduler, decision)
+        self._log.add(Columns(row, lambda: columns.pack(found.explanation, seen)))
+        if not decision.node:
+            self._explained += 1
+            self._said[decision.uid] = decision.message, self._explained
+
+    def _is_news(self, decision: Decision) -> bool:
+        """Whether nothing is kept that says why the pod fits nowhere, or soon nothing will be."""
+        if decision.node:
+            return False
+        message, number = self._said.get(decision.uid, ("", 0))
+        return message != decision.message or self._explained - number >= self.books.keep_columns // 2

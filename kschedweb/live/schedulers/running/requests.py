@@ -1,0 +1,169 @@
+"""Held pods: which stored request each has, and what an answer to it does. Used by the run's own thread only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import structlog
+
+from kschedweb.engine.live import Bind, Superseded
+from kschedweb.live.schedulers.models import Result
+
+if TYPE_CHECKING:
+    from kschedweb.engine.live import Hold, Intent, LiveLoop
+    from kschedweb.live.schedulers.running.asking import Answered, Asker, Opened, Permission, Stored
+    from kschedweb.live.schedulers.running.gates import Decided, HeldRequest
+    from kschedweb.live.schedulers.running.ledger import Ledger
+
+logger = structlog.get_logger(__name__)
+
+ELSEWHERE = "the pod was bound to {} by another scheduler"
+NOT_IN_FORCE = "the approval is not in force any more"
+ASK_AGAIN = 1.0  # seconds between looks for requests that an answer names and nobody here knows
+
+
+@dataclass
+class Requests:
+    """The held pods of one term. ``restored``: everything that was held before is held again, so pods may be tried."""
+
+    loop: LiveLoop
+    asker: Asker
+    ledger: Ledger
+    term: int = 0
+    epoch: int = 0
+    restored: bool = False
+    _held: set[str] = field(default_factory=set)  # uids
+    _binding: dict[str, Bind] = field(default_factory=dict)  # uid -> what is bound once it is permitted
+    _asked_at: float = 0.0
+
+    def begin(self, term: int, epoch: int, now: float) -> None:
+        """A term begins: nothing is tried before its open requests are known."""
+        self.term, self.epoch, self.restored, self._asked_at = term, epoch, False, now
+        self._held.clear()
+        self._binding.clear()
+        self.asker.term = term
+        self.asker.open(term)
+
+    def end(self) -> None:
+        """The term is over."""
+        self.asker.term, self.restored = 0, False
+        self._held.clear()
+        self._binding.clear()
+
+    def held(self, intent: Hold) -> None:
+        """The loop holds a pod: its request is stored."""
+        self._held.add(intent.pod.uid)
+        self.asker.hold(intent, term=self.term, epoch=self.epoch)
+
+    def stored(self, news: Stored, now: float) -> list[Intent]:
+        """A request that can never be stored could never be answered."""
+        if not news.problem or news.uid not in self._held:
+            return []
+        self._held.discard(news.uid)
+        return self.loop.reject(news.uid, news.plugin, news.problem, now)
+
+    def opened(self, news: Opened, now: float) -> list[Intent]:
+        """Hold again what was held before."""
+        intents: list[Intent] = []
+        for request in news.requests:
+            if request.uid not in self._held:
+                intents += self._restore(request, now)
+        if not self.restored:
+            self.restored = True
+            self.ledger.took_over([UUID(request.decision_id) for request in news.requests], now)
+        return intents
+
+    def _restore(self, request: HeldRequest, now: float) -> list[Intent]:
+        self.ledger.restored(request.uid, UUID(request.decision_id))
+        pod = self.loop.pod(request.uid)
+        if pod is not None and pod.node_name:
+            self._bound_before(request, pod.node_name, now)
+            return []
+        intents = self.loop.restore(request.uid, request.node, request.plugin, request.until, now)
+        if not any(isinstance(intent, Superseded) for intent in intents):
+            self._held.add(request.uid)
+        return intents
+
+    def _bound_before(self, request: HeldRequest, node: str, now: float) -> None:
+        """An earlier leader bound the pod and could not say so any more; or somebody else did."""
+        if node == request.node:
+            self.ledger.ended(request.uid, Result.BOUND, "", now)
+            self.asker.ended(request.uid, "bound", "", self.epoch)
+        else:
+            why = ELSEWHERE.format(node)
+            self.ledger.ended(request.uid, Result.SUPERSEDED, why, now)
+            self.asker.ended(request.uid, "superseded", why, self.epoch)
+
+    def answered(self, news: Answered, now: float) -> list[Intent]:
+        """Carry out what people decided."""
+        intents: list[Intent] = []
+        for answer in news.answers:
+            if answer.uid in self._binding:
+                continue
+            if answer.uid not in self._held:
+                self._look_again(now)
+            elif answer.verdict == "allow":
+                intents += self._allow(answer, now)
+            else:
+                intents += self._reject(answer, now)
+        return intents
+
+    def _look_again(self, now: float) -> None:
+        """A request that is not known here: stored by an earlier leader after this one began."""
+        if now - self._asked_at >= ASK_AGAIN:
+            self._asked_at = now
+            self.asker.open(self.term)
+
+    def _allow(self, answer: Decided, now: float) -> list[Intent]:
+        kept: list[Intent] = []
+        for intent in self.loop.allow(answer.uid, answer.plugin, now):
+            if isinstance(intent, Bind) and intent.pod.uid == answer.uid:
+                self._binding[answer.uid] = intent
+                self.asker.may_bind(answer.uid, answer.request_id, term=self.term, epoch=self.epoch)
+            else:
+                kept.append(intent)
+        return kept
+
+    def _reject(self, answer: Decided, now: float) -> list[Intent]:
+        self._held.discard(answer.uid)
+        result = Result.EXPIRED if answer.expired else Result.DENIED
+        self.ledger.ended(answer.uid, result, answer.reason, now)
+        intents = self.loop.reject(answer.uid, answer.plugin, answer.reason, now)
+        self.asker.ended(answer.uid, "rejected", answer.reason, self.epoch)
+        return intents
+
+    def permitted(self, news: Permission, now: float) -> tuple[Bind | None, list[Intent]]:
+        """The binding that may be written now, or what follows from its refusal."""
+        bind = self._binding.get(news.uid)
+        if bind is None:
+            return None, []
+        if news.given:
+            return bind, []
+        self._drop(news.uid)
+        self.ledger.ended(news.uid, Result.SUPERSEDED, NOT_IN_FORCE, now)
+        return None, self.loop.bind_failed(news.uid, NOT_IN_FORCE, now)
+
+    def bound(self, uid: str) -> None:
+        if self._drop(uid):
+            self.asker.ended(uid, "bound", "", self.epoch)
+
+    def bind_failed(self, uid: str, message: str) -> None:
+        if self._drop(uid):
+            self.asker.ended(uid, "failed", message, self.epoch)
+
+    def superseded(self, intent: Superseded, now: float) -> None:
+        """The loop holds the pod no more."""
+        self._drop(intent.pod.uid)
+        pod = self.loop.pod(intent.pod.uid)
+        if pod is not None and pod.node_name:
+            logger.info("held_pod_bound_elsewhere", pod=intent.pod.key, node=pod.node_name)
+        self.ledger.ended(intent.pod.uid, Result.SUPERSEDED, intent.why, now)
+        self.asker.ended(intent.pod.uid, "superseded", intent.why, self.epoch)
+
+    def _drop(self, uid: str) -> bool:
+        known = uid in self._held
+        self._held.discard(uid)
+        self._binding.pop(uid, None)
+        return known

@@ -1,0 +1,402 @@
+"""One live scheduler at work: what the cluster and people say goes in at one queue, and one thread decides.
+
+    reflectors, writers, gate, host -> inbox -> LiveLoop -> intents -> Carrier, Asker, Recorder
+
+The loop's thread never waits for a network or the database. A term is one time of leading: what was begun in an
+earlier term is not carried out any further, and its answers do not count.
+"""
+
+from __future__ import annotations
+
+import queue
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from kschedweb.clusters.following.clock import SteadyClock
+from kschedweb.clusters.following.reflector import Changed, Listed, Removed
+from kschedweb.clusters.kinds import BY_NAME, kinds_watched
+from kschedweb.engine.live import Bind, Draw, Evict, Free, Hold, LiveLoop, Nominate, Report, Superseded, Wait
+from kschedweb.live.schedulers.decisions.log import DecisionLog
+from kschedweb.live.schedulers.running.asking import Answered, Asker, Opened, Permission, Stored
+from kschedweb.live.schedulers.running.comparing import Asked, Comparer
+from kschedweb.live.schedulers.running.connection import Connection
+from kschedweb.live.schedulers.running.figures import Figures, depths_of
+from kschedweb.live.schedulers.running.ledger import Books, Ledger
+from kschedweb.live.schedulers.running.requests import Requests
+from kschedweb.live.schedulers.writing.carrying import BindEnded, Carrier, EvictFailed, WriteFailed
+
+if TYPE_CHECKING:
+    from kschedweb.engine.config import Configuration
+    from kschedweb.engine.extenders.extender import Extenders
+    from kschedweb.engine.live import Decision, Intent
+    from kschedweb.engine.state.watermarks.table import Watermarks
+    from kschedweb.live.schedulers.metrics import Instruments
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+logger = structlog.get_logger(__name__)
+
+AT_ONCE = 256  # news that are taken in before a pod is tried
+APPROVED_SECONDS = 60.0  # a binding that people approved is tried again for as long, before they are asked again
+LONGEST_WAIT = 0.1  # seconds that the loop waits for news: leadership is looked at as often
+TELL_EVERY = 0.5  # seconds, at least, while there is work
+STOP_SECONDS, FINISH_SECONDS, LEAST_SECONDS = 5.0, 3.0, 0.3  # for all, for bindings under way, for each part
+
+
+@dataclass(frozen=True)
+class Commands:
+    """What a person asked for: no pod is tried while ``paused``, but for so many more ``steps``."""
+
+    paused: bool
+    steps: int = 0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What machines use was measured anew."""
+
+    watermarks: Watermarks | None
+
+
+class LiveRun:
+    """Hosts one live scheduler from ``start`` to ``stop``, over ``connection``; ``draw`` is as LiveLoop takes it."""
+
+    def __init__(
+        self,
+        scheduler: LiveScheduler,
+        *,
+        revision: int,
+        configuration: Configuration,
+        connection: Connection,
+        instruments: Instruments,
+        extenders: Extenders | None = None,
+        draw: Draw | None = None,
+    ) -> None:
+        self.scheduler, self.connection, self.instruments = scheduler, connection, instruments
+        self.clock: Callable[[], float] = SteadyClock()
+        self.ticked = time.monotonic()
+        self.problem = ""  # why the run ended by itself
+        self.figures = Figures()
+        self._inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
+        draw = draw or random.Random().randrange  # noqa: S311
+        self._loop = LiveLoop(configuration, extenders=extenders, clock=time.perf_counter, draw=draw)
+        self._log = DecisionLog(scheduler.pk)
+        self._asker = Asker(scheduler, revision, self._inbox.put)
+        books = Books(scheduler.pk, scheduler.scheduler_name, revision, scheduler.keep_columns)
+        self._ledger = Ledger(books, self._log, self.figures, instruments)
+        self._requests = Requests(self._loop, self._asker, self._ledger)
+        self._elector = connection.elector
+        self._carrier = Carrier(connection.writer, connection.recorder, self._leads, self._inbox.put)
+        self._comparer = Comparer(scheduler.scheduler_name, connection.client, self._inbox.put)
+        self._unlisted = kinds_watched()
+        self._term, self._leading = 0, False
+        self._binds: set[str] = set()  # uids of pods whose binding is under way
+        self._commands = Commands(scheduler.paused)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"live-{scheduler.scheduler_name}", daemon=True)
+
+    # From other threads.
+
+    def start(self) -> None:
+        self._log.start()
+        self._asker.start()
+        self._carrier.start()
+        self.connection.start(self._inbox.put)
+        self._thread.start()
+
+    def stop(self, seconds: float = STOP_SECONDS) -> None:
+        """Within about ``seconds``: no pod is tried any more, bindings under way end, then the lease is given back."""
+        until = time.monotonic() + seconds
+
+        def left() -> float:
+            return max(LEAST_SECONDS, until - time.monotonic())
+
+        self._ended.set()
+        self._comparer.stop()
+        if self._thread.ident:
+            self._thread.join(left())
+        self._carrier.stop(left())
+        self.connection.resign(left())
+        self._asker.stop(left())
+        self._log.stop(left())
+        self.connection.close(left())
+        self.instruments.forget()
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive() or not self._thread.ident
+
+    @property
+    def leading(self) -> bool:
+        return self._leading and self._elector.leading
+
+    def command(self, paused: bool, steps: int) -> None:
+        """Take over what a person asked for; ``steps`` add to those that are left."""
+        if steps or paused != self._commands.paused:
+            self._inbox.put(Commands(paused, steps))
+
+    def measured(self, watermarks: Watermarks | None) -> None:
+        self._inbox.put(Measured(watermarks))
+
+    def compare(self) -> None:
+        """Have what is known compared with a fresh list; the report has what came of it."""
+        self._comparer.ask()
+
+    def hand_over(self) -> None:
+        """Give the lease up: the loop hangs, and another process shall lead."""
+        self.connection.resign(0.0)
+
+    def report(self) -> dict[str, Any]:
+        """The values of its Candidate row, as far as they are its own."""
+        now = self.clock()
+        return {
+            "leading": self.leading,
+            "synced": not self._unlisted,
+            "epoch": self._requests.epoch if self._leading else 0,
+            "depths": self._depths,
+            "bound": self.figures.bound,
+            "rate": self.figures.rate(now),
+            "latency": self.figures.latency(),
+            "history": list(self.figures.history),
+            "watches": self.connection.watches(),
+            "comparison": self._comparer.result,
+            "error": self._elector.error or self.figures.error,
+            "error_at": now if self._elector.error else self.figures.error_at,
+        }
+
+    _depths: dict[str, Any] = {}
+    _tell_at = 0.0
+
+    def _leads(self, term: int) -> bool:
+        """Asked right before every binding, in the thread that writes it."""
+        return term == self._term and self._leading and self._elector.leading
+
+    # In the run's own thread.
+
+    def _run(self) -> None:
+        try:
+            while not self._ended.is_set():
+                self._turn()
+            self._finish()
+        except Exception as error:
+            # A loop that failed half-way may not know the cluster any more: its host begins anew.
+            logger.exception("live_run_failed", scheduler=self.scheduler.scheduler_name)
+            self.problem = f"The scheduling loop failed and begins anew: {type(error).__name__}."
+        finally:
+            self._leave()
+
+    def _finish(self) -> None:
+        """Hear what came of the bindings that are under way."""
+        until = self.clock() + FINISH_SECONDS
+        while self._binds and self.clock() < until and self._elector.leading:
+            try:
+                self._hear(self._inbox.get(timeout=LONGEST_WAIT), self.clock())
+            except queue.Empty:
+                continue
+
+    def _turn(self) -> None:
+        now = self.clock()
+        self.ticked = time.monotonic()
+        self._look_at_lease(now)
+        worked = self._take_in(now)
+        if self._may_try():
+            stepped = self._loop.ready
+            if stepped and self._commands.paused:
+                self._commands = Commands(True, self._commands.steps - 1)
+            self._carry_out(self._loop.step(now), now, decided=True)
+            worked = worked or stepped
+        else:
+            self._carry_out(self._loop.pass_time(now), now)
+        if not worked or now >= self._tell_at:
+            self._tell(now)
+        if not worked:
+            self._wait(now)
+
+    def _may_try(self) -> bool:
+        """Whether pods are to be tried: it leads, knows the cluster and what is held, and nobody paused it."""
+        ready = self._leading and self._requests.restored
+        return ready and (not self._commands.paused or self._commands.steps > 0)
+
+    def _tell(self, now: float) -> None:
+        self._tell_at = now + TELL_EVERY
+        self._depths = depths_of(state := self._loop.state)
+        self.figures.tell(state, now)
+        self.instruments.depths(state)
+        self.instruments.incoming(self._loop.incoming)
+
+    def _wait(self, now: float) -> None:
+        due = self._loop.next_time(now) if self._may_try() else None
+        seconds = LONGEST_WAIT if due is None else min(LONGEST_WAIT, max(0.0, due - now))
+        try:
+            news = self._inbox.get(timeout=max(seconds, 0.001))
+        except queue.Empty:
+            return
+        self._hear(news, self.clock())
+
+    def _take_in(self, now: float) -> bool:
+        for taken in range(AT_ONCE):
+            try:
+                news = self._inbox.get_nowait()
+            except queue.Empty:
+                return taken > 0
+            self._hear(news, now)
+        return True
+
+    # Leadership.
+
+    def _look_at_lease(self, now: float) -> None:
+        leads = self._elector.leading and not self._unlisted
+        if self._leading and (not leads or self._elector.epoch != self._requests.epoch):
+            logger.warning("live_lead_lost", scheduler=self.scheduler.scheduler_name)
+            self._leave()
+        elif leads and not self._leading:
+            self._term += 1
+            self._ledger.books.epoch = self._elector.epoch
+            self._requests.begin(self._term, self._elector.epoch, now)
+            self._leading = True
+            self.instruments.leads(True)
+            logger.info("live_leads", scheduler=self.scheduler.scheduler_name, epoch=self._elector.epoch)
+
+    def _leave(self) -> None:
+        """Nothing is bound from here on; what is reserved is given back, without a word to the cluster."""
+        if self._leading:
+            self._leading = False
+            self.instruments.leads(False)
+            self._requests.end()
+            self._binds.clear()
+            self._ledger.forget()
+            self._loop.forget(self.clock())
+
+    # News.
+
+    def _hear(self, news: object, now: float) -> None:
+        match news:
+            case Changed(kind, raw):
+                if kind == "Pod":
+                    self.connection.pods.saw(raw)
+                    self._ledger.came(raw, now)
+                self._carry_out(self._loop.apply(kind, raw, now), now)
+            case Removed(kind, raw):
+                if kind == "Pod":
+                    self.connection.pods.gone(raw["metadata"].get("uid", ""))
+                    self._ledger.gone(raw)
+                self._carry_out(self._loop.delete(kind, raw, now), now)
+            case Listed():
+                self._listed(news, now)
+            case BindEnded():
+                self._bind_ended(news, now)
+            case Commands() | Measured() | Asked():
+                self._hear_of_host(news, now)
+            case WriteFailed(what):
+                self.figures.failed(what, now)
+            case _:
+                self._hear_of_term(news, now)
+
+    def _hear_of_host(self, news: Commands | Measured | Asked, now: float) -> None:
+        match news:
+            case Commands(paused, steps):
+                self._commands = Commands(paused, (self._commands.steps if paused else 0) + steps)
+            case Measured(watermarks):
+                self._loop.measured(watermarks, now)
+            case Asked(fresh, answer):
+                answer.put(self._loop.compare(fresh))
+
+    def _listed(self, news: Listed, now: float) -> None:
+        if news.kind == "Pod":
+            for raw in news.items:
+                self.connection.pods.saw(raw)
+                self._ledger.listed(raw, now)
+            self.connection.pods.keep({raw["metadata"].get("uid", "") for raw in news.items})
+        if news.problem and not BY_NAME[news.kind].optional:
+            self.figures.failed(f"{news.problem}.", now)
+        self._carry_out(self._loop.replace(news.kind, news.items, now), now)
+        self._unlisted.discard(news.kind)
+
+    def _hear_of_term(self, news: object, now: float) -> None:
+        """Answers that count in the term in which they were asked for."""
+        if getattr(news, "term", self._term) != self._term or not self._leading:
+            return
+        match news:
+            case Opened():
+                self._carry_out(self._requests.opened(news, now), now)
+            case Answered():
+                self._carry_out(self._requests.answered(news, now), now)
+            case Stored():
+                self._carry_out(self._requests.stored(news, now), now)
+            case Permission():
+                bind, intents = self._requests.permitted(news, now)
+                if bind is not None:
+                    self._carrier.bind(bind, self._term, patience=APPROVED_SECONDS)
+                self._carry_out(intents, now)
+            case EvictFailed(_, intent, message):
+                self.figures.failed(f"eviction of {intent.pod.key}: {message}", now)
+                self._loop.activate(intent.preemptor.uid, now)
+
+    def _bind(self, intent: Bind) -> None:
+        self._binds.add(intent.pod.uid)
+        self._carrier.bind(intent, self._term)
+
+    def _bind_ended(self, news: BindEnded, now: float) -> None:
+        intent, current = news.intent, news.term == self._term and self._leading
+        self._binds.discard(intent.pod.uid)
+        if news.outcome == "bound":
+            self._ledger.bound(intent, now)
+            if current:
+                self._loop.bound(intent.pod.uid, now)
+                self._requests.bound(intent.pod.uid)
+        elif current:
+            self.figures.failed(f"binding {intent.pod.key} to {intent.node}: {news.message}", now)
+            self._ledger.bind_failed(intent, news.message, now)
+            self._requests.bind_failed(intent.pod.uid, news.message)
+            self._carry_out(self._loop.bind_failed(intent.pod.uid, news.message, now), now)
+
+    # Intents.
+
+    def _carry_out(self, intents: list[Intent], now: float, *, decided: bool = False) -> None:
+        if not self._leading:
+            return
+        if victims := sum(isinstance(intent, Evict) for intent in intents):
+            self.instruments.preempted(victims)
+        for intent in intents:
+            self._begin(intent, now)
+            decision = getattr(intent, "decision", None)
+            if decided and decision is not None:
+                self._explain(decision, now, held=isinstance(intent, Hold))
+
+    def _begin(self, intent: Intent, now: float) -> None:
+        match intent:
+            case Bind():
+                self._bind(intent)
+            case Hold():
+                self._ledger.held(intent)
+                self._requests.held(intent)
+            case Wait():
+                self._ledger.waiting(intent)
+            case Report():
+                self._ledger.reported(intent, now)
+                self._carrier.report(intent, self._term)
+            case Evict():
+                self._carrier.evict(intent, self._term)
+            case Nominate():
+                self._carrier.nominate(intent, self._term)
+            case Free():
+                self._carrier.free(intent, self._term)
+            case Superseded():
+                self._requests.superseded(intent, now)
+
+    def _explain(self, decision: Decision, now: float, *, held: bool) -> None:
+        """Right after the decision nothing else has changed yet, so the pod is judged as it was then."""
+        idle = self._inbox.empty() and not self._loop.ready
+        self._ledger.explain(
+            decision,
+            lambda: self._loop.explain(decision.uid, now),
+            now,
+            time.perf_counter,
+            idle=idle,
+            held=held,
+        )

@@ -1,0 +1,54 @@
+"""Which run hosts a live scheduler in which mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kschedweb.engine.extenders.extender import Extenders
+from kschedweb.live.schedulers.metrics import Instruments
+from kschedweb.live.schedulers.models import LiveScheduler, Mode
+from kschedweb.live.schedulers.running.connection import Connection
+from kschedweb.live.schedulers.running.extending import transport
+from kschedweb.live.schedulers.running.runner import LiveRun
+from kschedweb.live.schedulers.selectors import ProfileError, revision_in_force, scheduling_configuration
+from kschedweb.web.errors import Unprocessable
+
+if TYPE_CHECKING:
+    from kschedweb.live.schedulers.running.host import Run
+
+
+Factory = Callable[["LiveScheduler", str], "Run"]
+_others: dict[str, Factory] = {}
+
+
+def register(mode: str, factory: Factory) -> None:
+    """Have ``factory`` make the runs of ``mode``; an app above this one calls this when it is ready."""
+    _others[mode] = factory
+
+
+def make_run(row: LiveScheduler, identity: str) -> Run | None:
+    """The run of ``row``, not begun yet; ``None`` for a mode that needs none here. Raises ApplicationError."""
+    if row.mode == Mode.SCHEDULING:
+        return _scheduling(row, identity)
+    factory = _others.get(row.mode)
+    return factory(row, identity) if factory is not None else None
+
+
+def _scheduling(row: LiveScheduler, identity: str) -> LiveRun:
+    revision = revision_in_force(row)
+    try:
+        configuration = scheduling_configuration(row.scheduler_name, revision)
+    except ProfileError as error:
+        raise Unprocessable(str(error)) from None
+    extenders = None
+    if configuration.extenders:
+        extenders = Extenders(configuration.extenders, transport(configuration.extenders))
+    return LiveRun(
+        row,
+        revision=revision.pk,
+        configuration=configuration,
+        connection=Connection(row, identity),
+        instruments=Instruments(row.cluster.name, row.scheduler_name, row.lease),
+        extenders=extenders,
+    )

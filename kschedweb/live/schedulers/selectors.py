@@ -1,0 +1,147 @@
+"""Reading live schedulers, who hosts them, and what they decided."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.db.models import DurationField, ExpressionWrapper, F, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Now
+from django.http import Http404
+
+from kschedweb.live.schedulers.decisions import columns
+from kschedweb.live.schedulers.models import Candidate, LiveColumns, LiveDecision, LiveScheduler, Mode
+from kschedweb.policies.models import Revision
+from kschedweb.policies.selectors import configuration, revision_get
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.engine.config import Configuration
+    from kschedweb.engine.framework.explanation import Explanation
+    from kschedweb.live.schedulers.decisions.insight import Insight
+
+BINDER = "DefaultBinder"
+ALIVE = timedelta(seconds=15)  # a candidate that said nothing for longer is taken for gone
+
+
+class ProfileError(ValueError):
+    """The policy cannot be used by the scheduler; the text is for the person who chose it."""
+
+
+def live_list() -> QuerySet[LiveScheduler]:
+    """All live schedulers, by cluster and name, each with ``newest`` (number of its policy's newest revision)."""
+    newest = Revision.objects.filter(policy=OuterRef("policy")).order_by("-number").values("number")[:1]
+    rows = LiveScheduler.objects.select_related("cluster", "policy", "revision")
+    return rows.annotate(newest=Subquery(newest))  # type: ignore[no-redef]
+
+
+def live_get(live_id: UUID | str) -> LiveScheduler:
+    """The live scheduler of this id; ``Http404`` otherwise."""
+    found = live_list().filter(pk=live_id).first()
+    if found is None:
+        raise Http404("There is no such live scheduler.")
+    return found
+
+
+def alive(rows: QuerySet[Candidate]) -> QuerySet[Candidate]:
+    """Those of ``rows`` that said something lately, with how long they have been ``silent``.
+
+    The database's clock alone counts: those of the processes may differ.
+    """
+    measured = {"silent": ExpressionWrapper(Now() - F("heartbeat"), output_field=DurationField())}
+    return rows.filter(heartbeat__gte=Now() - ALIVE).annotate(**measured)
+
+
+def leader(scheduler: LiveScheduler) -> Candidate | None:
+    """The process that leads now; of two that think so the one of the higher epoch."""
+    leading = alive(scheduler.candidates.filter(leading=True)).select_related("revision")
+    return leading.order_by("-epoch", "-heartbeat").first()
+
+
+def decision_list(scheduler: LiveScheduler) -> QuerySet[LiveDecision]:
+    """Newest first, without columns."""
+    return scheduler.decisions.select_related("revision")
+
+
+def decision_get(scheduler: LiveScheduler, decision: UUID | str) -> LiveDecision:
+    """One decision; ``Http404`` where it is not kept (any more)."""
+    found = decision_list(scheduler).filter(pk=decision).first()
+    if found is None:
+        raise Http404("There is no such decision: it may have been made too long ago to be kept.")
+    return found
+
+
+def decisions_of_pod(cluster: Cluster, namespace: str, name: str) -> QuerySet[LiveDecision]:
+    """What any live scheduler of ``cluster`` decided about pods of this name, newest first."""
+    rows = LiveDecision.objects.filter(scheduler__cluster=cluster, namespace=namespace, name=name)
+    return rows.select_related("scheduler", "revision")
+
+
+def explanation(decision: LiveDecision) -> tuple[Explanation, Insight] | None:
+    """Every verdict and score of ``decision`` as it was judged then, and what was seen beside them; ``None`` where they
+    were not kept.
+    """
+    kept = LiveColumns.objects.filter(decision=decision).first()
+    if kept is None:
+        return None
+    found, insight = columns.unpack(bytes(kept.content))
+    if decision.node in found.nodes:
+        # Of several with the same total it need not be the one that an explanation names.
+        found = replace(found, chosen=found.nodes.index(decision.node))
+    return found, insight
+
+
+def alike(decision: LiveDecision) -> LiveDecision | None:
+    """The newest decision about the same pod that came to the same and has its columns; ``None`` where none has."""
+    rows = LiveDecision.objects.filter(scheduler=decision.scheduler_id, uid=decision.uid, has_columns=True)
+    return rows.filter(node=decision.node, message=decision.message).exclude(pk=decision.pk).order_by("-at").first()
+
+
+def revision_in_force(scheduler: LiveScheduler) -> Revision:
+    """The pinned revision.
+
+    A row without one was written by a process of an earlier release: it runs what was the newest then.
+    """
+    if scheduler.revision is not None:
+        return scheduler.revision
+    then = scheduler.policy.revisions.filter(created_at__lte=scheduler.changed_at or scheduler.created_at)
+    return then.order_by("-number").first() or revision_get(scheduler.policy, 1)
+
+
+def running() -> QuerySet[LiveScheduler]:
+    """What is to be hosted."""
+    return live_list().exclude(mode=Mode.OFF).order_by("pk")
+
+
+def live_configuration(scheduler_name: str, revision: Revision) -> Configuration:
+    """The configuration of ``revision`` for one scheduler: the profile of its name, or the only one, under its name.
+
+    Raises ProfileError where it has several profiles and none of this name.
+    """
+    whole = configuration(revision)
+    profile = whole.profile(scheduler_name)
+    if profile is None:
+        if len(whole.profiles) > 1:
+            names = ", ".join(one.scheduler_name for one in whole.profiles)
+            raise ProfileError(f"The policy has several profiles, none for {scheduler_name}: it has {names}.")
+        profile = replace(whole.profiles[0], scheduler_name=scheduler_name)
+    return replace(whole, profiles=(profile,))
+
+
+def scheduling_configuration(scheduler_name: str, revision: Revision) -> Configuration:
+    """As ``live_configuration``, for one that binds. Raises ProfileError where plugins of third parties would.
+
+    Such a plugin binds in the snapshot that the loop's thread is at work on, and nothing it wrote to the cluster would
+    be looked at before whether this process still leads.
+    """
+    found = live_configuration(scheduler_name, revision)
+    others = [ref.name for ref in found.profiles[0].points.get("bind", ()) if ref.name != BINDER]
+    if others:
+        raise ProfileError(
+            f"The policy has pods bound by {', '.join(others)}: in mode scheduling {BINDER} alone binds. Take "
+            f"{'it' if len(others) == 1 else 'them'} out of bind, or choose another mode."
+        )
+    return found

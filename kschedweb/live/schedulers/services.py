@@ -1,0 +1,368 @@
+"""Every change of live schedulers that a person asks for."""
+
+from __future__ import annotations
+
+import re
+from copy import copy
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from kschedweb.accounts import audit
+from kschedweb.clusters.services import CONNECTED
+from kschedweb.live.schedulers.election import locks
+from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
+from kschedweb.live.schedulers.running.extending import transport
+from kschedweb.live.schedulers.selectors import (
+    ProfileError,
+    live_configuration,
+    revision_in_force,
+    scheduling_configuration,
+)
+from kschedweb.policies.selectors import configuration, profiles_only, revision_get
+from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound, Unprocessable
+from kschedweb.web.saving import conflict_where
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.policies.models import Policy, Revision
+
+NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
+NAME_HELP = "Lower-case letters, digits, hyphens and dots, at most 63, beginning and ending with a letter or digit."
+MOST_STEPS = 1000
+HELD = timedelta(seconds=10)
+FORGOTTEN = timedelta(minutes=10)  # rows of processes that fell silent are kept for so long
+# What ``live_change`` may set beside mode and revision, which have ways of their own.
+CHANGEABLE = frozenset(
+    {"keep_decisions", "keep_days", "keep_columns", "qps", "burst", "lock", "lease_namespace", "lease_name"}
+)
+
+
+def _field(path: str, message: str) -> ApplicationError:
+    return Unprocessable(message, errors=[FieldProblem(path=path, message=message)])
+
+
+def live_create(
+    *,
+    user: User | None,
+    cluster: Cluster,
+    scheduler_name: str,
+    policy: Policy,
+    revision: Revision | None = None,
+    mode: str = Mode.OFF,
+    **limits: Any,
+) -> LiveScheduler:
+    """A live scheduler in ``mode`` that runs ``revision``, which is the newest one now where it is left out.
+
+    ``limits`` are those of ``CHANGEABLE``. ``Conflict`` where the name is taken.
+    """
+    if not NAME.fullmatch(scheduler_name):
+        raise _field("scheduler_name", NAME_HELP)
+    pinned = revision or revision_get(policy)
+    _check_extenders(pinned)
+    live = LiveScheduler(
+        cluster=cluster,
+        scheduler_name=scheduler_name,
+        policy=policy,
+        revision=pinned,
+        mode=mode,
+        created_by=user,
+        changed_by=user,
+        changed_at=timezone.now(),
+    )
+    _set(live, limits)
+    _check(live)
+    namesakes = LiveScheduler.objects.filter(cluster=cluster, scheduler_name=scheduler_name)
+    taken = f"Cluster {cluster.name} has a live scheduler named {scheduler_name} already."
+    with conflict_where(namesakes, Conflict.at("scheduler_name", taken)):
+        live.save(force_insert=True)
+        audit.record(user, "live.created", live, _name(live), mode=mode, policy=_told(pinned))
+    return live
+
+
+@transaction.atomic
+def live_change(*, user: User | None, live: LiveScheduler, **changes: Any) -> LiveScheduler:
+    """Set fields of ``CHANGEABLE``; the process that hosts it takes them over within a second.
+
+    ``Conflict`` where somebody who takes part could lead beside who does so by the changed lock.
+    """
+    live = _lock(live)
+    before, election = {name: getattr(live, name) for name in changes}, live.election
+    _set(live, changes)
+    _check(live)
+    if live.election != election:
+        _check_election(live, election)
+    different = {name: value for name, value in changes.items() if before[name] != value}
+    if different:
+        live.changed_by, live.changed_at = user, timezone.now()
+        live.save(update_fields=[*different, "changed_by", "changed_at"])
+        audit.record(user, "live.changed", live, _name(live), **different)
+    return live
+
+
+def live_roll_out(*, user: User | None, live: LiveScheduler, revision: Revision, expected: Revision) -> LiveScheduler:
+    """Have ``live`` run ``revision``, which may be an older one or another policy's, from within a second on.
+
+    ``expected`` is what it was seen to run: ``Conflict`` where somebody rolled out another meanwhile.
+    """
+    _check_extenders(revision)
+    with transaction.atomic():
+        live = _lock(live)
+        before = revision_in_force(live)
+        if before != expected:
+            raise Conflict(
+                f"{live.scheduler_name} runs {_told(before)} by now, not {_told(expected)}: look at what changes again."
+            )
+        live.policy, live.revision = revision.policy, revision
+        _check(live)
+        if before != revision:
+            live.changed_by, live.changed_at = user, timezone.now()
+            live.save(update_fields=["policy", "revision", "changed_by", "changed_at"])
+            moved = {"from": _told(before), "to": _told(revision)}
+            audit.record(user, "live.rolled-out", live, _name(live), **moved)
+    return live
+
+
+def roll_out_problem(live: LiveScheduler, revision: Revision) -> ApplicationError | None:
+    """Why ``revision`` could not be rolled out now, ``None`` where it could."""
+    asked = copy(live)
+    asked.policy, asked.revision = revision.policy, revision
+    try:
+        _check_extenders(revision)
+        _check(asked)
+    except ApplicationError as error:
+        return error
+    return None
+
+
+def live_set_mode(*, user: User | None, live: LiveScheduler, mode: str) -> LiveScheduler:
+    """Switch to ``mode``: the old one ends in an orderly way first. Pauses end with it."""
+    if mode == Mode.SCHEDULING:
+        _check_extenders(revision_in_force(live))
+    with transaction.atomic():
+        live = _lock(live)
+        if live.mode == mode:
+            return live
+        before, live.mode = live.mode, mode
+        live.paused, live.steps = False, 0
+        _check(live)
+        _check_election(live, "")
+        live.changed_by, live.changed_at = user, timezone.now()
+        live.save(update_fields=["mode", "paused", "steps", "changed_by", "changed_at"])
+        audit.record(user, "live.mode-changed", live, _name(live), before=before, after=mode)
+    return live
+
+
+@transaction.atomic
+def live_pause(*, user: User | None, live: LiveScheduler) -> LiveScheduler:
+    """No further pod is tried; what was decided before is still bound, and approvals still count."""
+    return _pause(user, live, paused=True)
+
+
+@transaction.atomic
+def live_resume(*, user: User | None, live: LiveScheduler) -> LiveScheduler:
+    """Go on where ``live_pause`` stopped it."""
+    return _pause(user, live, paused=False)
+
+
+def _pause(user: User | None, live: LiveScheduler, *, paused: bool) -> LiveScheduler:
+    live = _lock(live)
+    if live.mode != Mode.SCHEDULING:
+        raise Conflict(f"{live.scheduler_name} does not schedule now: only a scheduling one is paused and resumed.")
+    if live.paused != paused:
+        live.paused, live.steps = paused, 0
+        live.save(update_fields=["paused", "steps"])
+        audit.record(user, "live.paused" if paused else "live.resumed", live, _name(live))
+    return live
+
+
+@transaction.atomic
+def live_step(*, user: User | None, live: LiveScheduler, pods: int = 1) -> LiveScheduler:
+    """Have the next ``pods`` tried while it is paused."""
+    if not 1 <= pods <= MOST_STEPS:
+        raise _field("pods", f"From 1 to {MOST_STEPS} pods at a time.")
+    live = _lock(live)
+    if live.mode != Mode.SCHEDULING or not live.paused:
+        raise Conflict(f"{live.scheduler_name} is not paused: pause it first.")
+    live.steps = min(live.steps + pods, MOST_STEPS)
+    live.save(update_fields=["steps"])
+    audit.record(user, "live.stepped", live, _name(live), pods=pods)
+    return live
+
+
+@transaction.atomic
+def live_reload(*, user: User | None, live: LiveScheduler) -> LiveScheduler:
+    """Have the cluster listed anew and everything known of it forgotten."""
+    LiveScheduler.objects.filter(pk=live.pk).update(reloads=F("reloads") + 1)
+    live = _lock(live)
+    audit.record(user, "live.reloaded", live, _name(live))
+    return live
+
+
+@transaction.atomic
+def live_delete(*, user: User | None, live: LiveScheduler) -> None:
+    """Delete it with all its decisions; ``Conflict`` while it does anything."""
+    live = _lock(live)
+    if live.mode != Mode.OFF:
+        raise Conflict(f"{live.scheduler_name} is in mode {live.mode}: switch it off first.")
+    audit.record(user, "live.deleted", live, _name(live))
+    live.delete()
+
+
+def _lock(live: LiveScheduler) -> LiveScheduler:
+    """The row as it is now, while nobody else changes it; pinned, where a process of an earlier release wrote it."""
+    rows = LiveScheduler.objects.select_for_update(of=("self",)).select_related("cluster", "policy", "revision")
+    found = rows.filter(pk=live.pk).first()
+    if found is None:
+        raise NotFound(f"The live scheduler {live.scheduler_name} was deleted in the meantime.")
+    if found.revision is None:
+        found.revision = revision_in_force(found)
+        found.save(update_fields=["revision"])
+    return found
+
+
+def _set(live: LiveScheduler, values: dict[str, Any]) -> None:
+    unknown = set(values) - CHANGEABLE
+    if unknown:
+        raise TypeError(f"not settings of a live scheduler: {', '.join(sorted(unknown))}")
+    for name, value in values.items():
+        setattr(live, name, value)
+
+
+def _check(live: LiveScheduler) -> None:
+    """Raise ApplicationError with the field where it could not work."""
+    if live.mode not in Mode.values:
+        raise _field("mode", f"Choose one of {', '.join(Mode.values)}.")
+    if live.mode != Mode.OFF and live.cluster.source not in CONNECTED:
+        raise _field("cluster", f"Cluster {live.cluster.name} is not connected: there is nobody to talk to.")
+    if live.revision is not None and live.revision.policy_id != live.policy_id:
+        raise _field("revision", "The revision is one of another policy.")
+    profiles_only(revision_in_force(live), "policy")
+    try:
+        usable = scheduling_configuration if live.mode == Mode.SCHEDULING else live_configuration
+        usable(live.scheduler_name, revision_in_force(live))
+    except ProfileError as error:
+        raise _field("policy", str(error)) from None
+    for name, label in (("lease_namespace", "namespace"), ("lease_name", "name")):
+        value = getattr(live, name)
+        if not NAME.fullmatch(value) and (value or name == "lease_namespace"):
+            raise _field(name, f"This is no {label} in Kubernetes. {NAME_HELP}")
+    if live.qps and live.burst < 1:
+        raise _field("burst", "With a limit a second, at least 1 request must be let through at once.")
+    try:
+        live.clean_fields(exclude=["cluster", "policy", "revision", "created_by", "changed_by"])
+    except ValidationError as error:
+        problems = [
+            FieldProblem(path=path, message=message) for path, said in error.message_dict.items() for message in said
+        ]
+        raise Unprocessable("The live scheduler cannot be like this.", errors=problems) from None
+
+
+def _check_extenders(revision: Revision) -> None:
+    """Raise ApplicationError where an extender may not be asked. Names are looked up, so not while a row is held."""
+    transport(configuration(profiles_only(revision, "policy")).extenders)
+
+
+def _check_election(live: LiveScheduler, before: str) -> None:
+    """Raise Conflict where a process that took part lately is not kept out by the lock of ``live``.
+
+    ``before`` is the election that ``live`` had until now.
+    """
+    if not live.election:
+        return
+    lately = Candidate.objects.filter(scheduler=live, heartbeat__gte=Now() - FORGOTTEN)
+    for one in lately.exclude(election="").order_by("identity"):
+        (kind, place), (asked, there) = one.election.split(" "), live.election.split(" ")
+        if place == there and locks.exclude(kind, asked):
+            continue
+        advice = "Wait until it has followed or ended."
+        if before and place != there:
+            advice = "Switch it off first."
+        elif one.election == before:
+            advice = f"Go by way of {', then '.join(locks.steps(kind, asked))}, or switch it off first."
+        said = (
+            f"{one.identity} takes part by {one.election}, which keeps nobody out who leads by {live.election}: both "
+            f"could lead at once. {advice} A process that fell silent counts for 10 minutes more."
+        )
+        raise Conflict(said, errors=[FieldProblem(path="lock" if place == there else "lease_name", message=said)])
+
+
+def _name(live: LiveScheduler) -> str:
+    return f"{live.cluster.name}/{live.scheduler_name}"
+
+
+def _told(revision: Revision) -> str:
+    """A revision for the audit trail and for people."""
+    return f"{revision.policy.name} revision {revision.number}"
+
+
+# What the process that hosts it writes.
+
+
+def steps_take(*, live: LiveScheduler) -> int:
+    """The steps that ``live`` (as it was read) asks for, which nobody else takes then."""
+    taken = LiveScheduler.objects.filter(pk=live.pk, steps=live.steps).update(steps=0)
+    return live.steps if taken else 0
+
+
+def host_claim(*, live: LiveScheduler, identity: str) -> bool:
+    """Whether ``identity`` hosts ``live`` for the next seconds: it did so far, or nobody does."""
+    free = Q(holder=identity) | Q(holder="") | Q(held_until=None) | Q(held_until__lt=Now())
+    rows = LiveScheduler.objects.filter(free, pk=live.pk)
+    return rows.update(holder=identity, held_until=Now() + HELD) == 1
+
+
+def host_leave(*, live: LiveScheduler, identity: str) -> None:
+    """Let others host ``live`` at once."""
+    LiveScheduler.objects.filter(pk=live.pk, holder=identity).update(holder="", held_until=None)
+
+
+@transaction.atomic
+def candidate_join(*, live: LiveScheduler, identity: str, started_at: datetime) -> bool:
+    """A process says by what it will be elected, before it is; ``False`` where ``live`` has changed since it was read.
+
+    ``live_change`` holds the same row, so that it knows of everybody who may lead.
+    """
+    if _lock(live).election != live.election:
+        return False
+    values = {"mode": live.mode, "election": live.election, "started_at": started_at, "heartbeat": Now()}
+    Candidate.objects.update_or_create(scheduler_id=live.pk, identity=identity, defaults=values)
+    return True
+
+
+@transaction.atomic
+def candidate_beat(
+    *,
+    live: LiveScheduler,
+    identity: str,
+    started_at: datetime,
+    silent: float,
+    revision: int | None,
+    report: dict[str, Any],
+) -> None:
+    """A process says that it takes part, and how it is: ``silent`` is for how many seconds its loop did not turn."""
+    values = {
+        "mode": live.mode,
+        "election": live.election,
+        "started_at": started_at,
+        "heartbeat": Now(),
+        "ticked_at": Now() - timedelta(seconds=silent),
+        "revision_id": revision,
+        **report,
+    }
+    Candidate.objects.update_or_create(scheduler_id=live.pk, identity=identity, defaults=values)
+    if report.get("leading"):
+        led = report.get("epoch", -1)
+        LiveScheduler.objects.filter(pk=live.pk, epoch__lt=led).update(epoch=led)
+    Candidate.objects.filter(scheduler_id=live.pk, heartbeat__lt=Now() - FORGOTTEN).delete()
+
+
+def candidate_leave(*, live: LiveScheduler, identity: str) -> None:
+    """A process takes part no longer."""
+    Candidate.objects.filter(scheduler_id=live.pk, identity=identity).delete()

@@ -1,0 +1,158 @@
+"""How live schedulers are: in a word, in numbers, and who hosts them. The same for page, REST and stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
+from kschedweb.live.schedulers.selectors import alive
+
+HANGS = timedelta(seconds=10)  # a loop that did not go round for longer
+# A process says how it is each second, one that answers kube-scheduler every five: silent for longer, it may be gone.
+LATE, LATE_EXTENDER = timedelta(seconds=4), timedelta(seconds=12)
+QUEUES = ("active", "backoff", "unschedulable", "gated", "waiting")
+AT_WORK = {Mode.SHADOW: "Judging", Mode.EXTENDER: "Answering", Mode.SCHEDULING: "Scheduling"}
+
+
+@dataclass(frozen=True)
+class Status:
+    """``state`` is one word of ``AT_WORK`` or of what keeps it from work; ``tone`` the colour that goes with it."""
+
+    live: LiveScheduler
+    state: str
+    tone: str
+    advice: str
+    leader: Candidate | None
+    standbys: Sequence[Candidate]
+
+    @property
+    def depths(self) -> dict[str, int]:
+        """Pods by queue, without what nobody said."""
+        return self.leader.depths if self.leader else {}
+
+    @property
+    def queued(self) -> int:
+        """Pods that are not placed yet."""
+        return sum(self.depths.get(name, 0) for name in QUEUES)
+
+    @property
+    def rate(self) -> float:
+        return self.leader.rate if self.leader else 0.0
+
+    @property
+    def median(self) -> float | None:
+        """Milliseconds from creation to binding."""
+        return self._latency("p50")
+
+    @property
+    def p99(self) -> float | None:
+        return self._latency("p99")
+
+    @property
+    def error(self) -> str:
+        return self.leader.error if self.leader else next((one.error for one in self.standbys if one.error), "")
+
+    @property
+    def error_at(self) -> datetime | None:
+        return self.leader.error_at if self.leader else next((one.error_at for one in self.standbys if one.error), None)
+
+    def _latency(self, name: str) -> float | None:
+        seconds = self.leader.latency.get(name) if self.leader else None
+        return None if seconds is None else 1000 * seconds
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for REST and the stream; latencies in milliseconds."""
+        return {
+            "state": self.state,
+            "advice": self.advice,
+            "paused": self.live.paused,
+            "steps": self.live.steps,
+            "depths": self.depths,
+            "rate": round(self.rate, 2),
+            "median_ms": self.median,
+            "p99_ms": self.p99,
+            "error": self.error,
+            "error_at": self.error_at,
+            "candidates": [candidate_dict(one) for one in ([self.leader] if self.leader else []) + list(self.standbys)],
+        }
+
+
+WITHOUT_LEADER = {
+    Mode.SCHEDULING: "Nobody holds the lock now: a standby takes it when it has run out.",
+    Mode.SHADOW: "Nobody judges pods now: a standby takes over 10 s after the last one fell silent.",
+    Mode.EXTENDER: "No process answers kube-scheduler yet: see the last error, if there is one.",
+}
+
+
+SILENT = (
+    "The leader has missed its last heartbeats: it, or its way to the database, may be gone. Where a lock decides who "
+    "leads, a standby takes it once it has run out."
+)
+
+
+def candidate_dict(candidate: Candidate) -> dict[str, Any]:
+    names = (
+        "identity",
+        "election",
+        "leading",
+        "synced",
+        "epoch",
+        "started_at",
+        "heartbeat",
+        "ticked_at",
+        "bound",
+        "error",
+    )
+    said = {name: getattr(candidate, name) for name in names}
+    return said | {"silent_seconds": round(candidate.silent.total_seconds(), 1)}
+
+
+def statuses(schedulers: Iterable[LiveScheduler]) -> list[Status]:
+    """The status of each, with one query for all of them."""
+    listed = list(schedulers)
+    taking_part = alive(Candidate.objects.filter(scheduler__in=listed)).defer("history")
+    by_scheduler: dict[Any, list[Candidate]] = {}
+    for candidate in taking_part.select_related("revision__policy"):
+        by_scheduler.setdefault(candidate.scheduler_id, []).append(candidate)
+    return [status(live, by_scheduler.get(live.pk, [])) for live in listed]
+
+
+def status_of(live: LiveScheduler) -> Status:
+    return statuses([live])[0]
+
+
+def status(live: LiveScheduler, heard: Sequence[Candidate]) -> Status:
+    """``heard`` are the candidates that said something lately."""
+    leading = [one for one in heard if one.leading]
+    leader = max(leading, key=lambda one: (one.epoch, one.heartbeat), default=None)
+    state, tone, advice = _state(live, leader, heard)
+    return Status(live, state, tone, advice, leader, [one for one in heard if one is not leader])
+
+
+def _state(live: LiveScheduler, leader: Candidate | None, heard: Sequence[Candidate]) -> tuple[str, str, str]:
+    if live.mode == Mode.OFF:
+        return "Off", "grey", "Nothing is read from the cluster, and nothing is written to it."
+    if not heard and live.mode == Mode.EXTENDER:
+        return "Not asked", "amber", "No kube-scheduler has asked lately. Its side has to be configured to ask here."
+    if not heard:
+        advice = "No process hosts it: start a worker of the queue scheduler, or wait some seconds after a start."
+        return "Not hosted", "red", advice
+    if leader is None:
+        return "Without leader", "amber", WITHOUT_LEADER[Mode(live.mode)]
+    return _led(live, leader)
+
+
+def _led(live: LiveScheduler, leader: Candidate) -> tuple[str, str, str]:
+    if leader.silent > (LATE_EXTENDER if live.mode == Mode.EXTENDER else LATE):
+        return "Silent", "amber", SILENT
+    if not leader.synced:
+        return "Reading", "amber", "The leader is reading the cluster. Nothing is decided before every kind is listed."
+    if leader.ticked_at is not None and leader.heartbeat - leader.ticked_at > HANGS:
+        return "Hanging", "red", "The leader's loop does not go round: see its log."
+    if live.paused:
+        left = f" {live.steps} pod{'' if live.steps == 1 else 's'} still to be tried." if live.steps else ""
+        return "Paused", "amber", f"No further pod is tried until somebody resumes it.{left}"
+    return AT_WORK[Mode(live.mode)], "green", ""

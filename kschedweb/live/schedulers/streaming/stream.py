@@ -1,0 +1,111 @@
+"""What happens in a live scheduler as a stream: what a listener has missed, then what the hub tells.
+
+A stream ends after a minute and the browser asks again with the last id that it saw, so that a session that has ended,
+or a role that was taken away, is noticed. Under WSGI, where a stream would hold a whole thread, each answer ends at
+once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable
+from threading import Lock
+from typing import TYPE_CHECKING, TypeVar
+
+from django.conf import settings
+from django.core.handlers.asgi import ASGIRequest
+from django.db import DatabaseError, InterfaceError
+from django.http import StreamingHttpResponse
+
+from kschedweb.live.schedulers.streaming.hub import END, UNAVAILABLE, channel, in_thread
+from kschedweb.live.schedulers.streaming.news import Following, Place, decisions_after, place_of
+from kschedweb.web.errors import TooManyRequests
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpRequest
+
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+LASTS = 60.0  # seconds
+AGAIN = "retry: 2000\n\n"  # milliseconds after which a browser asks again
+ALIVE_EVERY = 5.0  # seconds of silence after which the connection is shown to be alive
+ALIVE = ":\n\n"  # no event
+
+Result = TypeVar("Result")
+_open: Counter[int | None] = Counter()  # streams by person
+_lock = Lock()
+
+
+def stream(request: HttpRequest, live: LiveScheduler, after: str) -> StreamingHttpResponse:
+    """The events after the decision whose place ``after`` is, "" for those from now on."""
+    place = place_of(after)
+    events = (
+        Listener(live.pk, place, request.user.pk)
+        if isinstance(request, ASGIRequest)
+        else [AGAIN, Following(live.pk, place).news()]
+    )
+    response = StreamingHttpResponse(events, content_type="text/event-stream")
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"  # a proxy must not keep events back
+    return response
+
+
+class Listener:
+    """One person's stream, counted until it is closed; TooManyRequests where the person has too many."""
+
+    def __init__(self, live_id: UUID, place: Place | None, person: int | None) -> None:
+        self._live, self._place, self._person = live_id, place, person
+        with _lock:
+            if _open[person] >= settings.STREAMS_PER_PERSON:
+                raise TooManyRequests(
+                    f"You have {settings.STREAMS_PER_PERSON} streams of live schedulers open, and nobody may have "
+                    "more. Close some of their pages."
+                )
+            _open[person] += 1
+        self._counted = True
+
+    def close(self) -> None:
+        """Django calls it when the response has ended, however that was."""
+        with _lock:
+            if self._counted:
+                self._counted = False
+                _open.subtract([self._person])
+                if not _open[self._person]:
+                    del _open[self._person]
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        ends = time.monotonic() + LASTS
+        yield AGAIN
+        with channel(self._live) as told:
+            while await _within(told.known.wait(), ALIVE_EVERY) is None:
+                yield UNAVAILABLE if told.failing else ALIVE
+            with told.inbox() as inbox:
+                # The inbox begins where this ends.
+                place, status = told.place, told.status
+                try:
+                    yield await self._missed(place) + status
+                except (DatabaseError, InterfaceError):
+                    return  # who comes again asks for the same
+                while time.monotonic() < ends:
+                    text = await _within(inbox.get(), ALIVE_EVERY)
+                    if text == END:
+                        return
+                    yield text or ALIVE
+
+    async def _missed(self, until: Place | None) -> str:
+        after = self._place
+        if after is None or until is None or after >= until:
+            return ""
+        text, _ = await in_thread(lambda: decisions_after(self._live, after, until))
+        return text
+
+
+async def _within(awaited: Awaitable[Result], seconds: float) -> Result | None:
+    try:
+        return await asyncio.wait_for(awaited, seconds)
+    except TimeoutError:
+        return None

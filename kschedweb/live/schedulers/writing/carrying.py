@@ -1,0 +1,202 @@
+"""Carries a live loop's intents out: threads that write to the API server, and what came of it as answers.
+
+Everything about one pod is written in its order, one thing after the other: a condition is never written after the
+binding that overtook it. Nothing is written for a term that is over.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import structlog
+
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.live.schedulers.writing.lanes import Lanes, Work
+from kschedweb.live.schedulers.writing.preparing import Preparer
+from kschedweb.live.schedulers.writing.writer import WITHHELD, Outcome, Result, Writer
+
+if TYPE_CHECKING:
+    from kschedweb.engine.live import Bind, Evict, Free, Nominate, PodRef, Report
+    from kschedweb.live.schedulers.writing.recorder import Recorder
+
+logger = structlog.get_logger(__name__)
+
+LANES = 16
+FIRST_REST, LONGEST_REST = 0.25, 5.0  # seconds between tries to bind the same pod, growing twofold
+LOOK_AGAIN = 1.0  # seconds until a binding of unknown outcome is looked at again
+
+
+@dataclass(frozen=True)
+class BindEnded:
+    """What came of a binding. ``refused``: it did not take place, for certain."""
+
+    term: int
+    intent: Bind
+    outcome: Literal["bound", "refused"]
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class EvictFailed:
+    term: int
+    intent: Evict
+    message: str
+
+
+@dataclass(frozen=True)
+class WriteFailed:
+    """Something else could not be written; ``what`` says it in a few words."""
+
+    what: str
+
+
+class Carrier:
+    """``leads(term)`` is asked right before every call to the API server; answers go to ``sink``."""
+
+    def __init__(
+        self,
+        writer: Callable[[Callable[[], bool]], Writer],
+        recorder: Recorder,
+        leads: Callable[[int], bool],
+        sink: Callable[[object], None],
+    ) -> None:
+        self._terms = threading.local()  # of what each lane does right now
+        self._writer = writer(lambda: leads(self._terms.now))
+        self._recorder, self._leads, self._sink = recorder, leads, sink
+        self._ended = threading.Event()
+        self._lanes = Lanes(LANES, "live-write")
+
+    def start(self) -> None:
+        self._lanes.start()
+
+    def stop(self, seconds: float) -> None:
+        """Carry out what waits, for at most ``seconds``."""
+        self._lanes.stop(seconds)
+        self._ended.set()
+
+    @property
+    def waiting(self) -> int:
+        """About how many writes were asked for and have not begun."""
+        return self._lanes.waiting
+
+    def _put(self, pod: PodRef, term: int, work: Work) -> None:
+        def in_term() -> None:
+            self._terms.now = term
+            if self._leads(term):
+                work()
+
+        self._lanes.put(pod.uid, in_term)
+
+    # One method an intent.
+
+    def bind(self, intent: Bind, term: int, *, patience: float = 0.0) -> None:
+        """Bind a pod; what the server refuses for a reason that may pass is tried again for ``patience`` seconds.
+
+        What has to be written before comes first, in a thread of its own: volumes may take minutes.
+        """
+        if not intent.preparations:
+            self._begin(intent, term, patience)
+            return
+        name = f"live-prepare-{intent.pod.name}"
+        threading.Thread(target=self._prepare, args=(intent, term, patience), name=name, daemon=True).start()
+
+    def _begin(self, intent: Bind, term: int, patience: float) -> None:
+        until = time.monotonic() + patience
+        self._put(intent.pod, term, lambda: self._bind(intent, term, until, FIRST_REST))
+
+    def report(self, intent: Report, term: int) -> None:
+        """The event FailedScheduling, and the condition where it says something new."""
+        self._recorder.failed_scheduling(intent.pod, intent.message)
+        if intent.reason and intent.status_changes:
+            self._put(intent.pod, term, lambda: self._status(intent))
+
+    def nominate(self, intent: Nominate, term: int) -> None:
+        self._put(
+            intent.pod,
+            term,
+            lambda: self._check(intent.pod, "nominated node", self._writer.nominate(intent.pod, intent.node)),
+        )
+
+    def free(self, intent: Free, term: int) -> None:
+        self._put(intent.pod, term, lambda: self._free(intent, term))
+
+    def evict(self, intent: Evict, term: int) -> None:
+        self._put(intent.pod, term, lambda: self._evict(intent, term))
+
+    # In a thread of its own.
+
+    def _prepare(self, intent: Bind, term: int, patience: float) -> None:
+        self._terms.now = term
+        try:
+            outcome = self._preparer(term).prepare(intent.pod, intent.preparations)
+        except Exception as error:
+            logger.exception("live_prepare_failed", pod=intent.pod.key)
+            outcome = Outcome(Result.REFUSED, f"preparing failed: {type(error).__name__}")
+        if outcome.done:
+            self._begin(intent, term, patience)
+        elif outcome.result is not Result.WITHHELD:
+            self._sink(BindEnded(term, intent, "refused", outcome.text))
+
+    # In a lane.
+
+    def _bind(self, intent: Bind, term: int, until: float, rest: float) -> None:
+        try:
+            outcome = self._bound(intent, term)
+        except CycleError as error:
+            outcome = Outcome(Result.MISSING, str(error))
+        except Exception as error:
+            logger.exception("live_bind_failed", pod=intent.pod.key)
+            outcome = Outcome(Result.MISSING, f"binding failed: {type(error).__name__}")
+        if outcome.result is Result.WITHHELD:
+            return
+        if outcome.result is Result.REFUSED and time.monotonic() + rest < until and not self._ended.is_set():
+            # The lane goes on with other pods meanwhile.
+            longer = min(LONGEST_REST, 2 * rest)
+            again = partial(self._bind, intent, term, until, longer)
+            timer = threading.Timer(rest, self._put, (intent.pod, term, again))
+            timer.daemon = True
+            timer.start()
+        elif outcome.done:
+            self._recorder.scheduled(intent.pod, intent.node)
+            self._sink(BindEnded(term, intent, "bound"))
+        else:
+            self._sink(BindEnded(term, intent, "refused", outcome.text))
+
+    def _bound(self, intent: Bind, term: int) -> Outcome:
+        """What came of one try; withheld also where another leads by now, so that nobody waits for an answer."""
+        if intent.extender is not None and intent.extender():
+            return Outcome(Result.BOUND)
+        outcome = self._writer.bind(intent.pod, intent.node)
+        while outcome.result is Result.UNKNOWN:
+            # Nothing else may be done with the pod until it is known whether it is bound.
+            if not self._leads(term) or self._ended.wait(LOOK_AGAIN):
+                return WITHHELD
+            outcome = self._writer.look(intent.pod, intent.node, outcome.text)
+        return outcome
+
+    def _status(self, intent: Report) -> None:
+        outcome = self._writer.unscheduled(intent.pod, intent.reason, intent.message, intent.nominated)
+        self._check(intent.pod, "condition PodScheduled", outcome)
+
+    def _evict(self, intent: Evict, term: int) -> None:
+        outcome = self._writer.evict(intent.pod, intent.preemptor)
+        if outcome.done:
+            self._recorder.preempted(intent.pod, intent.preemptor, intent.node)
+        elif outcome.result not in (Result.MISSING, Result.WITHHELD):
+            self._sink(EvictFailed(term, intent, outcome.text))
+
+    def _free(self, intent: Free, term: int) -> None:
+        freed = self._preparer(term).free(intent.pod, intent.claim)
+        self._check(intent.pod, f"resourceclaim {intent.claim.claim}", freed)
+
+    def _preparer(self, term: int) -> Preparer:
+        return Preparer(self._writer, lambda: self._leads(term), self._ended)
+
+    def _check(self, pod: PodRef, what: str, outcome: Outcome) -> None:
+        if not outcome.done and outcome.result not in (Result.MISSING, Result.WITHHELD):
+            self._sink(WriteFailed(f"{what} of {pod.key}: {outcome.text}"))

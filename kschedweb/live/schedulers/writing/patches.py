@@ -1,0 +1,44 @@
+"""Changes of pods' statuses as kube-scheduler makes them: a strategic merge patch that merges conditions by type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.clusters.following.facts import Json, PodFacts
+
+POD_SCHEDULED, DISRUPTION_TARGET = "PodScheduled", "DisruptionTarget"
+PREEMPTED_BY_SCHEDULER = "PreemptionByScheduler"
+
+
+def status_patch(
+    uid: str,
+    facts: PodFacts,
+    *,
+    now: str,
+    condition: tuple[str, str, str, str] | None = None,
+    nominated: str | None = None,
+) -> Json | None:
+    """The patch for a ``condition`` (type, status, reason, message) and the nominated node; ``None``: nothing to do.
+
+    ``nominated`` is "" to clear it and ``None`` to leave it. ``now`` is the time of a condition's change, which only
+    a new status is. The uid makes the server refuse the patch for another pod of that name.
+    """
+    status: dict[str, Any] = {}
+    if condition is not None and (merged := _condition(facts, condition, now)):
+        status["conditions"] = [merged]
+    if nominated is not None and nominated != facts.nominated:
+        status["nominatedNodeName"] = nominated or None
+    return {"metadata": {"uid": uid}, "status": status} if status else None
+
+
+def _condition(facts: PodFacts, condition: tuple[str, str, str, str], now: str) -> Json | None:
+    kind, status, reason, message = condition
+    old = next((known for known in facts.conditions if known.get("type") == kind), None)
+    since = now
+    if old is not None and old.get("status") == status:
+        since = old.get("lastTransitionTime") or now
+        said = (old.get("reason") or "", old.get("message") or "", old.get("lastProbeTime"))
+        if said == (reason, message, None):
+            return None
+    merged = {"type": kind, "status": status, "reason": reason, "message": message}
+    return merged | {"lastProbeTime": None, "lastTransitionTime": since, "observedGeneration": facts.generation or None}

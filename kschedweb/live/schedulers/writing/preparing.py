@@ -1,0 +1,165 @@
+"""Writes what has to stand in the cluster before a pod can be bound: its claims get their volumes and devices.
+
+kube-scheduler does so in PreBind of VolumeBinding and DynamicResources, in its words; in PostFilter of the latter a
+claim whose devices are in the way loses them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from kschedweb.clusters.connecting.client import MERGE, ClusterError
+from kschedweb.clusters.following.facts import Json, Named
+from kschedweb.clusters.kinds import BY_NAME
+from kschedweb.engine.framework.preparation import FreeClaim, Preparation, ReserveClaim, SelectNode, TakeVolume
+from kschedweb.live.schedulers.writing.writer import DONE, MISSING, WITHHELD, Outcome, Result, Writer
+
+BIND_SECONDS = 600.0  # VolumeBinding's bindTimeoutSeconds
+LOOK_SECONDS = 0.5  # between two looks whether claims are bound
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+BIND_COMPLETED, BY_CONTROLLER = "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"
+VOLUMES, DEVICES = "VolumeBinding", "DynamicResources"
+
+
+class Stop(Protocol):
+    def wait(self, timeout: float) -> bool: ...
+
+
+class Preparer:
+    """Blocks until everything has taken effect, ``seconds`` have passed, ``stop`` is set, or ``leads`` says no."""
+
+    def __init__(self, writer: Writer, leads: Callable[[], bool], stop: Stop, *, seconds: float = BIND_SECONDS) -> None:
+        self._writer, self._leads, self._stop, self._seconds = writer, leads, stop, seconds
+
+    def prepare(self, pod: Named, preparations: Sequence[Preparation]) -> Outcome:
+        """Done, withheld, or why the pod cannot be bound: its text is PreBind's error."""
+        try:
+            for one in preparations:
+                outcome = self._write(pod, one)
+                if not outcome.done:
+                    return outcome if outcome.result is Result.WITHHELD else _failed(one, outcome.text)
+            return self._bound(pod, [one for one in preparations if not isinstance(one, ReserveClaim)])
+        except ClusterError as error:
+            return _failed(preparations[0], error.detail)
+
+    def free(self, pod: Named, one: FreeClaim) -> Outcome:
+        """Take the devices of a claim away that nobody but ``pod`` uses, as kube-scheduler's PostFilter does."""
+        path = BY_NAME["ResourceClaim"].object_path(one.namespace, one.claim)
+        try:
+            found = self._read(path)
+        except ClusterError as error:
+            return Outcome(Result.REFUSED, error.detail)
+        status = (found or {}).get("status") or {}
+        if found is None or not status.get("allocation"):
+            return DONE
+        if any(user.get("uid") != pod.uid for user in status.get("reservedFor") or []):
+            return Outcome(Result.CONFLICT, "it is reserved for another pod by now")
+        version = {"resourceVersion": found["metadata"]["resourceVersion"]}
+        nothing = {"allocation": None, "reservedFor": None, "devices": None}
+        return self._change(f"{path}/status", {"metadata": version, "status": nothing}, found["metadata"]["uid"])
+
+    # Writing.
+
+    def _write(self, pod: Named, one: Preparation) -> Outcome:
+        match one:
+            case SelectNode():
+                return self._change(_claim_path(one), {"metadata": {"annotations": {SELECTED_NODE: one.node}}}, one.uid)
+            case TakeVolume():
+                return self._take(one)
+            case ReserveClaim():
+                return self._reserve(pod, one)
+
+    def _take(self, one: TakeVolume) -> Outcome:
+        path = BY_NAME["PersistentVolume"].object_path("", one.volume)
+        found = self._read(path)
+        if found is None:
+            return Outcome(Result.MISSING, f'persistentvolume "{one.volume}" not found')
+        taken = found["spec"].get("claimRef")
+        if taken and (taken.get("namespace"), taken.get("name")) != (one.namespace, one.claim):
+            return Outcome(Result.CONFLICT, f'persistentvolume "{one.volume}" was taken by another claim')
+        claim: Json = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "uid": one.uid}
+        claim |= {"namespace": one.namespace, "name": one.claim}
+        # Nobody may take the volume in between: the version that was looked at must still be there.
+        metadata: Json = {"resourceVersion": found["metadata"]["resourceVersion"]}
+        if not taken:
+            # A volume that a person has meant for the claim stays meant for it when the claim is gone.
+            metadata["annotations"] = {BY_CONTROLLER: "yes"}
+        return self._change(path, {"metadata": metadata, "spec": {"claimRef": claim}}, found["metadata"]["uid"])
+
+    def _reserve(self, pod: Named, one: ReserveClaim) -> Outcome:
+        path = BY_NAME["ResourceClaim"].object_path(one.namespace, one.claim)
+        found = self._read(path)
+        if found is None:
+            return Outcome(Result.MISSING, f'resourceclaim "{one.namespace}/{one.claim}" not found')
+        status = found.get("status") or {}
+        reserved: list[Json] = status.get("reservedFor") or []
+        if any(user.get("uid") == pod.uid for user in reserved):
+            return DONE
+        if not status.get("allocation"):
+            return Outcome(Result.CONFLICT, f"resourceclaim {one.namespace}/{one.claim} has no devices any more")
+        users = [*reserved, {"resource": "pods", "name": pod.name, "uid": pod.uid}]
+        version = {"resourceVersion": found["metadata"]["resourceVersion"]}
+        change = {"metadata": version, "status": {"reservedFor": users}}
+        return self._change(f"{path}/status", change, found["metadata"]["uid"])
+
+    def _change(self, path: str, patch: dict[str, Any], uid: str) -> Outcome:
+        metadata = {"uid": uid, **patch["metadata"]} if uid else patch["metadata"]
+        return self._writer.persist("PATCH", path, {**patch, "metadata": metadata}, MERGE)
+
+    def _read(self, path: str) -> Json | None:
+        answer = self._writer.read(path)
+        if answer.code == MISSING:
+            return None
+        found = answer.json()
+        if answer.code != 200 or not isinstance(found, dict):
+            raise ClusterError("The API server did not say what stands there.", code=answer.code)
+        return found
+
+    # Waiting.
+
+    def _bound(self, pod: Named, wanted: Sequence[Preparation]) -> Outcome:
+        """Wait until the claims are bound, as controllers and provisioners do that."""
+        until = time.monotonic() + self._seconds
+        waiting = list(wanted)
+        while True:
+            for one in list(waiting):
+                why = self._looked(one)
+                if why:
+                    return _failed(one, why)
+                if why is None:
+                    waiting.remove(one)
+            if not waiting:
+                return DONE
+            if not self._leads():
+                return WITHHELD
+            if time.monotonic() > until:
+                return _failed(waiting[0], "context deadline exceeded")
+            if self._read(f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}") is None:
+                return _failed(waiting[0], f'pod does not exist any more: pod "{pod.name}" not found')
+            if self._stop.wait(LOOK_SECONDS):
+                return WITHHELD
+
+    def _looked(self, one: Preparation) -> str | None:
+        """``None`` where the claim is bound, "" where it is not yet, else why it will not be."""
+        found = self._read(_claim_path(one))
+        if found is None:
+            return f'persistentvolumeclaim "{one.claim}" not found'
+        annotations = found["metadata"].get("annotations") or {}
+        if found["spec"].get("volumeName") and BIND_COMPLETED in annotations:
+            return None
+        if isinstance(one, SelectNode) and annotations.get(SELECTED_NODE) != one.node:
+            # Whoever makes volumes gave the node up.
+            return f'provisioning failed for PVC "{one.claim}"'
+        return ""
+
+
+def _claim_path(one: Preparation) -> str:
+    return BY_NAME["PersistentVolumeClaim"].object_path(one.namespace, one.claim)
+
+
+def _failed(one: Preparation, why: str) -> Outcome:
+    plugin = DEVICES if isinstance(one, ReserveClaim) else VOLUMES
+    doing = "reserving claims" if plugin == DEVICES else "binding volumes"
+    return Outcome(Result.REFUSED, f'running PreBind plugin "{plugin}": {doing}: {why}')

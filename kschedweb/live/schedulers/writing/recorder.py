@@ -1,0 +1,290 @@
+"""Events (events.k8s.io) as kube-scheduler's recorder writes them: beside the work, repeated ones as a series.
+
+Like client-go's recorder this one holds 1,000 events at most and drops what comes on top; it tries each up to twelve
+times, ten seconds apart, and leaves what the server refuses. Like kube-scheduler's it has a rate limit of its own.
+"""
+
+from __future__ import annotations
+
+import queue
+import random
+import re
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import structlog
+
+from kschedweb.clusters.connecting.client import STRATEGIC, Client, ClusterError
+from kschedweb.clusters.following.facts import Json, KnownPods, Named
+from kschedweb.live.schedulers.writing.limits import TokenBucket
+
+log = structlog.get_logger(__name__)
+
+QUEUED = 1000
+TRIES, SLEEP, JITTER, SOON = 12, 10.0, 0.25, 0.1
+FINISH_SECONDS, REFRESH_SECONDS = 6 * 60.0, 30 * 60.0
+LONGEST_NOTE = 1024  # bytes
+ANSWER_SECONDS = 10.0
+THREADS = 4
+NORMAL, WARNING = "Normal", "Warning"
+NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", re.ASCII)
+Key = tuple[str, ...]
+
+
+def micro_time(at: float) -> str:
+    """``at`` (seconds of the epoch) as Kubernetes' MicroTime."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def truncated(note: str) -> str:
+    """``note`` cut to what an event may hold, in bytes, with kube-scheduler's sign that something is missing."""
+    data = note.encode()
+    if len(data) <= LONGEST_NOTE:
+        return note
+    suffix = " ..."
+    return data[: LONGEST_NOTE - len(suffix)].decode(errors="ignore") + suffix
+
+
+def event_name(regarding: str, at: float) -> str:
+    """client-go's name of an event: the object's name and the time in nanoseconds, else a random one."""
+    name = f"{regarding}.{int(at * 1e9):x}"
+    return name if len(name) <= 253 and NAME.fullmatch(name) else str(uuid.uuid4())
+
+
+@dataclass
+class _Known:
+    """An event written or being written; ``count`` is 1 as long as it was not repeated."""
+
+    body: Json
+    at: float
+    count: int = 1
+    last: float = 0.0
+
+
+@dataclass(order=True)
+class _Job:
+    due: float
+    number: int
+    known: _Known = field(compare=False)
+    series: bool = field(compare=False)
+    tries: int = field(compare=False, default=0)
+
+
+class Recorder:
+    """Writes events in threads of its own until ``close``. ``dropped`` counts those there was no room for."""
+
+    def __init__(
+        self,
+        client: Client,
+        pods: KnownPods,
+        *,
+        controller: str,
+        limit: TokenBucket | None = None,
+        clock: Callable[[], float] = time.time,
+        threads: int = THREADS,
+        sleep: float = SLEEP,
+    ) -> None:
+        self.dropped = self.failed = self.written = 0
+        self._client, self._pods, self._limit, self._clock = client, pods, limit, clock
+        self._sleep = sleep
+        self._controller, self._instance = controller, f"{controller}-{socket.gethostname()}"
+        self._jobs: queue.PriorityQueue[_Job] = queue.PriorityQueue()
+        self._cache: dict[Key, _Known] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._number = 0
+        self._tidied = self._refreshed = clock()
+        self._threads = [
+            threading.Thread(target=self._run, name=f"events-{index}", daemon=True) for index in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    # What kube-scheduler says, in its words.
+
+    def scheduled(self, pod: Named, node: str) -> None:
+        note = f"Successfully assigned {pod.namespace}/{pod.name} to {node}"
+        self.pod(pod, NORMAL, "Scheduled", "Binding", note)
+
+    def failed_scheduling(self, pod: Named, message: str) -> None:
+        self.pod(pod, WARNING, "FailedScheduling", "Scheduling", truncated(message))
+
+    def preempted(self, victim: Named, preemptor: Named, node: str, *, in_memory: bool = False) -> None:
+        """``in_memory``: the victim waited at Permit and was put back, not deleted."""
+        note = f"Preempted by pod {preemptor.uid} on node {node}" + in_memory * " (in kube-scheduler memory)."
+        # kube-scheduler 1.36.3's event names the preemptor in its words only, not as the related object.
+        self.pod(victim, NORMAL, "Preempted", "Preempting", note)
+
+    def pod(self, pod: Named, severity: str, reason: str, action: str, note: str) -> None:
+        """An event about ``pod``; it is written soon, or not at all where there are too many."""
+        now = self._clock()
+        body: Json = {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"name": event_name(pod.name, now), "namespace": pod.namespace},
+            "eventTime": micro_time(now),
+            "reportingController": self._controller,
+            "reportingInstance": self._instance,
+            "type": severity,
+            "reason": reason,
+            "action": action,
+            "note": note,
+            "regarding": self._reference(pod),
+        }
+        self._take(body, now)
+
+    def _reference(self, pod: Named) -> Json:
+        reference = {
+            "kind": "Pod",
+            "apiVersion": "v1",
+            "namespace": pod.namespace,
+            "name": pod.name,
+            "uid": pod.uid,
+        }
+        version = self._pods.of(pod.uid).resource_version
+        return reference | {"resourceVersion": version} if version else reference
+
+    def _take(self, body: Json, now: float) -> None:
+        """Queue ``body``, or count it where the same was said of the same state of the same object before."""
+        key = _key(body)
+        with self._lock:
+            self._tidy(now)
+            known = self._cache.get(key)
+            if known is not None:
+                known.count, known.last = known.count + 1, now
+                if known.count == 2:
+                    self._put(known, series=True)
+            elif self._jobs.qsize() >= QUEUED:
+                self.dropped += 1
+            else:
+                self._cache[key] = known = _Known(body, now)
+                self._put(known, series=False)
+
+    def _put(self, known: _Known, *, series: bool, due: float = 0.0) -> None:
+        self._number += 1
+        self._jobs.put(_Job(due, self._number, known, series))
+
+    def _tidy(self, now: float) -> None:
+        """Write the last count of series that ended, and of those that go on for long; forget single events."""
+        if now - self._tidied < FINISH_SECONDS:
+            return
+        refresh = now - self._refreshed >= REFRESH_SECONDS
+        self._tidied, self._refreshed = now, now if refresh else self._refreshed
+        for key, known in list(self._cache.items()):
+            ended = (known.last or known.at) < now - FINISH_SECONDS
+            if known.count > 1 and (ended or refresh):
+                self._put(known, series=True)
+            if ended:
+                del self._cache[key]
+
+    # Writing.
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                job = self._jobs.get(timeout=0.5)
+            except queue.Empty:
+                continue
+            try:
+                self._do(job)
+            finally:
+                self._jobs.task_done()
+
+    def _do(self, job: _Job) -> None:
+        if job.due and (left := job.due - time.monotonic()) > 0:
+            # What failed waits behind what is new; nothing else in the queue can be due before it.
+            self._jobs.put(job)
+            self._stop.wait(min(left, 0.2))
+        elif self._limit is None or self._limit.turn(self._stop):
+            try:
+                self._write(job)
+            except ClusterError:
+                self._again(job)
+
+    def _write(self, job: _Job) -> None:
+        known, path = job.known, events_path(job.known.body["metadata"]["namespace"])
+        if job.series:
+            series = {"count": known.count, "lastObservedTime": micro_time(known.last)}
+            answer = self._client.send(
+                "PATCH",
+                f"{path}/{known.body['metadata']['name']}",
+                {"series": series},
+                content=STRATEGIC,
+                seconds=ANSWER_SECONDS,
+            )
+            if answer.code == 404:
+                answer = self._client.send("POST", path, known.body | {"series": series}, seconds=ANSWER_SECONDS)
+        else:
+            answer = self._client.send("POST", path, known.body, seconds=ANSWER_SECONDS)
+        if answer.code < 300 or (answer.code == 409 and not job.series):
+            # A single event that is there already is an earlier try of it that did arrive.
+            self.written += 1
+        elif answer.code == 409 or answer.code == 429 or answer.code >= 500:
+            # A series finds no event to patch, and then one, where the event itself was on its way.
+            self._again(job, SOON if answer.code == 409 else answer.wait)
+        else:
+            self.failed += 1
+            log.warning("event refused", code=answer.code, reason=known.body["reason"])
+
+    def _again(self, job: _Job, wait: float = 0.0) -> None:
+        job.tries += 1
+        if job.tries >= TRIES:
+            self.failed += 1
+            return
+        job.due = time.monotonic() + (wait or self._sleep * (1 + JITTER * random.random()))  # noqa: S311
+        self._jobs.put(job)
+
+    @property
+    def waiting(self) -> int:
+        """How many events are still to be written."""
+        return self._jobs.qsize()
+
+    def close(self, seconds: float = 2.0) -> None:
+        """Write what is there for ``seconds`` at most, then end."""
+        until = time.monotonic() + seconds
+        while self._jobs.unfinished_tasks and time.monotonic() < until:
+            time.sleep(0.02)
+        self._stop.set()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(max(0.0, until - time.monotonic()))
+
+
+def _key(body: Json) -> Key:
+    """What makes two events the same: all but note and times. The state of the object is part of it."""
+    said = (body["type"], body["action"], body["reason"], body["reportingController"], body["reportingInstance"])
+    regarding = body["regarding"]
+    return (*said, regarding["uid"], regarding.get("resourceVersion", ""))
+
+
+def events_path(namespace: str) -> str:
+    return f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
+
+
+def election_event(lease: Json, identity: str, what: str, component: str, now: float) -> Json:
+    """The event of a change of leadership, of the older kind, as client-go's elector writes it about its lock."""
+    metadata, at = lease["metadata"], datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": event_name(metadata["name"], now), "namespace": metadata["namespace"]},
+        "involvedObject": {
+            "kind": lease["kind"],
+            "apiVersion": lease["apiVersion"],
+            **{name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion") if name in metadata},
+        },
+        "reason": "LeaderElection",
+        "message": f"{identity} {what}",
+        "source": {"component": component},
+        "firstTimestamp": at,
+        "lastTimestamp": at,
+        "count": 1,
+        "type": NORMAL,
+        "reportingComponent": component,
+        "reportingInstance": "",
+    }

@@ -1,0 +1,241 @@
+"""What a scheduler writes to the cluster: bindings, pod conditions, nominations, evictions, claims that get ready.
+
+A binding names the pod's uid, which makes the API server itself the judge: whatever happens on the way, it binds a pod
+once. Where it is not known whether a binding took place the pod is looked at, and what stands there counts.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from urllib.parse import quote
+
+from kschedweb.clusters.connecting.client import JSON, STRATEGIC, Client, ClusterError
+from kschedweb.clusters.connecting.failures import refusal, status_text
+from kschedweb.clusters.connecting.wire import Answer
+from kschedweb.clusters.following.facts import Json, KnownPods, Named
+from kschedweb.live.schedulers.writing.limits import TokenBucket
+from kschedweb.live.schedulers.writing.patches import (
+    DISRUPTION_TARGET,
+    POD_SCHEDULED,
+    PREEMPTED_BY_SCHEDULER,
+    status_patch,
+)
+
+CALL_SECONDS = 8.0  # below the 10 s after which who cannot renew leads no more
+LOOK_SECONDS = 15.0
+TRIES = 4  # client-go's DefaultBackoff: 10, 50 and 250 ms between them
+FIRST_REST, FACTOR = 0.01, 5.0
+CONFLICT, MISSING, INVALID, TOO_MANY = 409, 404, 422, 429
+
+
+class Result(StrEnum):
+    BOUND = "bound"
+    DONE = "done"  # what was to be written stands there, other than a binding
+    CONFLICT = "conflict"  # the pod is bound to another node, being deleted, gated, or another pod of that name
+    MISSING = "missing"  # there is no such pod any more
+    REFUSED = "refused"  # the server did not do it, or it was not even asked
+    WITHHELD = "withheld"  # not asked: who writes does not lead any more
+    UNKNOWN = "unknown"  # nobody can say yet; ``Writer.look`` asks again
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a write. ``text`` says why not, and is fit for an event, a log, or a page."""
+
+    result: Result
+    text: str = ""
+
+    @property
+    def done(self) -> bool:
+        return self.result in (Result.BOUND, Result.DONE)
+
+
+BOUND, DONE = Outcome(Result.BOUND), Outcome(Result.DONE)
+WITHHELD = Outcome(Result.WITHHELD, "This scheduler does not lead any more.")
+
+
+class Writer:
+    """Writes for one scheduler, from any number of threads. Each call blocks until its outcome is known.
+
+    ``leading`` is asked right before each call to the server, after any wait. ``pods`` is what is known of pods:
+    it must be told of every pod that is seen.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        pods: KnownPods,
+        *,
+        leading: Callable[[], bool],
+        limit: TokenBucket | None = None,
+        call_seconds: float = CALL_SECONDS,
+        look_seconds: float = LOOK_SECONDS,
+    ) -> None:
+        self._client, self._pods, self._leading, self._limit = client, pods, leading, limit
+        self._call_seconds, self._look_seconds = call_seconds, look_seconds
+
+    # Bindings.
+
+    def bind(self, pod: Named, node: str) -> Outcome:
+        """Bind ``pod`` to ``node``: bound, conflict, missing, refused, withheld or unknown."""
+        body = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid},
+            "target": {"kind": "Node", "name": node},
+        }
+        try:
+            answer = self._send("POST", f"{pod_path(pod)}/binding", body)
+        except ClusterError as error:
+            if not error.reached:
+                return Outcome(Result.REFUSED, error.detail)
+            return self.look(pod, node)
+        if answer is None:
+            return WITHHELD
+        if answer.code < 300:
+            return BOUND
+        if answer.code in (CONFLICT, MISSING) or answer.code >= 500:
+            # Also who was bound by an earlier try of ours gets a conflict.
+            return self.look(pod, node, _said(answer))
+        return Outcome(Result.REFUSED, _said(answer))
+
+    def look(self, pod: Named, node: str, why: str = "") -> Outcome:
+        """Whether ``pod`` is bound to ``node``, by what stands on the server; ``why`` is what is known of the reason.
+
+        Asks until there is an answer or the time for it is over.
+        """
+        until, rest = time.monotonic() + self._look_seconds, FIRST_REST
+        while True:
+            try:
+                answer = self._client.send("GET", pod_path(pod), seconds=self._call_seconds)
+                if answer.code in (200, MISSING):
+                    return _seen(answer, pod, node, why)
+                why = why or _said(answer)
+            except ClusterError as error:
+                why = why or error.detail
+            rest = min(1.0, rest * 2)
+            if time.monotonic() + rest > until or self._client.stop.wait(rest):
+                return Outcome(Result.UNKNOWN, why)
+
+    # The status of pods.
+
+    def unscheduled(self, pod: Named, reason: str, message: str, nominated: str | None = None) -> Outcome:
+        """The condition PodScheduled=False with ``reason``; ``nominated`` as well where it is not ``None``."""
+        return self._status(pod, (POD_SCHEDULED, "False", reason, message), nominated)
+
+    def nominate(self, pod: Named, node: str) -> Outcome:
+        """Set status.nominatedNodeName, "" clears it."""
+        return self._status(pod, None, node)
+
+    def _status(self, pod: Named, condition: tuple[str, str, str, str] | None, nominated: str | None) -> Outcome:
+        facts = self._pods.of(pod.uid)
+        patch = status_patch(pod.uid, facts, now=_now(), condition=condition, nominated=nominated)
+        if patch is None:
+            return DONE
+        return self.persist("PATCH", f"{pod_path(pod)}/status", patch, STRATEGIC)
+
+    # Evictions.
+
+    def evict(self, victim: Named, preemptor: Named, *, keep_budgets: bool = False) -> Outcome:
+        """Make ``victim`` leave for ``preemptor``: the condition DisruptionTarget, then a deletion of that very pod.
+
+        kube-scheduler deletes even where a budget forbids it, once no other choice is left. ``keep_budgets`` asks for
+        an eviction instead, which the API server refuses then. The event is for the caller to write, where it is done;
+        a victim that is gone already is missing, which serves as well.
+        """
+        scheduler = self._pods.of(preemptor.uid).scheduler_name
+        message = f"{scheduler}: preempting to accommodate a higher priority pod"
+        marked = self._status(victim, (DISRUPTION_TARGET, "True", PREEMPTED_BY_SCHEDULER, message), None)
+        if not marked.done:
+            return marked
+        options: Json = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": victim.uid}}
+        if not keep_budgets:
+            return self.persist("DELETE", pod_path(victim), options)
+        eviction = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"namespace": victim.namespace, "name": victim.name},
+            "deleteOptions": options,
+        }
+        return self.persist("POST", f"{pod_path(victim)}/eviction", eviction, patient=False)
+
+    # Sending.
+
+    def read(self, path: str) -> Answer:
+        """What stands at ``path``. Raises ClusterError where there is no answer."""
+        return self._client.send("GET", path, seconds=self._call_seconds)
+
+    def persist(self, method: str, path: str, body: Json, content: str = JSON, *, patient: bool = True) -> Outcome:
+        """A write that does no harm when it is done twice: tried again where the server was busy or away."""
+        outcome, rest = WITHHELD, FIRST_REST
+        for attempt in range(1, TRIES + 1):
+            try:
+                answer = self._send(method, path, body, content, patient=patient)
+                if answer is None:
+                    return WITHHELD
+                if answer.code < 300:
+                    return DONE
+                outcome = _refused(answer)
+                again = answer.code >= 500 or outcome.result is Result.CONFLICT
+            except ClusterError as error:
+                outcome, again = Outcome(Result.UNKNOWN if error.reached else Result.REFUSED, error.detail), True
+            if not again or attempt == TRIES or self._client.stop.wait(rest * random.uniform(1.0, 1.1)):  # noqa: S311
+                return outcome
+            rest *= FACTOR
+        raise AssertionError
+
+    def _send(self, method: str, path: str, body: Json, content: str = JSON, *, patient: bool = True) -> Answer | None:
+        """One call when it is its turn; again where the server says so (429). ``None``: who writes leads no more."""
+        until = time.monotonic() + self._call_seconds
+        while True:
+            if self._limit is not None and not self._limit.turn(self._client.stop):
+                return None
+            if not self._leading():
+                return None
+            answer = self._client.send(method, path, body, content=content, seconds=self._call_seconds)
+            rest = answer.wait or 1.0
+            if answer.code != TOO_MANY or not patient or time.monotonic() + rest > until:
+                return answer
+            if self._client.stop.wait(rest):
+                return None
+
+
+def pod_path(pod: Named) -> str:
+    return f"/api/v1/namespaces/{quote(pod.namespace, safe='')}/pods/{quote(pod.name, safe='')}"
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _said(answer: Answer) -> str:
+    """Why the server did not do it: in its own words where it is an API server that speaks."""
+    return status_text(answer) or refusal(answer.code, "the pod", method="PATCH").detail
+
+
+def _refused(answer: Answer) -> Outcome:
+    text = _said(answer)
+    # The pod of that name is another one now: a deletion calls that a conflict, a patch an invalid change.
+    another = "Precondition failed: UID" in text or (answer.code == INVALID and "metadata.uid" in text)
+    if answer.code == MISSING or another:
+        return Outcome(Result.MISSING, text)
+    return Outcome(Result.CONFLICT if answer.code == CONFLICT else Result.REFUSED, text)
+
+
+def _seen(answer: Answer, pod: Named, node: str, why: str) -> Outcome:
+    found = answer.json() if answer.code == 200 else None
+    if not isinstance(found, dict) or found.get("metadata", {}).get("uid") != pod.uid:
+        return Outcome(Result.MISSING, why or f"There is no pod {pod.namespace}/{pod.name} with this uid any more.")
+    there = (found.get("spec") or {}).get("nodeName") or ""
+    if there == node:
+        return BOUND
+    if there:
+        return Outcome(Result.CONFLICT, why or f"The pod is already assigned to node {there}.")
+    if found["metadata"].get("deletionTimestamp") or (found.get("spec") or {}).get("schedulingGates"):
+        return Outcome(Result.CONFLICT, why or "The pod is being deleted or has scheduling gates.")
+    return Outcome(Result.REFUSED, why or "The connection broke, and the pod is not bound.")

@@ -1,0 +1,18 @@
+from django.apps import AppConfig
+
+from kschedweb.web import navigation, retention
+
+
+class ShadowConfig(AppConfig):
+    name = "kschedweb.live.shadow"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from kschedweb.live.schedulers.models import Mode
+        from kschedweb.live.schedulers.running.runs import register
+        from kschedweb.live.shadow.run import make_run
+        from kschedweb.live.shadow.services import verdicts_clean
+
+        register(Mode.SHADOW, make_run)
+        navigation.belong("live", "live-shadow")
+        retention.register_cleaning("shadow.ShadowVerdict", verdicts_clean)

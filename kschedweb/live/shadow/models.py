@@ -1,0 +1,58 @@
+"""What a policy thought of where another scheduler put pods. Written by the process that hosts the shadow."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from kschedweb.engine.cycle.judgement import Verdict
+from kschedweb.live.schedulers.models import LiveScheduler
+from kschedweb.policies.models import Revision
+
+
+class VerdictChoice(models.TextChoices):
+    AGREE = Verdict.AGREE.value, "Agree"
+    DIFFER = Verdict.DIFFER.value, "Differ"
+    INFEASIBLE = Verdict.INFEASIBLE.value, "Infeasible here"
+    WOULD_PLACE = Verdict.WOULD_PLACE.value, "Would be placed here"
+    FAILED = Verdict.FAILED.value, "Failed here"
+
+
+class ShadowVerdict(models.Model):
+    """One pod that another scheduler placed, or could not place. ``id`` follows from what it says: rows.py.
+
+    ``rank`` and ``difference`` (points of the total) are null where their node has no total here. ``plugin`` explains
+    most of the difference, or rejects their node. ``late`` where the cluster had gone on before the pod was judged.
+    """
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    scheduler = models.ForeignKey(LiveScheduler, on_delete=models.CASCADE, related_name="shadow_verdicts")
+    at = models.DateTimeField()
+    namespace = models.CharField(max_length=63)
+    name = models.CharField(max_length=253)
+    uid = models.CharField(max_length=64)
+    verdict = models.CharField(max_length=16, choices=VerdictChoice.choices)
+    node = models.CharField(max_length=253, blank=True)  # theirs; "" where they found none
+    said = models.TextField(blank=True)  # their message, where they found none
+    best = models.JSONField(default=list)  # names of the best nodes here, at most five
+    ties = models.PositiveIntegerField(default=0)  # how many nodes share the highest total
+    feasible = models.PositiveIntegerField(default=0)  # nodes
+    rank = models.PositiveIntegerField(null=True)
+    difference = models.BigIntegerField(null=True)
+    plugin = models.CharField(max_length=253, blank=True)
+    differences = models.JSONField(default=dict)  # {plugin: weighted points}, negative for what prefers their node
+    message = models.TextField(blank=True)  # as the scheduler words it: why their node, or every node, is rejected
+    late = models.BooleanField(default=False)
+    revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
+
+    class Meta:
+        ordering = ("-at", "-id")
+        indexes = [
+            models.Index(fields=["scheduler", "-at", "-id"], name="shadow_newest"),
+            models.Index(fields=["scheduler", "verdict", "-at", "-id"], name="shadow_verdict_newest"),
+            models.Index(fields=["scheduler", "namespace", "-at", "-id"], name="shadow_by_namespace"),
+        ]
+
+    @property
+    def pod(self) -> str:
+        """``namespace/name``."""
+        return f"{self.namespace}/{self.name}"

@@ -1,0 +1,40 @@
+"""Judgements as rows."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from kschedweb.live.schedulers.decisions.rows import FINAL, moment
+from kschedweb.live.shadow.models import ShadowVerdict
+
+if TYPE_CHECKING:
+    from kschedweb.live.shadow.watching import Judged
+
+BEST = 5  # names of the best nodes that are kept
+
+
+def verdict_row(scheduler: uuid.UUID, judged: Judged, revision: int) -> ShadowVerdict:
+    """The unsaved row. Two processes that judge the same pod make the same id, so that one row is kept."""
+    pod, found = judged.pod, judged.judgement
+    return ShadowVerdict(
+        id=uuid.uuid5(scheduler, f"shadow/{pod.uid}/{found.node}/{judged.said}"),
+        scheduler_id=scheduler,
+        at=moment(judged.time),
+        namespace=pod.namespace,
+        name=pod.name,
+        uid=pod.uid,
+        verdict=found.verdict.value,
+        node=found.node,
+        said=judged.said[:FINAL],
+        best=list(found.best[:BEST]),
+        ties=len(found.best),
+        feasible=found.feasible,
+        rank=found.rank,
+        difference=found.difference,
+        plugin=found.plugin,
+        differences=found.differences,
+        message=found.message[:FINAL],
+        late=judged.late,
+        revision_id=revision,
+    )

@@ -1,0 +1,185 @@
+"""Hosts a shadow: reflectors feed one queue, one thread judges, verdicts are written in batches.
+
+Nothing is written to the cluster, not even a Lease: a second process that hosts the same shadow reaches the same
+verdicts, of which one row each is kept.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection
+
+from kschedweb.clusters.following.clock import SteadyClock
+from kschedweb.clusters.following.reflector import Changed, Listed, Reflector, Removed
+from kschedweb.clusters.following.view import follow_kinds
+from kschedweb.clusters.kinds import kinds_watched
+from kschedweb.live.schedulers.metrics import counter
+from kschedweb.live.schedulers.running.runner import Measured
+from kschedweb.live.schedulers.selectors import ProfileError, live_configuration, revision_in_force
+from kschedweb.live.shadow import services
+from kschedweb.live.shadow.rows import verdict_row
+from kschedweb.live.shadow.watching import Watcher
+from kschedweb.web.errors import Unprocessable
+
+if TYPE_CHECKING:
+    from kschedweb.engine.config import Configuration
+    from kschedweb.engine.state.watermarks.table import Watermarks
+    from kschedweb.live.schedulers.models import LiveScheduler
+    from kschedweb.live.shadow.models import ShadowVerdict
+    from kschedweb.live.shadow.watching import Judged
+
+LONGEST_WAIT = 0.2  # seconds that the thread waits for news
+WRITE_EVERY = 0.5
+STOP_SECONDS = 5.0
+MOST_WAITING = 20_000  # verdicts that wait for the database; beyond it the oldest are lost
+AT_ONCE = 500
+VERDICTS = counter("kschedweb_shadow_verdicts", "Number of pods of others that were judged, by verdict.", "verdict")
+logger = structlog.get_logger(__name__)
+
+
+class ShadowRun:
+    """From ``start`` to ``stop`` it judges what others place for ``row``'s scheduler name."""
+
+    def __init__(self, row: LiveScheduler, revision: int, configuration: Configuration) -> None:
+        self.row, self.revision = row, revision
+        self.ticked, self.problem = time.monotonic(), ""
+        self._clock = SteadyClock()
+        self._watcher = Watcher(configuration, row.scheduler_name)
+        self._inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._unlisted = kinds_watched()
+        self._waiting: deque[ShadowVerdict] = deque(maxlen=MOST_WAITING)
+        self._counts: Counter[str] = Counter()
+        self._written = time.monotonic()
+        self._error, self._error_at = "", 0.0
+        self._reflectors: list[Reflector] = []
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"shadow-{row.scheduler_name}", daemon=True)
+
+    # From other threads.
+
+    def start(self) -> None:
+        self._reflectors = follow_kinds(self.row.cluster, self._inbox.put)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; what was judged is written first."""
+        self._ended.set()
+        for reflector in self._reflectors:
+            reflector.end()
+        if self._thread.ident:
+            self._thread.join(STOP_SECONDS)
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive() or not self._thread.ident
+
+    @property
+    def leading(self) -> bool:
+        """There is nothing to lead: each process judges for itself."""
+        return True
+
+    def command(self, paused: bool, steps: int) -> None:
+        """A shadow is not paused."""
+
+    def measured(self, watermarks: Watermarks | None) -> None:
+        self._inbox.put(Measured(watermarks))
+
+    def compare(self) -> None:
+        """Nothing is bound by what a shadow knows."""
+
+    def hand_over(self) -> None:
+        """There is no lease."""
+
+    def report(self) -> dict[str, Any]:
+        """The values of its Candidate row, as far as they are its own."""
+        return {
+            "leading": True,
+            "synced": not self._unlisted,
+            "depths": self._depths,
+            "watches": {one.kind.name: one.state for one in self._reflectors},
+            "error": self._error,
+            "error_at": self._error_at,
+        }
+
+    _depths: dict[str, int] = {}
+
+    # In its own thread.
+
+    def _run(self) -> None:
+        try:
+            while not self._ended.is_set():
+                self.ticked = time.monotonic()
+                self._hear()
+                self._write()
+        except Exception as error:
+            logger.exception("shadow_run_failed", scheduler=self.row.scheduler_name)
+            self.problem = f"The shadow failed and begins anew: {type(error).__name__}."
+        finally:
+            self._write(now=True)
+            connection.close()
+
+    def _hear(self) -> None:
+        try:
+            news = self._inbox.get(timeout=LONGEST_WAIT)
+            for _ in range(AT_ONCE):
+                self._take(news)
+                news = self._inbox.get_nowait()
+            self._take(news)
+        except queue.Empty:
+            nodes, pods = self._watcher.size
+            self._depths = {"nodes": nodes, "pods": pods, **self._counts}
+
+    def _take(self, news: object) -> None:
+        now = self._clock()
+        match news:
+            case Changed(kind, raw):
+                self._judged(self._watcher.apply(kind, raw, now))
+            case Removed(kind, raw):
+                self._watcher.delete(kind, raw, now)
+            case Listed():
+                self._judged(self._watcher.replace(news.kind, news.items, now))
+                self._unlisted.discard(news.kind)
+            case Measured(watermarks):
+                self._watcher.measured(watermarks, now)
+
+    def _judged(self, found: list[Judged]) -> None:
+        for judged in found:
+            verdict = judged.judgement.verdict.value
+            self._counts[verdict] += 1
+            VERDICTS.labels(self.row.cluster.name, self.row.scheduler_name, verdict).inc()
+            self._waiting.append(verdict_row(self.row.pk, judged, self.revision))
+
+    def _write(self, *, now: bool = False) -> None:
+        if not self._waiting or not (now or time.monotonic() - self._written >= WRITE_EVERY):
+            return
+        self._written = time.monotonic()
+        close_old_connections()
+        try:
+            services.verdicts_store(rows=list(self._waiting))
+        except (OperationalError, InterfaceError):
+            # They wait in memory until it is back.
+            logger.warning("shadow_without_database", scheduler=self.row.scheduler_name)
+            self._error, self._error_at = "The database does not answer: verdicts wait in memory.", self._clock()
+            connection.close()
+            return
+        except DatabaseError:
+            # What cannot be stored at all (the scheduler was deleted) must not be tried for ever.
+            logger.exception("shadow_verdicts_lost", scheduler=self.row.scheduler_name, verdicts=len(self._waiting))
+        self._waiting.clear()
+        self._error = ""
+
+
+def make_run(row: LiveScheduler, identity: str) -> ShadowRun:
+    """The shadow of ``row``, not begun yet. Raises ApplicationError."""
+    revision = revision_in_force(row)
+    try:
+        configuration = live_configuration(row.scheduler_name, revision)
+    except ProfileError as error:
+        raise Unprocessable(str(error)) from None
+    return ShadowRun(row, revision.pk, configuration)

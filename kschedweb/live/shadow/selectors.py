@@ -1,0 +1,117 @@
+"""Reading verdicts: one by one, and as drift over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from django.db.models import Avg, Count, Max, Q, QuerySet
+from django.db.models.functions import Trunc
+from django.utils import timezone
+
+from kschedweb.live.shadow.models import ShadowVerdict, VerdictChoice
+
+if TYPE_CHECKING:
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+SPANS = {
+    "1h": (timedelta(hours=1), "minute"),
+    "6h": (timedelta(hours=6), "minute"),
+    "24h": (timedelta(hours=24), "hour"),
+    "7d": (timedelta(days=7), "hour"),
+    "30d": (timedelta(days=30), "day"),
+}
+DEFAULT_SPAN = "24h"
+MOST = 100_000  # verdicts that drift is worked out of
+STEPS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How far a policy and another scheduler are apart over some time, which begins at ``start``.
+
+    ``counts`` are pods by verdict; ``mean`` and ``most`` are points by which the totals of their nodes are below the
+    best, over pods whose node passes here (``None``: there are none).
+    """
+
+    start: datetime
+    counts: dict[str, int] = field(default_factory=dict)
+    mean: float | None = None
+    most: int | None = None
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def agree(self) -> float | None:
+        """Percent of the pods."""
+        return 100.0 * self.counts.get(VerdictChoice.AGREE.value, 0) / self.total if self.total else None
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A plugin that explains most of the difference, or rejects their node, for ``pods`` pods."""
+
+    plugin: str
+    verdict: str
+    pods: int
+    mean: float | None  # points
+
+
+def verdict_list(live: LiveScheduler) -> QuerySet[ShadowVerdict]:
+    """Newest first."""
+    return live.shadow_verdicts.select_related("revision")
+
+
+def within(live: LiveScheduler, span: str, now: datetime | None = None) -> QuerySet[ShadowVerdict]:
+    """The verdicts of the last ``span``, a key of SPANS; of very many the newest."""
+    return ShadowVerdict.objects.filter(scheduler=live, at__gte=begins(live, span, now or timezone.now()))
+
+
+def begins(live: LiveScheduler, span: str, now: datetime) -> datetime:
+    """When the verdicts begin that ``within`` has."""
+    since = now - SPANS[span][0]
+    times = ShadowVerdict.objects.filter(scheduler=live, at__gte=since).values_list("at", flat=True)
+    return next(iter(times[MOST - 1 : MOST]), since)
+
+
+def drift(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None = None) -> list[Drift]:
+    """One for each minute, hour or day of ``span`` in which a pod was judged, oldest first."""
+    step = SPANS[span][1]
+    rows = within(live, span, now).order_by().annotate(start=Trunc("at", step, tzinfo=UTC))
+    return _gathered([dict(row) for row in rows.values("start").annotate(**_measures()).order_by("start")])
+
+
+def summary(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None = None) -> Drift:
+    """The same over the whole span."""
+    now = now or timezone.now()
+    start = begins(live, span, now)
+    found = ShadowVerdict.objects.filter(scheduler=live, at__gte=start).order_by().aggregate(**_measures())
+    return _gathered([{"start": start, **found}])[0]
+
+
+def causes(live: LiveScheduler, span: str = DEFAULT_SPAN, now: datetime | None = None) -> list[Cause]:
+    """What the two are apart by, the most frequent first."""
+    rows = within(live, span, now).exclude(verdict=VerdictChoice.AGREE).order_by()
+    found = rows.values("plugin", "verdict").annotate(pods=Count("pk"), mean=Avg("difference"))
+    return [Cause(**row) for row in found.order_by("-pods", "plugin", "verdict")]
+
+
+def _measures() -> dict[str, Avg | Max | Count]:
+    counts = {f"n_{choice.name}": Count("pk", filter=Q(verdict=choice.value)) for choice in VerdictChoice}
+    return {"mean": Avg("difference"), "most": Max("difference"), **counts}
+
+
+def _gathered(rows: Sequence[dict[str, object]]) -> list[Drift]:
+    return [
+        Drift(
+            row["start"],  # type: ignore[arg-type]
+            {choice.value: row[f"n_{choice.name}"] for choice in VerdictChoice},  # type: ignore[misc]
+            row["mean"],  # type: ignore[arg-type]
+            row["most"],  # type: ignore[arg-type]
+        )
+        for row in rows
+    ]

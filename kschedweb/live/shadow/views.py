@@ -1,0 +1,63 @@
+"""Live › shadow: how far a policy and another scheduler are apart, and each pod that was judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.live.schedulers.selectors import live_get
+from kschedweb.live.shadow import charts, selectors
+from kschedweb.live.shadow.filters import VerdictFilter
+from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.pagination import in_pieces, page_shown
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+
+MOST_EXPORTED = 100_000
+HEAD = (
+    "at", "namespace", "name", "uid", "verdict", "node", "best", "ties", "feasible", "rank", "difference", "plugin",
+    "message", "said", "late",
+)  # fmt: skip
+
+
+@require_safe
+@requires(Action.VIEW)
+def shadow(request: PageRequest, live_id: UUID) -> HttpResponseBase:
+    live = live_get(live_id)
+    span = request.GET.get("span", selectors.DEFAULT_SPAN)
+    span = span if span in selectors.SPANS else selectors.DEFAULT_SPAN
+    found = VerdictFilter(request.GET, queryset=selectors.verdict_list(live))
+    if (form := request.GET.get("format")) in FORMATS:
+        if request.GET.get("what") == "drift":
+            rows = charts.drift_rows(selectors.drift(live, span))
+            return export(form, f"drift-{live.scheduler_name}", list(charts.HEAD), rows)
+        rows = (tuple(map(_plain, row)) for row in in_pieces(found.qs, HEAD, MOST_EXPORTED, within=found.within))
+        return export(form, f"shadow-{live.scheduler_name}", list(HEAD), rows)
+    page = page_shown(request, found.qs, within=found.within)
+    whole = selectors.summary(live, span)
+    context = {
+        "live": live,
+        "span": span,
+        "spans": list(selectors.SPANS),
+        "whole": whole,
+        "sentence": charts.sentence(whole),
+        "chart": charts.drift_chart(selectors.drift(live, span), whole),
+        "causes": selectors.causes(live, span),
+        "filter": found,
+        "filtered": any(request.GET.get(name) for name in found.filters),
+        "page": page,
+    }
+    return render(request, "live/shadow/shadow.html", context)
+
+
+def _plain(value: object) -> object:
+    return " ".join(value) if isinstance(value, list) else value

@@ -1,0 +1,124 @@
+"""Judges each pod that another scheduler places, as of just before: events of the cluster in, judgements out.
+
+No thread, clock or connection: the run feeds it. Watches show bindings in the order in which they were written, which
+may differ by a few milliseconds from the order of the decisions, since binding is done beside scheduling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.judgement import Judgement, judge
+from kschedweb.engine.live import LiveLoop
+from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.nominator import Nominator
+
+if TYPE_CHECKING:
+    from kschedweb.engine.config import Configuration
+    from kschedweb.engine.state.watermarks.table import Watermarks
+
+POD = "Pod"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """``said`` is the other scheduler's message where it found no node; ``time`` is seconds of the epoch."""
+
+    pod: Pod
+    time: float
+    judgement: Judgement
+    said: str = ""
+    late: bool = False
+
+
+class Watcher:
+    """The cluster as the scheduler of ``scheduler_name`` sees it, judged by ``configuration``."""
+
+    def __init__(self, configuration: Configuration, scheduler_name: str) -> None:
+        self._loop = LiveLoop(configuration)
+        self._configuration, self._name = configuration, scheduler_name
+        self._nominator = Nominator()
+        self._scheduler: Scheduler | None = None
+        self._said: dict[str, str] = {}  # uid -> the last message about a pod without a node
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many nodes, and pods on them, are known."""
+        snapshot = self._loop.snapshot
+        return len(snapshot), len(snapshot.pods.slots)
+
+    def measured(self, watermarks: Watermarks | None, now: float) -> None:
+        """What nodes and workloads use was measured anew."""
+        self._loop.measured(watermarks, now)
+
+    def replace(self, kind: str, items: Iterable[dict[str, Any]], now: float) -> list[Judged]:
+        """A whole list. Pods that got their node while nobody looked are judged by the cluster as it was known."""
+        listed = list(items)
+        found: list[Judged] = []
+        if kind == POD:
+            for raw in sorted(listed, key=_when):
+                found += self._look(raw, now, late=True)
+        self._loop.replace(kind, listed, now)
+        return found
+
+    def apply(self, kind: str, raw: dict[str, Any], now: float) -> list[Judged]:
+        """An object came or changed."""
+        found = self._look(raw, now) if kind == POD else []
+        self._loop.apply(kind, raw, now)
+        return found
+
+    def delete(self, kind: str, raw: dict[str, Any], now: float) -> None:
+        """An object is gone."""
+        if kind == POD:
+            metadata = raw.get("metadata") or {}
+            self._said.pop(str(metadata.get("uid")), None)
+            self._nominator.remove(f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}")
+        self._loop.delete(kind, raw, now)
+
+    def _look(self, raw: dict[str, Any], now: float, *, late: bool = False) -> list[Judged]:
+        """The judgement about a pod that was placed, or found not to fit, since it was last seen."""
+        try:
+            pod = Pod.read(raw)
+        except ObjectError:
+            return []
+        before = self._loop.pod(pod.uid)
+        if pod.node_name:
+            self._said.pop(pod.uid, None)
+            self._nominator.remove(pod.key)
+            fresh = before is not None and not before.node_name and pod.scheduler_name == self._name
+            return [self._judged(pod, pod.node_name, now, late=late)] if fresh else []
+        self._nominator.add(pod, pod.nominated_node)
+        said = unschedulable(raw)
+        if not said or pod.scheduler_name != self._name or self._said.get(pod.uid) == said:
+            return []
+        self._said[pod.uid] = said
+        return [] if before is None else [self._judged(pod, "", now, said=said, late=late)]
+
+    def _judged(self, pod: Pod, node: str, now: float, *, said: str = "", late: bool) -> Judged:
+        snapshot = self._loop.snapshot
+        snapshot.now = now
+        if self._scheduler is None:
+            self._scheduler = Scheduler(snapshot, self._configuration, nominator=self._nominator)
+        self._scheduler.use(snapshot)
+        return Judged(pod, now, judge(self._scheduler, pod, node), said, late)
+
+
+def unschedulable(raw: dict[str, Any]) -> str:
+    """Why a scheduler found no node for the pod, "" where it does not say so."""
+    conditions = (raw.get("status") or {}).get("conditions")
+    for condition in conditions if isinstance(conditions, list) else ():
+        if isinstance(condition, dict) and condition.get("type") == "PodScheduled":
+            rejected = condition.get("status") == "False" and condition.get("reason") == "Unschedulable"
+            return str(condition.get("message") or "") if rejected else ""
+    return ""
+
+
+def _when(raw: dict[str, Any]) -> str:
+    """What sorts pods by when they got their node."""
+    conditions = (raw.get("status") or {}).get("conditions")
+    found = (item for item in conditions if isinstance(item, dict)) if isinstance(conditions, list) else iter(())
+    return next((str(item.get("lastTransitionTime")) for item in found if item.get("type") == "PodScheduled"), "")

@@ -1,5 +1,0 @@
-from django.apps import AppConfig
-
-
-class MovesConfig(AppConfig):
-    name = "kschedweb.moves"

@@ -1,0 +1,58 @@
+"""Answers about capacity as bytes, and back."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from kschedweb.engine.studies.capacity.capacity import Fit, Reason
+from kschedweb.engine.studies.capacity.drain import Block, Move, NodeDrain, Rehearsal, Stays
+from kschedweb.engine.studies.capacity.sizing import Sizing, Unfit, Use
+from kschedweb.playground.capacity.models import Kind
+
+Found: TypeAlias = Fit | Sizing | Rehearsal
+Json = dict[str, Any]
+
+
+def packed(found: Found) -> bytes:
+    return gzip.compress(json.dumps(asdict(found), default=np.ndarray.tolist).encode(), 6, mtime=0)
+
+
+def unpacked(kind: str, content: bytes) -> Found:
+    """What ``packed`` made bytes of."""
+    plain = json.loads(gzip.decompress(content))
+    if kind == Kind.FIT:
+        return _fit(plain)
+    return _sizing(plain) if kind == Kind.NODES else _rehearsal(plain)
+
+
+def _rows(numbers: list[int]) -> Any:
+    return np.array(numbers, dtype=np.intp)
+
+
+def _fit(plain: Json) -> Fit:
+    reasons = [Reason(**{**one, "nodes": _rows(one["nodes"])}) for one in plain["reasons"]]
+    return Fit(**{**plain, "order": _rows(plain["order"]), "reasons": reasons, "notes": tuple(plain["notes"])})
+
+
+def _sizing(plain: Json) -> Sizing:
+    read = {
+        "tried": {int(added): left for added, left in plain["tried"].items()},
+        "exceptions": tuple(plain["exceptions"]),
+        "unfit": tuple(Unfit(**{**one, "pods": tuple(one["pods"])}) for one in plain["unfit"]),
+        "nodes": tuple(Use(**one) for one in plain["nodes"]),
+    }
+    return Sizing(**{**plain, **read})
+
+
+def _rehearsal(plain: Json) -> Rehearsal:
+    return Rehearsal(tuple(map(_node, plain["nodes"])), plain["reordered"])
+
+
+def _node(plain: Json) -> NodeDrain:
+    parts = {"moves": Move, "blocks": Block, "stays": Stays}
+    return NodeDrain(**{**plain, **{name: tuple(part(**one) for one in plain[name]) for name, part in parts.items()}})

@@ -1,0 +1,140 @@
+"""REST: how many pods fit, how many nodes are needed, and drain rehearsals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.decisions.selectors import profiles_asked, snapshot_asked
+from kschedweb.engine.studies.capacity.drain import Options
+from kschedweb.jobs.inquiries import NotNow
+from kschedweb.playground.capacity import selectors, services
+from kschedweb.playground.capacity.questions import DrainAsked, FitAsked, NodeAsked, NodesAsked, PodAsked
+from kschedweb.playground.capacity.serializers import (
+    CapacityQuestionSerializer,
+    DrainRequestSerializer,
+    DrainSerializer,
+    FitRequestSerializer,
+    FitSerializer,
+    NodesRequestSerializer,
+    NodesSerializer,
+    plain,
+)
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.rest import IdempotencyMixin, accepted, validated
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.accounts.typing import ApiRequest
+    from kschedweb.playground.capacity.questions import Asked
+
+Json = dict[str, Any]
+
+
+class _Ask(IdempotencyMixin, APIView):
+    """One of the questions."""
+
+    action_required = Action.VIEW
+
+
+class FitView(_Ask):
+    """How many more pods of a shape fit."""
+
+    @extend_schema(
+        operation_id="capacity_fit",
+        request=FitRequestSerializer,
+        responses={200: FitSerializer, 202: CapacityQuestionSerializer},
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Place pods one after the other as kube-scheduler would, until none fits.
+
+        200 with the answer where it is quick to find; else 202, and a job works it out. 409 while another question of
+        the same person is worked on.
+        """
+        data = validated(FitRequestSerializer, request.data)
+        return _answered(request, data, FitAsked(_pod(data["pod"], required=True), data["limit"]))
+
+
+class NodesView(_Ask):
+    """How many nodes of a type must be added."""
+
+    @extend_schema(
+        operation_id="capacity_nodes",
+        request=NodesRequestSerializer,
+        responses={200: NodesSerializer, 202: CapacityQuestionSerializer},
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Add nodes until the pods fit, by trying; answered as `/capacity/fit/` is."""
+        data = validated(NodesRequestSerializer, request.data)
+        node = data["node"]
+        if bool(node["like"]) == bool(node["allocatable"]):
+            raise ApplicationError.at(
+                "node", "Say either which node the new ones are like, or what they have room for."
+            )
+        type_ = NodeAsked(
+            node["like"], tuple(node["allocatable"].items()), tuple(node["labels"].items()), tuple(node["zones"])
+        )
+        pod = _pod(data.get("pod") or {}, required=bool(data["copies"]))
+        return _answered(request, data, NodesAsked(type_, data["pending"], pod, data["copies"], data["most"]))
+
+
+class DrainView(_Ask):
+    """Whether nodes can be emptied."""
+
+    @extend_schema(
+        operation_id="capacity_drain",
+        request=DrainRequestSerializer,
+        responses={200: DrainSerializer, 202: CapacityQuestionSerializer},
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Rehearse a drain: nothing is evicted in the cluster. Answered as `/capacity/fit/` is."""
+        data = validated(DrainRequestSerializer, request.data)
+        options = Options(data["ignoreDaemonsets"], data["deleteEmptydirData"], data["force"])
+        return _answered(request, data, DrainAsked(tuple(data["nodes"]), options, data["keepOrder"]))
+
+
+class AnswerView(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(operation_id="capacity_answer", responses=CapacityQuestionSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """What a job found; ask again until `state` is `succeeded`, `failed` or `cancelled`. Kept for 90 days."""
+        return Response(CapacityQuestionSerializer(selectors.question_get(id)).data)
+
+
+def _answered(request: ApiRequest, data: Json, asked: Asked) -> Response:
+    """200 with the answer, 202 with the question that a job works on."""
+    snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
+    revision = profiles_asked(data["policy"], str(data.get("revision") or ""))
+    about: Json = {"user": request.user, "snapshot": snapshot, "revision": revision, "asked": asked}
+    try:
+        found = services.answer_at_once(**about)
+    except NotNow:
+        question = services.question_ask(**about)
+        answer = accepted(request, CapacityQuestionSerializer(question).data, "api:capacity-answer", question.pk)
+        answer["Retry-After"] = "2"
+        return answer
+    told = {"snapshot": snapshot.pk, "policy": revision.policy.name, "revision": revision.number}
+    return Response({**told, **plain(found)})
+
+
+def _pod(data: dict[str, Any], *, required: bool) -> PodAsked:
+    asked = PodAsked(data.get("workload", ""), data.get("manifest", ""), tuple(data.get("requests", {}).items()))
+    given = sum(map(bool, (asked.workload, asked.manifest, asked.requests)))
+    if given > 1 or (required and not given):
+        raise ApplicationError.at("pod", "Say in one way which pods are meant: workload, manifest, or requests.")
+    return asked
+
+
+urlpatterns = [
+    path("capacity/fit/", FitView.as_view(), name="capacity-fit"),
+    path("capacity/nodes/", NodesView.as_view(), name="capacity-nodes"),
+    path("capacity/drain/", DrainView.as_view(), name="capacity-drain"),
+    path("capacity/answers/<uuid:id>/", AnswerView.as_view(), name="capacity-answer"),
+]

@@ -1,0 +1,156 @@
+"""Figures of capacity, each with its sentence and its table; charts.ts gives them the theme's colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kschedweb.web.figures import Chart
+from kschedweb.web.units import counted
+
+if TYPE_CHECKING:
+    from kschedweb.engine.studies.capacity.capacity import Fit
+    from kschedweb.engine.studies.capacity.drain import Rehearsal
+    from kschedweb.engine.studies.capacity.sizing import Sizing
+
+SINGLE = 40  # bars that are still told apart
+FIT_HEAD = ("node", "pods", "plugin", "reason")
+NODES_HEAD = ("node", "zone", "pods", "daemon_pods", "cpu_requested_percent", "memory_requested_percent")
+DRAIN_HEAD = ("order", "node", "pod", "what", "wave", "target", "budget", "words")
+
+
+def fit_chart(found: Fit) -> Chart | None:
+    """Pods by node; of many nodes, how many got how many pods. ``None`` where nothing fits."""
+    counts = found.by_node
+    order = np.lexsort((np.arange(len(counts)), -counts))
+    got = [(found.names[node], int(counts[node])) for node in order.tolist() if counts[node]]
+    if not got:
+        return None
+    low, high = got[-1][1], got[0][1]
+    span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    summary = f"{counted(len(got), 'nodes')} of {len(counts):,} {'gets' if len(got) == 1 else 'get'} {span} pods each."
+    if len(got) <= SINGLE:
+        names, numbers = [name for name, _ in got], [number for _, number in got]
+        figure = _bars(names, numbers, "pods", "%{y}: %{x} pods", height=120 + 18 * len(got))
+        return Chart(figure, summary, ["Node", "Pods"], [[name, number] for name, number in got])
+    sizes, nodes = (part.tolist() for part in np.unique(counts, return_counts=True))
+    figure = {
+        "data": [{"type": "bar", "x": sizes, "y": nodes,
+                  "hovertemplate": "%{x} pods: %{y} nodes<extra></extra>"}],
+        "layout": {
+            "height": 340,
+            "showlegend": False,
+            "xaxis": {"title": {"text": "pods on a node"}},
+            "yaxis": {"title": {"text": "nodes"}, "rangemode": "tozero", "automargin": True},
+        },
+    }  # fmt: skip
+    rows: list[list[object]] = [[number, count] for number, count in zip(sizes, nodes, strict=True)]
+    return Chart(figure, summary, ["Pods on a node", "Nodes"], rows)
+
+
+def fit_rows(found: Fit) -> list[list[object]]:
+    """A row a node, in the order of FIT_HEAD."""
+    why = {node: reason for reason in found.reasons for node in reason.nodes.tolist()}
+    return [
+        [name, count, why[node].plugin if node in why else "", why[node].text if node in why else ""]
+        for node, (name, count) in enumerate(zip(found.names, found.by_node.tolist(), strict=True))
+    ]
+
+
+def nodes_chart(found: Sizing) -> Chart | None:
+    """Pods that do not fit over the number of new nodes that were tried; ``None`` for a single try."""
+    tried = list(found.tried.items())
+    if len(tried) < 2:
+        return None
+    figure = {
+        "data": [
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "x": [added for added, _ in tried],
+                "y": [left for _, left in tried],
+                "hovertemplate": "%{x} new nodes: %{y} pods do not fit<extra></extra>",
+            }
+        ],
+        "layout": {
+            "height": 340,
+            "showlegend": False,
+            "xaxis": {"title": {"text": "new nodes"}, "rangemode": "tozero"},
+            "yaxis": {"title": {"text": "pods that do not fit"}, "rangemode": "tozero", "automargin": True},
+        },
+    }
+    summary = f"{counted(len(tried), 'numbers')} of new nodes were tried, from {tried[0][0]:,} to {tried[-1][0]:,}."
+    return Chart(figure, summary, ["New nodes", "Pods that do not fit"], [[added, left] for added, left in tried])
+
+
+def nodes_rows(found: Sizing) -> list[list[object]]:
+    """A row a new node, in the order of NODES_HEAD."""
+    return [
+        [
+            use.name,
+            use.zone,
+            use.pods,
+            use.daemons,
+            *(round(100 * use.requested[name], 1) for name in ("cpu", "memory")),
+        ]
+        for use in found.nodes
+    ]
+
+
+def drain_chart(found: Rehearsal) -> Chart:
+    """What becomes of the pods of each node, in the order of the drains."""
+    shown = found.nodes[:SINGLE]
+    parts = (
+        ("moved", [len(node.moves) for node in shown]),
+        ("blocking", [len({block.pod for block in node.blocks}) for node in shown]),
+        ("left alone", [len(node.stays) for node in shown]),
+    )
+    names = [node.name for node in shown]
+    figure: dict[str, Any] = {
+        "data": [
+            {"type": "bar", "orientation": "h", "name": name, "y": names, "x": values,
+             "hovertemplate": f"%{{y}}: %{{x}} pods {name}<extra></extra>"}
+            for name, values in parts
+        ],
+        "layout": {
+            "height": 150 + 24 * len(names),
+            "barmode": "stack",
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
+            "xaxis": {"title": {"text": "pods"}, "rangemode": "tozero"},
+            "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
+        },
+    }  # fmt: skip
+    totals = [sum(values) for _, values in parts]
+    summary = f"{totals[0]:,} pods move, {totals[1]:,} block, {totals[2]:,} are left alone."
+    if len(found.nodes) > len(shown):
+        summary = f"The first {len(shown)} of {len(found.nodes):,} nodes: {summary}"
+    rows: list[list[object]] = [
+        [name, *(values[place] for _, values in parts), shown[place].waves] for place, name in enumerate(names)
+    ]
+    return Chart(figure, summary, ["Node", "Moved", "Blocking", "Left alone", "Waves"], rows)
+
+
+def drain_rows(found: Rehearsal) -> list[list[object]]:
+    """A row a pod, in the order of DRAIN_HEAD."""
+    rows: list[list[object]] = []
+    for place, node in enumerate(found.nodes, 1):
+        for move in node.moves:
+            what = "evicted" if move.target else "deleted"
+            rows.append([place, node.name, move.pod, what, move.wave, move.target, move.budget, ""])
+        for block in node.blocks:
+            rows.append([place, node.name, block.pod, f"blocked: {block.kind}", None, "", "", block.message])
+        for stays in node.stays:
+            rows.append([place, node.name, stays.pod, f"left alone: {stays.kind}", None, "", "", ""])
+    return rows
+
+
+def _bars(names: list[str], numbers: list[int], unit: str, hover: str, height: int) -> dict[str, Any]:
+    trace = {"type": "bar", "orientation": "h", "y": names, "x": numbers, "hovertemplate": f"{hover}<extra></extra>"}
+    layout = {
+        "height": height,
+        "showlegend": False,
+        "xaxis": {"title": {"text": unit}, "rangemode": "tozero"},
+        "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
+    }
+    return {"data": [trace], "layout": layout}

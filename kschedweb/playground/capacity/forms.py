@@ -1,0 +1,285 @@
+"""What a person asks on the pages of capacity."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.objects.quantity import read
+from kschedweb.engine.studies.capacity.drain import Options
+from kschedweb.playground.capacity import selectors
+from kschedweb.playground.capacity.questions import (
+    MOST_COPIES,
+    MOST_DRAINED,
+    MOST_NODES,
+    MOST_PODS,
+    DrainAsked,
+    FitAsked,
+    NodeAsked,
+    NodesAsked,
+    PodAsked,
+)
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.playground.capacity.questions import Asked
+
+SEPARATORS = re.compile(r"[\s,]+")
+
+
+class QuantityField(forms.CharField):
+    """A Kubernetes quantity as text."""
+
+    def __init__(self, label: str, help_text: str, placeholder: str) -> None:
+        widget = forms.TextInput(attrs={"placeholder": placeholder, "size": 8})
+        super().__init__(label=label, help_text=help_text, required=False, max_length=30, widget=widget)
+
+    def to_python(self, value: Any) -> str:
+        text = super().to_python(value) or ""
+        if text:
+            try:
+                read(text)
+            except ObjectError as error:
+                raise forms.ValidationError(str(error).removeprefix(": ")) from None
+        return text
+
+
+class PairsField(forms.CharField):
+    """``name=value``, several with spaces between."""
+
+    def __init__(self, label: str, help_text: str, placeholder: str) -> None:
+        widget = forms.TextInput(attrs={"placeholder": placeholder})
+        super().__init__(label=label, help_text=help_text, required=False, max_length=1000, widget=widget)
+
+    def to_python(self, value: Any) -> tuple[tuple[str, str], ...]:  # type: ignore[override]
+        pairs = []
+        for word in SEPARATORS.split((super().to_python(value) or "").strip()):
+            name, equals, amount = word.partition("=")
+            if word and not (name and equals and amount):
+                raise forms.ValidationError(f"{word}: write a name, an equals sign and a value.")
+            if word:
+                pairs.append((name, amount))
+        return tuple(pairs)
+
+
+class AmountsField(PairsField):
+    """Pairs whose values are quantities."""
+
+    def to_python(self, value: Any) -> tuple[tuple[str, str], ...]:  # type: ignore[override]
+        pairs = super().to_python(value)
+        for name, amount in pairs:
+            try:
+                read(amount, name)
+            except ObjectError as error:
+                raise forms.ValidationError(str(error)) from None
+        return pairs
+
+
+def _workload() -> forms.CharField:
+    widget = forms.TextInput(attrs={"list": "workloads", "autocomplete": "off", "spellcheck": "false", "class": "wide"})
+    return forms.CharField(
+        label="Like a workload or pod",
+        required=False,
+        max_length=600,
+        widget=widget,
+        help_text="namespace/Kind/name of a workload, or namespace/name of a pod.",
+    )
+
+
+def _cpu(of: str) -> QuantityField:
+    return QuantityField("CPU", f"What {of}, in cores or milli-CPU.", "500m")
+
+
+def _memory(of: str) -> QuantityField:
+    return QuantityField("Memory", f"What {of}, in bytes.", "1Gi")
+
+
+def _manifest() -> forms.CharField:
+    return forms.CharField(
+        label="Or its manifest",
+        required=False,
+        max_length=6000,
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "class": "code"}),
+        help_text="YAML or JSON of a Pod, or of a workload with a template.",
+    )
+
+
+class _PodForm(forms.Form):
+    workload = _workload()
+    cpu = _cpu("each pod requests")
+    memory = _memory("each pod requests")
+    other = AmountsField(
+        "Other resources", "Such as nvidia.com/gpu=1, several with spaces between.", "nvidia.com/gpu=1"
+    )
+    manifest = _manifest()
+
+    def pod_asked(self) -> PodAsked:
+        data = self.cleaned_data
+        named = [(name, data[name]) for name in ("cpu", "memory") if data.get(name)]
+        return PodAsked(data["workload"].strip(), data["manifest"].strip(), (*named, *data["other"]))
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        ways = {
+            "workload": bool(data.get("workload")),
+            "manifest": bool(data.get("manifest")),
+            "cpu": any(data.get(name) for name in ("cpu", "memory", "other")),
+        }
+        if sum(ways.values()) > 1:
+            last = [name for name, given in ways.items() if given][-1]
+            self.add_error(last, "Say in one way which pods are meant: a workload, a manifest, or requests.")
+        return data
+
+
+class FitForm(_PodForm):
+    """How many more pods of a shape fit?"""
+
+    limit = forms.IntegerField(
+        label="At most",
+        required=False,
+        min_value=1,
+        max_value=MOST_PODS,
+        help_text="Pods; counting stops there. 10,000 where nothing is said.",
+    )
+
+    def asked(self, snapshot: Snapshot) -> FitAsked:
+        return FitAsked(self.pod_asked(), self.cleaned_data["limit"] or FitAsked.limit)
+
+    @property
+    def asks(self) -> bool:
+        """Whether anything was asked."""
+        return any(self.data.get(name) for name in ("workload", "cpu", "memory", "other", "manifest"))
+
+
+class NodesForm(_PodForm):
+    """How many nodes of a type must be added?"""
+
+    pending = forms.BooleanField(label="The pods that are pending now", required=False, initial=True)
+    copies = forms.IntegerField(
+        label="And so many more",
+        required=False,
+        min_value=1,
+        max_value=MOST_COPIES,
+        help_text="Pods of the shape below.",
+    )
+    like = forms.CharField(
+        label="New nodes are like",
+        required=False,
+        max_length=253,
+        widget=forms.TextInput(attrs={"list": "node-names", "autocomplete": "off", "class": "wide"}),
+        help_text="A node of the cluster; or say what a node has room for.",
+    )
+    node_cpu = _cpu("a node has room for")
+    node_memory = _memory("a node has room for")
+    node_other = AmountsField("Other resources of a node", "Such as nvidia.com/gpu=8 pods=110.", "pods=110")
+    labels = PairsField("Labels of a node", "Such as pool=gpu, several with spaces between.", "pool=gpu")
+    zones = forms.CharField(
+        label="Zones", required=False, max_length=1000, help_text="New nodes are put into them in turn; none: as above."
+    )
+    most = forms.IntegerField(
+        label="At most",
+        required=False,
+        min_value=1,
+        max_value=MOST_NODES,
+        help_text="New nodes; 1,000 if nothing is said.",
+    )
+    ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
+
+    @property
+    def asks(self) -> bool:
+        return any(self.data.get(name) for name in ("ask", "like", "node_cpu", "copies"))
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean()
+        amounts = any(data.get(name) for name in ("node_cpu", "node_memory", "node_other"))
+        if data.get("like") and amounts:
+            self.add_error("like", "Choose a node of the cluster, or say what a node has room for; not both.")
+        if not data.get("like") and not amounts and "like" not in self.errors:
+            self.add_error("like", "Choose a node of the cluster, or say what a node has room for.")
+        shaped = any(data.get(name) for name in ("workload", "cpu", "memory", "other", "manifest"))
+        if data.get("copies") and not shaped:
+            self.add_error("workload", "Say which pods shall come: a workload, a manifest, or requests.")
+        if shaped and not data.get("copies") and "copies" not in self.errors:
+            self.add_error("copies", "Say how many such pods shall come.")
+        if not data.get("pending") and not data.get("copies") and not shaped:
+            self.add_error("pending", "Choose the pending pods, further pods, or both.")
+        return data
+
+    def asked(self, snapshot: Snapshot) -> NodesAsked:
+        data = self.cleaned_data
+        named = [(name, data[f"node_{name}"]) for name in ("cpu", "memory") if data.get(f"node_{name}")]
+        zones = tuple(zone for zone in SEPARATORS.split(data["zones"].strip()) if zone)
+        node = NodeAsked(data["like"].strip(), (*named, *data["node_other"]), data["labels"], zones)
+        pod, copies = self.pod_asked(), data["copies"] or 0
+        return NodesAsked(node, data["pending"], pod, copies, data["most"] or NodesAsked.most)
+
+
+class DrainForm(forms.Form):
+    """Can these nodes be emptied?"""
+
+    nodes = forms.CharField(
+        label="Nodes to empty",
+        required=False,
+        max_length=100_000,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "class": "wide"}),
+        help_text="Names with spaces, commas or lines between.",
+    )
+    zone = forms.CharField(label="Or all nodes of a zone", required=False, max_length=253)
+    emptydir = forms.BooleanField(
+        label="Delete data in emptyDir volumes", required=False, help_text="As --delete-emptydir-data does."
+    )
+    force = forms.BooleanField(
+        label="Delete pods without controller", required=False, help_text="As --force does; nothing replaces them."
+    )
+    keep_order = forms.BooleanField(label="Keep the order above", required=False)
+
+    @property
+    def asks(self) -> bool:
+        return bool(self.data.get("nodes") or self.data.get("zone"))
+
+    def clean_nodes(self) -> tuple[str, ...]:
+        names = tuple(dict.fromkeys(name for name in SEPARATORS.split(self.cleaned_data["nodes"]) if name))
+        if len(names) > MOST_DRAINED:
+            raise forms.ValidationError(f"At most {MOST_DRAINED:,} nodes at a time; these are {len(names):,}.")
+        return names
+
+    def asked(self, snapshot: Snapshot) -> DrainAsked:
+        data = self.cleaned_data
+        in_zone = selectors.nodes_in(snapshot, data["zone"])
+        if data["zone"] and not in_zone:
+            raise ApplicationError.at("zone", f"No node is in zone {data['zone']}.")
+        names = tuple(dict.fromkeys((*data["nodes"], *in_zone)))
+        return DrainAsked(names, Options(True, data["emptydir"], data["force"]), data["keep_order"])
+
+
+def fields_of(asked: Asked) -> dict[str, Any]:
+    """What the form says that asks ``asked``."""
+    if isinstance(asked, FitAsked):
+        return {**_pod_fields(asked.pod), "limit": asked.limit}
+    if isinstance(asked, DrainAsked):
+        options = {"emptydir": asked.options.delete_emptydir_data, "force": asked.options.force}
+        return {"nodes": " ".join(asked.nodes), "keep_order": asked.keep_order, **options}
+    node, pods = asked.node, {"pending": asked.pending, "copies": asked.copies or None, "most": asked.most}
+    room = {f"node_{name}": amount for name, amount in _amounts(node.allocatable).items()}
+    labels = " ".join(f"{name}={value}" for name, value in node.labels)
+    return {
+        **_pod_fields(asked.pod),
+        **pods,
+        **room,
+        "like": node.like,
+        "labels": labels,
+        "zones": " ".join(node.zones),
+    }
+
+
+def _pod_fields(pod: PodAsked) -> dict[str, Any]:
+    return {"workload": pod.workload, "manifest": pod.manifest, **_amounts(pod.requests)}
+
+
+def _amounts(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    named = {name: amount for name, amount in pairs if name in ("cpu", "memory")}
+    return {**named, "other": " ".join(f"{name}={amount}" for name, amount in pairs if name not in named)}

@@ -1,0 +1,69 @@
+"""What the choosers of the capacity pages offer, and questions that jobs answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.http import Http404
+
+from kschedweb.clusters.selectors import node_rows, pod_rows
+from kschedweb.engine.studies.capacity.shapes import WORKLOADS
+from kschedweb.jobs import inquiries
+from kschedweb.playground.capacity import answers
+from kschedweb.playground.capacity.models import Question
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.playground.capacity.answers import Found
+
+OFFERED = 300
+
+
+def workloads(snapshot: Snapshot) -> list[str]:
+    """Workloads with pods in the snapshot, as namespace/Kind/name; a ReplicaSet goes by its Deployment's name."""
+    rows = pod_rows(snapshot).exclude(owner="").exclude(owner__startswith="DaemonSet/")
+    found = set()
+    for namespace, owner in rows.order_by("namespace", "owner").values_list("namespace", "owner").distinct():
+        kind, _, name = owner.partition("/")
+        if kind == "ReplicaSet" and "-" in name:
+            kind, name = "Deployment", name.rpartition("-")[0]
+        if kind in WORKLOADS:
+            found.add(f"{namespace}/{kind}/{name}")
+    return sorted(found)[:OFFERED]
+
+
+def node_names(snapshot: Snapshot) -> list[str]:
+    """The first nodes by name."""
+    return list(node_rows(snapshot).values_list("name", flat=True)[:OFFERED])
+
+
+def zones(snapshot: Snapshot) -> list[str]:
+    """The zones that have nodes."""
+    return list(node_rows(snapshot).exclude(zone="").order_by("zone").values_list("zone", flat=True).distinct())
+
+
+def nodes_in(snapshot: Snapshot, zone: str) -> list[str]:
+    """The nodes of ``zone`` by name."""
+    return list(node_rows(snapshot).filter(zone=zone).values_list("name", flat=True)) if zone else []
+
+
+def question_get(question_id: UUID | str) -> Question:
+    """One question; ``Http404`` where there is none."""
+    related = Question.objects.select_related("job", "created_by", "snapshot__cluster", "revision__policy")
+    found = related.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question_id).first()
+    if found is None:
+        raise Http404("There is no such question.")
+    return found
+
+
+def answer_of(question: Question) -> Found | None:
+    """The answer; ``None`` as long as there is none."""
+    return None if question.content is None else answers.unpacked(question.kind, bytes(question.content))
+
+
+def unanswered(user: User) -> Question | None:
+    """The question of ``user`` that a job works on, or will."""
+    return inquiries.unanswered(Question, user).first()

@@ -1,0 +1,287 @@
+"""What REST takes and gives about capacity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from kschedweb.engine.studies.capacity.capacity import Fit
+from kschedweb.engine.studies.capacity.drain import Rehearsal
+from kschedweb.engine.studies.capacity.sizing import Sizing
+from kschedweb.playground.capacity import selectors, words
+from kschedweb.playground.capacity.models import Kind, Question
+from kschedweb.playground.capacity.questions import MOST_COPIES, MOST_DRAINED, MOST_NODES, MOST_PODS, FitAsked
+
+Json = dict[str, Any]
+NAME = 253
+
+
+class AboutSerializer(serializers.Serializer[Any]):
+    """Which cluster, at which time, under which policy."""
+
+    cluster = serializers.SlugField(max_length=63)
+    snapshot = serializers.UUIDField(required=False, help_text="The cluster's newest without one.")
+    policy = serializers.CharField(max_length=63, default="default", help_text="Name of a policy.")
+    revision = serializers.IntegerField(
+        required=False, min_value=1, max_value=10**9 - 1, help_text="Of the policy; the newest without one."
+    )
+
+
+def _quantities(help_text: str) -> serializers.DictField:
+    return serializers.DictField(
+        child=serializers.CharField(max_length=30), required=False, default=dict, help_text=help_text
+    )
+
+
+class PodAskedSerializer(serializers.Serializer[Any]):
+    """Which pods: say it in one of three ways."""
+
+    workload = serializers.CharField(
+        max_length=600,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="`namespace/Kind/name` of a workload of the snapshot, or `namespace/name` of a pod.",
+    )
+    manifest = serializers.CharField(
+        max_length=32_000,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="YAML or JSON of a Pod or a workload.",
+    )
+    requests = _quantities("Such as `{cpu: 500m, memory: 1Gi, nvidia.com/gpu: '1'}`.")
+
+
+class FitRequestSerializer(AboutSerializer):
+    pod = PodAskedSerializer()
+    limit = serializers.IntegerField(min_value=1, max_value=MOST_PODS, default=FitAsked.limit, help_text="Pods.")
+
+
+class ReasonSerializer(serializers.Serializer[Any]):
+    plugin = serializers.CharField()
+    reason = serializers.CharField(help_text="In the scheduler's words.")
+    nodes = serializers.IntegerField(help_text="How many nodes this keeps closed.")
+    filled = serializers.IntegerField(help_text="How many of them hold some of the pods counted here.")
+
+
+class AnsweredSerializer(serializers.Serializer[Any]):
+    """What an answer given at once is about."""
+
+    snapshot = serializers.UUIDField()
+    policy = serializers.CharField()
+    revision = serializers.IntegerField()
+
+
+class FoundSerializer(serializers.Serializer[Any]):
+    answer = serializers.CharField(help_text="One sentence.")
+
+
+class FoundFitSerializer(FoundSerializer):
+    count = serializers.IntegerField(help_text="Pods that fit.")
+    exact = serializers.BooleanField(help_text="Whether one more does not fit; else at least `count` do.")
+    stopped = serializers.BooleanField(help_text="Whether the time was over.")
+    message = serializers.CharField(help_text="What the scheduler says of the first pod that does not fit.")
+    reasons = ReasonSerializer(many=True)
+    nodes = serializers.DictField(child=serializers.IntegerField(), help_text="Pods by node, without those with none.")
+    notes = serializers.ListField(child=serializers.CharField())
+
+
+class FitSerializer(AnsweredSerializer, FoundFitSerializer):
+    pass
+
+
+class NodeAskedSerializer(serializers.Serializer[Any]):
+    """A type of node: like one of the snapshot, or with these amounts."""
+
+    like = serializers.CharField(max_length=NAME, required=False, default="", allow_blank=True)
+    allocatable = _quantities("Such as `{cpu: '32', memory: 128Gi}`; `pods` is 110 where it is not said.")
+    labels = serializers.DictField(child=serializers.CharField(max_length=63, allow_blank=True), default=dict)
+    zones = serializers.ListField(
+        child=serializers.CharField(max_length=63), default=list, max_length=50, help_text="Taken in turn."
+    )
+
+
+class NodesRequestSerializer(AboutSerializer):
+    node = NodeAskedSerializer()
+    pending = serializers.BooleanField(default=True, help_text="Whether the pods that are pending now shall fit.")
+    pod = PodAskedSerializer(required=False)
+    copies = serializers.IntegerField(
+        min_value=0, max_value=MOST_COPIES, default=0, help_text="How many more pods like `pod` shall fit."
+    )
+    most = serializers.IntegerField(min_value=1, max_value=MOST_NODES, default=MOST_NODES, help_text="New nodes.")
+
+
+class UnfitSerializer(serializers.Serializer[Any]):
+    pods = serializers.ListField(child=serializers.CharField())
+    message = serializers.CharField(help_text="What the scheduler says of all nodes.")
+    onNewNode = serializers.CharField(help_text="… and of a new node that holds nothing.")
+
+
+class NewNodeSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    zone = serializers.CharField()
+    pods = serializers.IntegerField()
+    daemonPods = serializers.IntegerField()
+    requested = serializers.DictField(child=serializers.FloatField(), help_text="Share of allocatable, 0 to 1.")
+
+
+class FoundNodesSerializer(FoundSerializer):
+    pods = serializers.IntegerField()
+    fitNow = serializers.IntegerField()
+    needed = serializers.IntegerField(allow_null=True, help_text="New nodes; null where `most` are not enough.")
+    atLeast = serializers.IntegerField(help_text="What the bare sum of requests asks for.")
+    tried = serializers.DictField(child=serializers.IntegerField(), help_text="Pods that do not fit, by new nodes.")
+    exceptions = serializers.ListField(
+        child=serializers.IntegerField(), help_text="Larger numbers of nodes with which more pods do not fit."
+    )
+    unfit = UnfitSerializer(many=True, help_text="Pods that no number of such nodes helps.")
+    nodes = NewNodeSerializer(many=True)
+
+
+class NodesSerializer(AnsweredSerializer, FoundNodesSerializer):
+    pass
+
+
+class DrainRequestSerializer(AboutSerializer):
+    nodes = serializers.ListField(
+        child=serializers.CharField(max_length=NAME), min_length=1, max_length=MOST_DRAINED, help_text="Names."
+    )
+    ignoreDaemonsets = serializers.BooleanField(default=True)
+    deleteEmptydirData = serializers.BooleanField(default=False)
+    force = serializers.BooleanField(default=False)
+    keepOrder = serializers.BooleanField(default=False, help_text="Else the nodes that are easiest come first.")
+
+
+class MoveSerializer(serializers.Serializer[Any]):
+    pod = serializers.CharField()
+    target = serializers.CharField(help_text="Where its replacement goes; '' where nothing replaces it.")
+    wave = serializers.IntegerField()
+    budget = serializers.CharField(help_text="The disruption budget that it took from.")
+
+
+class BlockSerializer(serializers.Serializer[Any]):
+    pod = serializers.CharField()
+    kind = serializers.CharField()
+    message = serializers.CharField(help_text="In the words of kubectl, the API server, or the scheduler.")
+
+
+class StaysSerializer(serializers.Serializer[Any]):
+    pod = serializers.CharField()
+    kind = serializers.CharField()
+
+
+class NodeDrainSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    emptied = serializers.BooleanField()
+    waves = serializers.IntegerField()
+    moves = MoveSerializer(many=True)
+    blocks = BlockSerializer(many=True)
+    stays = StaysSerializer(many=True)
+
+
+class FoundDrainSerializer(FoundSerializer):
+    emptied = serializers.BooleanField()
+    nodes = NodeDrainSerializer(many=True, help_text="In the order of the drains.")
+
+
+class DrainSerializer(AnsweredSerializer, FoundDrainSerializer):
+    pass
+
+
+class CapacityQuestionSerializer(serializers.ModelSerializer[Question]):
+    """A question that a job answers. One of `fit`, `nodes` and `drain` is there once it is answered."""
+
+    state = serializers.CharField(read_only=True, help_text="As a job's.")
+    created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
+    error = serializers.CharField(source="job.error", default="", read_only=True)
+    fit = serializers.SerializerMethodField()
+    nodes = serializers.SerializerMethodField()
+    drain = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Question
+        fields = (
+            "id", "kind", "about", "policy", "state", "job", "error", "fit", "nodes", "drain",
+            "created_by", "created_at", "ended_at",
+        )  # fmt: skip
+        read_only_fields = fields
+
+    @extend_schema_field(FoundFitSerializer(allow_null=True))
+    def get_fit(self, question: Question) -> Json | None:
+        return self._answer(question, Kind.FIT)
+
+    @extend_schema_field(FoundNodesSerializer(allow_null=True))
+    def get_nodes(self, question: Question) -> Json | None:
+        return self._answer(question, Kind.NODES)
+
+    @extend_schema_field(FoundDrainSerializer(allow_null=True))
+    def get_drain(self, question: Question) -> Json | None:
+        return self._answer(question, Kind.DRAIN)
+
+    def _answer(self, question: Question, kind: Kind) -> Json | None:
+        found = selectors.answer_of(question) if question.kind == kind else None
+        return None if found is None else plain(found)
+
+
+def plain(found: Fit | Sizing | Rehearsal) -> Json:
+    said = _fit(found) if isinstance(found, Fit) else _nodes(found) if isinstance(found, Sizing) else _drain(found)
+    return {"answer": f"{words.sentence(found)}.", **said}
+
+
+def _fit(found: Fit) -> Json:
+    counts = {name: count for name, count in zip(found.names, found.by_node.tolist(), strict=True) if count}
+    reasons = [
+        {"plugin": one.plugin, "reason": one.text, "nodes": len(one.nodes), "filled": one.filled}
+        for one in found.reasons
+    ]
+    return {
+        "count": found.count,
+        "exact": found.exact,
+        "stopped": found.stopped,
+        "message": found.message,
+        "reasons": reasons,
+        "nodes": counts,
+        "notes": list(found.notes),
+    }
+
+
+def _nodes(found: Sizing) -> Json:
+    return {
+        "pods": found.pods,
+        "fitNow": found.fits_now,
+        "needed": found.needed,
+        "atLeast": found.at_least,
+        "tried": {str(added): left for added, left in found.tried.items()},
+        "exceptions": list(found.exceptions),
+        "unfit": [{"pods": list(one.pods), "message": one.message, "onNewNode": one.on_new} for one in found.unfit],
+        "nodes": [
+            {
+                "name": use.name,
+                "zone": use.zone,
+                "pods": use.pods,
+                "daemonPods": use.daemons,
+                "requested": dict(use.requested),
+            }
+            for use in found.nodes
+        ],
+    }
+
+
+def _drain(found: Rehearsal) -> Json:
+    nodes = [
+        {
+            "name": node.name,
+            "emptied": node.emptied,
+            "waves": node.waves,
+            "moves": [
+                {"pod": one.pod, "target": one.target, "wave": one.wave, "budget": one.budget} for one in node.moves
+            ],
+            "blocks": [{"pod": one.pod, "kind": one.kind, "message": one.message} for one in node.blocks],
+            "stays": [{"pod": one.pod, "kind": one.kind} for one in node.stays],
+        }
+        for node in found.nodes
+    ]
+    return {"emptied": found.emptied, "nodes": nodes}

@@ -1,0 +1,201 @@
+"""Asks the engine about capacity: at once where that is quick, else as a job, one question of a person at a time.
+
+The engine's snapshots keep tables that fill while they are read, so a snapshot serves one question after the other.
+Nobody waits for that: who finds it taken is answered by a job, which reads the snapshot for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from kschedweb.accounts import audit
+from kschedweb.accounts.models import User
+from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.decisions import utilisation
+from kschedweb.decisions.services import Shelf
+from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.studies.capacity import capacity, drain, sizing
+from kschedweb.jobs.inquiries import NotNow, Step, at_once, connection_released
+from kschedweb.jobs.services import job_start
+from kschedweb.playground.capacity import answers, selectors, words
+from kschedweb.playground.capacity.models import Question
+from kschedweb.playground.capacity.questions import MOST_COPIES, DrainAsked, FitAsked, NodesAsked, asked_of, kind_of
+from kschedweb.playground.gate.words import about_snapshot
+from kschedweb.policies.selectors import configuration
+from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.engine.config import Configuration
+    from kschedweb.playground.capacity.answers import Found
+    from kschedweb.playground.capacity.questions import Asked
+    from kschedweb.policies.models import Revision
+
+# What is answered at once: about a snapshot of so many bytes of objects, within so many seconds.
+AT_ONCE_SIZE, AT_ONCE_SECONDS = 30_000_000, 3.0
+SECONDS = 120.0  # for a job
+
+_turn = Lock()
+_snapshots: Shelf[EngineSnapshot] = Shelf(2)
+_answers: Shelf[Found] = Shelf(64)
+_asking: set[int] = set()  # people who are being answered by a request of this process
+_asking_lock = Lock()
+
+
+class TooLong(Unprocessable):
+    """The question was given up."""
+
+
+def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, asked: Asked) -> Found:
+    """The answer, where it is known or quick to find.
+
+    Raises NotNow where a job must find it, Conflict while another question of ``user`` is worked on, and
+    ApplicationError with what is wrong with the question.
+    """
+    key = (revision.pk, asked, snapshot.pk, utilisation.version(snapshot))
+    known = _answers.peek(key)
+    if known is not None:
+        return known
+    with _one_at_a_time(user):
+        if snapshot.size > AT_ONCE_SIZE:
+            raise NotNow
+        rules = configuration(revision)
+        with at_once(_turn, AT_ONCE_SECONDS) as step:
+            engine = _snapshots.get((snapshot.pk, utilisation.version(snapshot)), lambda: _engine(snapshot))
+            found = _worked_out(engine, rules, asked, step)
+    _answers.put(key, found)
+    return found
+
+
+@transaction.atomic
+def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, asked: Asked) -> Question:
+    """Have a job answer; Conflict while another question of ``user`` is worked on."""
+    User.objects.select_for_update().get(pk=user.pk)
+    _refuse_second(user)
+    made = Question.objects.create(
+        kind=kind_of(asked),
+        asked=asdict(asked),
+        snapshot=snapshot,
+        about=about_snapshot(snapshot),
+        revision=revision,
+        policy=words.label(revision),
+        created_by=user,
+    )
+    title = f"Capacity: {made.get_kind_display().lower()}, {made.about}"
+    made.job = job_start("capacity.answer", title=title, params={"question": str(made.pk)}, user=user)
+    made.save(update_fields=["job"])
+    audit.record(user, "capacity.asked", made, f"{made.get_kind_display()}, {made.about}")
+    return made
+
+
+def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
+    """Work out the answer, unless there is one already; ``step`` hears how far it is."""
+    if question.content is None:
+        if question.snapshot is None or question.revision is None:
+            raise Unprocessable("The snapshot or the policy was deleted before there was an answer.")
+        step("Reading the cluster", 0, 0)
+        engine, rules = _engine(question.snapshot), configuration(question.revision)
+        found = _worked_out(engine, rules, asked_of(question.kind, question.asked), step, SECONDS)
+        content, sentence = answers.packed(found), words.sentence(found)
+        values = {"content": content, "sentence": sentence, "ended_at": timezone.now()}
+        Question.objects.filter(pk=question.pk, ended_at=None).update(**values)
+        question.refresh_from_db(fields=["sentence"])
+    return {"capacity": str(question.pk), "answer": question.sentence}
+
+
+def forget() -> None:
+    """Drop everything kept; for tests that change what a primary key means."""
+    _snapshots.clear()
+    _answers.clear()
+
+
+@contextmanager
+def _one_at_a_time(user: User) -> Iterator[None]:
+    _refuse_second(user)
+    with _asking_lock:
+        if user.pk in _asking:
+            raise Conflict("Another question of yours about capacity is being worked on: ask again in a moment.")
+        _asking.add(user.pk)
+    try:
+        yield
+    finally:
+        _asking.discard(user.pk)
+
+
+def _refuse_second(user: User) -> None:
+    running = selectors.unanswered(user)
+    if running is not None:
+        raise Conflict(
+            f"Another question of yours about capacity is being worked on, by job {running.job_id}: "
+            "wait for its answer, or have the job cancelled."
+        )
+
+
+def _engine(snapshot: Snapshot) -> EngineSnapshot:
+    """The engine's columns of a stored snapshot; not the ones that decisions are worked out on."""
+    return utilisation.applied(EngineSnapshot.from_objects(snapshot_objects(snapshot)), snapshot)
+
+
+def _worked_out(
+    engine: EngineSnapshot, rules: Configuration, asked: Asked, step: Step, seconds: float = float("inf")
+) -> Found:
+    """The answer; after ``seconds`` that so many pods fit at least, or else TooLong. Needs no database."""
+    connection_released()
+    until = monotonic() + seconds
+    try:
+        if isinstance(asked, FitAsked):
+            return _fit(engine, rules, asked, step, until)
+        if isinstance(asked, NodesAsked):
+            return _nodes(engine, rules, asked, _pulse(step, until, "Ask about fewer pods, or allow fewer nodes."))
+        return _drain(engine, rules, asked, _pulse(step, until, "Ask about fewer nodes."))
+    except ObjectError as error:
+        raise Unprocessable(str(error)) from None
+
+
+def _fit(engine: EngineSnapshot, rules: Configuration, asked: FitAsked, step: Step, until: float) -> capacity.Fit:
+    def check(done: int) -> bool:
+        step("Placing pods", done, asked.limit)
+        return not done or monotonic() < until
+
+    found = capacity.fit(engine, rules, asked.pod.shape(engine), limit=asked.limit, check=check)
+    if found.failed and not found.count:
+        raise Unprocessable(f"The scheduling cycle of such a pod fails: {found.message}")
+    return found
+
+
+def _nodes(engine: EngineSnapshot, rules: Configuration, asked: NodesAsked, pulse: Callable[[], None]) -> sizing.Sizing:
+    pods = asked.pods(engine)
+    if len(pods) > MOST_COPIES:
+        raise ApplicationError.at("copies", f"At most {MOST_COPIES} pods at a time; these are {len(pods)}.")
+    return sizing.size(engine, rules, pods, asked.node.shape(engine), most=asked.most, pulse=pulse)
+
+
+def _drain(
+    engine: EngineSnapshot, rules: Configuration, asked: DrainAsked, pulse: Callable[[], None]
+) -> drain.Rehearsal:
+    unknown = [name for name in asked.nodes if name not in engine.index]
+    if unknown:
+        raise ApplicationError.at("nodes", f"The snapshot has no node {', '.join(unknown[:5])}.")
+    return drain.rehearse(engine, rules, asked.nodes, asked.options, keep_order=asked.keep_order, pulse=pulse)
+
+
+def _pulse(step: Step, until: float, advice: str) -> Callable[[], None]:
+    tried = 0
+
+    def pulse() -> None:
+        nonlocal tried
+        tried += 1
+        step("Placing pods", tried, 0)
+        if monotonic() > until:
+            raise TooLong(f"This takes longer than {SECONDS:.0f} s, and was given up. {advice}")
+
+    return pulse

@@ -1,0 +1,10 @@
+from django.urls import path
+
+from kschedweb.playground.capacity import views
+
+urlpatterns = [
+    path("capacity/", views.fit, name="capacity-fit"),
+    path("capacity/nodes/", views.nodes, name="capacity-nodes"),
+    path("capacity/drain/", views.drain, name="capacity-drain"),
+    path("capacity/answers/<uuid:question_id>/", views.answer, name="capacity-answer"),
+]

@@ -1,0 +1,223 @@
+"""The pages of capacity: how many fit, how many nodes, drain rehearsal; and answers that jobs worked out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.core.paginator import Paginator
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action, may_change
+from kschedweb.engine.studies.capacity.capacity import Fit
+from kschedweb.jobs.inquiries import NotNow
+from kschedweb.jobs.models import ENDED
+from kschedweb.playground.capacity import charts, selectors, services, words
+from kschedweb.playground.capacity.forms import DrainForm, FitForm, NodesForm, fields_of
+from kschedweb.playground.capacity.models import Kind
+from kschedweb.playground.capacity.questions import asked_of
+from kschedweb.policies.scope import scope_of
+from kschedweb.policies.selectors import profiles_only
+from kschedweb.web.errors import ApplicationError, Conflict
+from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.figures import Chart
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django import forms
+    from django.http import HttpResponse
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.playground.capacity.answers import Found
+    from kschedweb.playground.capacity.models import Question
+    from kschedweb.policies.models import Revision
+
+PAGE_SIZE = 50
+LONGEST_ADDRESS = 8_000  # characters, which servers and proxies take
+
+
+@dataclass(frozen=True)
+class _Page:
+    """A question's page: its form, its rows by ``head``, its figure, and what its form offers."""
+
+    kind: Kind
+    form: type[FitForm | NodesForm | DrainForm]
+    head: Sequence[str]
+    rows: Callable[[Any], list[list[object]]]
+    chart: Callable[[Any], Chart | None]
+    offers: Mapping[str, Callable[[Snapshot], list[str]]]
+
+
+_WORKLOADS = {"workloads": selectors.workloads}
+_NODES = {"node_names": selectors.node_names}
+PAGES = {
+    page.kind: page
+    for page in (
+        _Page(Kind.FIT, FitForm, charts.FIT_HEAD, charts.fit_rows, charts.fit_chart, _WORKLOADS),
+        _Page(Kind.NODES, NodesForm, charts.NODES_HEAD, charts.nodes_rows, charts.nodes_chart, _WORKLOADS | _NODES),
+        _Page(
+            Kind.DRAIN, DrainForm, charts.DRAIN_HEAD, charts.drain_rows, charts.drain_chart, {"zones": selectors.zones}
+        ),
+    )
+}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
+def fit(request: PageRequest) -> HttpResponseBase:
+    """How many more pods of a shape fit, on which nodes, and why not more."""
+    return _asked(request, PAGES[Kind.FIT])
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
+def nodes(request: PageRequest) -> HttpResponseBase:
+    """How many nodes of a type must be added so that pods fit."""
+    return _asked(request, PAGES[Kind.NODES])
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
+def drain(request: PageRequest) -> HttpResponseBase:
+    """Whether nodes can be emptied, in what order, blocked by what."""
+    return _asked(request, PAGES[Kind.DRAIN])
+
+
+@require_safe
+@requires(Action.VIEW)
+def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
+    """What a job found, or how far it is."""
+    question = selectors.question_get(question_id)
+    snapshot, revision, page = question.snapshot, question.revision, PAGES[Kind(question.kind)]
+    _scope_to(request, snapshot, revision)
+    kept = {"cluster": snapshot.cluster.name} if snapshot else {}
+    if revision is not None:
+        kept |= {"policy": revision.policy.name, "revision": str(revision.number)}
+    context: dict[str, Any] = {"kept": urlencode(kept), "question": question, **_about(page)}
+    found = selectors.answer_of(question)
+    if found is None:
+        return _waits(request, question, context)
+    form = page.form(initial=fields_of(asked_of(question.kind, question.asked)))
+    response = _shown(request, page, form, snapshot, revision, found, context)
+    if request.htmx:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+def _scope_to(request: PageRequest, snapshot: Snapshot | None, revision: Revision | None) -> None:
+    """Have the page's frame be about ``snapshot`` and ``revision``."""
+    scope = scope_of(request)
+    scope.cluster, scope.snapshot = snapshot.cluster if snapshot else None, snapshot
+    scope.policy, scope.revision = revision.policy if revision else None, revision
+
+
+def _asked(request: PageRequest, page: _Page) -> HttpResponseBase:
+    """The page of a question: a GET answers what is quick to answer, a POST has a job do the rest."""
+    scope = scope_of(request)
+    if scope.snapshot is None:
+        return render(request, "dashboard/nothing.html", {"noun": "capacity"})
+    if scope.revision is None:
+        raise Http404("There is no such policy or revision.")
+    snapshot, revision = scope.snapshot, profiles_only(scope.revision)
+    kept = {name: request.GET[name] for name in ("policy", "revision") if request.GET.get(name)}
+    context: dict[str, Any] = {"kept": urlencode({"cluster": snapshot.cluster.name, **kept})}
+    form = page.form(request.POST if request.method == "POST" else request.GET)
+    found, status = None, 200
+    if not form.asks:
+        form = page.form()
+    elif not form.is_valid():
+        status = 400
+    else:
+        try:
+            about: dict[str, Any] = {"user": request.user, "snapshot": snapshot, "revision": revision}
+            about["asked"] = form.asked(snapshot)
+            found = _sought(about)
+            if request.method == "POST":
+                address = f"{request.path}?{context['kept']}&{urlencode(_said(form))}"
+                if found is None or len(address) > LONGEST_ADDRESS:
+                    return redirect("capacity-answer", services.question_ask(**about).pk)
+                return redirect(address)
+            context["later"] = found is None
+        except ApplicationError as error:
+            _add_errors(form, error)
+            status = error.status
+            context["running"] = selectors.unanswered(request.user) if isinstance(error, Conflict) else None
+    return _shown(request, page, form, snapshot, revision, found, context, status)
+
+
+def _sought(about: dict[str, Any]) -> Found | None:
+    """The answer; ``None`` where only a job can find it."""
+    try:
+        return services.answer_at_once(**about)
+    except NotNow:
+        return None
+
+
+def _said(form: forms.Form) -> dict[str, str]:
+    """What the form was filled with."""
+    return {name: form.data[name] for name in form.fields if form.data.get(name)}
+
+
+def _add_errors(form: forms.Form, error: ApplicationError) -> None:
+    for problem in error.errors or [{"path": "", "message": error.detail}]:
+        field = problem["path"].partition(".")[0]
+        field = {"requests": "cpu", "allocatable": "node_cpu"}.get(field, field)
+        form.add_error(field if field in form.fields else None, problem["message"])
+
+
+def _shown(
+    request: PageRequest,
+    page: _Page,
+    form: forms.Form,
+    snapshot: Snapshot | None,
+    revision: Revision | None,
+    found: Found | None,
+    context: dict[str, Any],
+    status: int = 200,
+) -> HttpResponseBase:
+    """The page with its answer, or that as a file (?format=); the question alone where nothing is ``found``."""
+    offers = {name: offer(snapshot) if snapshot else [] for name, offer in page.offers.items()}
+    context |= {"form": form, "policy": words.label(revision) if revision else "", **_about(page), **offers}
+    template = f"capacity/{page.kind}.html"
+    if found is None:
+        return render(request, template, context, status=status)
+    rows = page.rows(found)
+    if (file := request.GET.get("format")) in FORMATS:
+        return export(file, f"{snapshot.cluster.name if snapshot else 'capacity'}-{page.kind}", page.head, rows)
+    if isinstance(found, Fit):
+        rows = sorted(rows, key=lambda row: -_number(row[1]))
+        context["reasons"] = [(one, [found.names[node] for node in one.nodes[:5].tolist()]) for one in found.reasons]
+    context |= {
+        "found": found,
+        "answer": words.sentence(found),
+        "chart": page.chart(found),
+        "page": Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page")),
+    }
+    return render(request, template, context)
+
+
+def _about(page: _Page) -> dict[str, str]:
+    """Which of the pages it is, and where its form goes."""
+    return {"kind": page.kind.value, "asks_at": reverse(f"capacity-{page.kind}")}
+
+
+def _waits(request: PageRequest, question: Question, context: dict[str, Any]) -> HttpResponse:
+    """How far the job is; to HTMX only the part that changes."""
+    job = question.job
+    context |= {"question": question, "job": job, "ended": job is None or job.state in ENDED}
+    context["may_cancel"] = job is not None and may_change(request.user, job)
+    part = request.htmx and not context["ended"]
+    return render(request, "playground/capacity/waits.html" if part else "playground/capacity/waiting.html", context)
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0

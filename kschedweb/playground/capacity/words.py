@@ -1,0 +1,92 @@
+"""Answers in one sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedweb.engine.studies.capacity.capacity import Fit
+from kschedweb.engine.studies.capacity.drain import BUDGET, LOCAL, NO_ROOM, UNMANAGED, Rehearsal
+from kschedweb.engine.studies.capacity.sizing import Sizing
+from kschedweb.web.units import counted
+
+if TYPE_CHECKING:
+    from kschedweb.policies.models import Revision
+
+BLOCKED = {
+    BUDGET: "a disruption budget",
+    UNMANAGED: "pods without controller",
+    LOCAL: "pods with local storage",
+    NO_ROOM: "pods that fit no other node",
+}
+
+
+def label(revision: Revision) -> str:
+    """Such as "default, revision 3"."""
+    return f"{revision.policy.name}, revision {revision.number}"
+
+
+def sentence(found: Fit | Sizing | Rehearsal) -> str:
+    """The answer."""
+    if isinstance(found, Fit):
+        return fit_answer(found)
+    return nodes_answer(found) if isinstance(found, Sizing) else drain_answer(found)
+
+
+def fit_answer(found: Fit) -> str:
+    """How many fit, and what keeps the next one out most."""
+    fits = "fits" if found.count == 1 else "fit"
+    if not found.exact:
+        why = "the time was over" if found.stopped else "counting stopped at the limit"
+        return f"At least {found.count:,} more such {'pod' if found.count == 1 else 'pods'} {fits}: {why}"
+    if not found.count:
+        return "No such pod fits" + (f": {_most(found)}" if found.reasons else "")
+    return f"{found.count:,} more such {'pod' if found.count == 1 else 'pods'} {fits}; then {_most(found)}"
+
+
+def _most(found: Fit) -> str:
+    if not found.reasons:
+        return "the scheduler says no"
+    open_before = [reason for reason in found.reasons if reason.filled]
+    reason = (open_before or found.reasons)[0]
+    return f"{reason.text or reason.plugin or 'no reason is given'} on {counted(len(reason.nodes), 'nodes')}"
+
+
+def nodes_answer(found: Sizing) -> str:
+    """How many nodes are needed, and for whom no number helps."""
+    if not found.pods:
+        return "There is no pod to make room for"
+    if found.needed is None:
+        return (
+            f"{found.most:,} new nodes are not enough: {counted(found.tried[found.most], 'pods')} would still not fit"
+        )
+    helped, new_nodes = found.pods - found.hopeless, counted(found.needed, "new nodes")
+    if not found.hopeless:
+        if not found.needed:
+            return f"No new node is needed: {_all(found.pods)} now"
+        return f"{new_nodes} {'is' if found.needed == 1 else 'are'} needed for {_pods(found.pods)}"
+    no_help = f"no number of such nodes helps {counted(found.hopeless, 'pods')}"
+    if not found.needed:
+        return f"{no_help[0].upper()}{no_help[1:]} of {found.pods:,}" + (f"; {_all(helped)} now" if helped else "")
+    return f"{new_nodes} {'makes' if found.needed == 1 else 'make'} {helped:,} pods fit; {no_help}"
+
+
+def _all(number: int) -> str:
+    return "the pod fits" if number == 1 else f"all {number:,} pods fit"
+
+
+def _pods(number: int) -> str:
+    return "the pod" if number == 1 else f"all {number:,} pods"
+
+
+def drain_answer(found: Rehearsal) -> str:
+    """Whether the nodes can be emptied, and what blocks."""
+    total, moved = len(found.nodes), len(found.moves)
+    which = "The node" if total == 1 else f"All {total:,} nodes"
+    if found.emptied:
+        return f"{which} can be emptied: {counted(moved, 'pods')} {'moves' if moved == 1 else 'move'}"
+    kinds = dict.fromkeys(BLOCKED.get(block.kind, block.kind) for block in found.blocks)
+    by = " and ".join(([", ".join(list(kinds)[:-1])] if len(kinds) > 1 else []) + list(kinds)[-1:])
+    if total == 1:
+        return f"The node cannot be emptied: blocked by {by}"
+    done = sum(node.emptied for node in found.nodes)
+    return f"{done:,} of {total:,} nodes can be emptied; the others are blocked by {by}"

@@ -1,0 +1,97 @@
+"""Charts of an experiment as plain Plotly dicts, without colours: the page gives them those of its theme."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from kschedweb.decisions.figures import Chart
+from kschedweb.playground.experiments.selectors import Series, title
+
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+HEAD = ("policy", "hours", "skew", "mean", "lowest", "highest")
+
+
+def skew(listed: Sequence[Series]) -> Chart:
+    """Skew over time, a line a policy."""
+    data: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": title(one.policy),
+            "x": one.hours,
+            "y": np.round(one.skew, 1).tolist(),
+            "line": {"dash": DASHES[place // 6 % len(DASHES)]},
+            "hovertemplate": "%{y} points at %{x} h<extra>%{fullData.name}</extra>",
+        }
+        for place, one in enumerate(listed)
+    ]
+    layout = {
+        "height": 380,
+        "hovermode": "closest",
+        "legend": {"orientation": "h", "y": -0.25},
+        "xaxis": {"title": {"text": "hours"}},
+        "yaxis": {"title": {"text": "points of skew"}, "rangemode": "tozero", "automargin": True},
+    }
+    hourly = [place for place, hour in enumerate(listed[0].hours) if hour == int(hour)]
+    rows: list[list[object]] = [
+        [f"{listed[0].hours[place]:g} h", *(_at(one.skew, place) for one in listed)] for place in hourly
+    ]
+    return Chart(
+        {"data": data, "layout": layout}, _summary(listed), ["Time", *(title(one.policy) for one in listed)], rows
+    )
+
+
+def _at(values: np.ndarray, place: int) -> float | None:
+    return round(float(values[place]), 1) if place < len(values) else None
+
+
+def _summary(listed: Sequence[Series]) -> str:
+    best = min(listed, key=lambda one: one.measures["skew"])
+    worst = max(listed, key=lambda one: one.measures["skew"])
+    if best is worst:
+        return f"{title(best.policy)} keeps the nodes within {best.measures['skew']:.1f} points on average."
+    return (
+        f"{title(best.policy)} keeps the nodes closest together, within {best.measures['skew']:.1f} points on average; "
+        f"{title(worst.policy)} lets them drift {worst.measures['skew']:.1f} points apart."
+    )
+
+
+def distribution(listed: Sequence[Series]) -> Chart:
+    """How the nodes are spread in the last hour: a box a policy over the nodes of all seeds."""
+    data = [
+        {
+            "type": "box",
+            "name": title(one.policy),
+            "x": np.round(one.levels[:, -1, :].ravel(), 1).tolist(),
+            "boxpoints": "outliers",
+            "orientation": "h",
+            "hoverinfo": "x",
+        }
+        for one in listed
+    ]
+    layout = {
+        "height": 120 + 45 * len(listed),
+        "showlegend": False,
+        "xaxis": {"title": {"text": "percent of a node's CPU in the last hour"}, "range": [0, 100]},
+        "yaxis": {"automargin": True, "autorange": "reversed"},
+    }
+    rows: list[list[object]] = []
+    for one in listed:
+        marks = np.percentile(one.levels[:, -1, :], (0, 25, 50, 75, 100))
+        rows.append([title(one.policy), *np.round(marks, 1).tolist()])
+    said = "The lowest and the highest node, the middle half and the median, in the last hour."
+    return Chart(
+        {"data": data, "layout": layout}, said, ["Policy", "Lowest", "25 %", "Median", "75 %", "Highest"], rows
+    )
+
+
+def rows(listed: Sequence[Series]) -> Iterator[tuple[object, ...]]:
+    """Every time of every policy, means over the seeds."""
+    for one in listed:
+        marks = [one.levels.mean(axis=2), one.levels.min(axis=2), one.levels.max(axis=2)]
+        middle, low, high = (np.round(part.mean(axis=0), 2).tolist() for part in marks)
+        for place, hours in enumerate(one.hours):
+            yield one.policy, hours, round(float(one.skew[place]), 2), middle[place], low[place], high[place]

@@ -1,0 +1,79 @@
+"""The form of an experiment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from kschedweb.engine.experiment import Setup
+from kschedweb.playground.experiments import selectors
+
+DEFAULT = Setup()
+
+
+class ExperimentForm(forms.Form):
+    """Which recording is replayed, under which policies, how often, and in which cluster."""
+
+    recording = forms.ChoiceField(label="Recording", required=False)
+    file = forms.FileField(
+        label="Or upload one",
+        required=False,
+        help_text="CSV, also gzipped: a line a machine, its name and then a percentage for each five minutes.",
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.gz"}),
+    )
+    recording_name = forms.CharField(
+        label="Its name", required=False, max_length=63, help_text="Under which the uploaded recording is kept."
+    )
+    policies = forms.MultipleChoiceField(
+        label="Policies",
+        initial=["default", "water-level"],
+        widget=forms.SelectMultiple(attrs={"size": 12}),
+        help_text="Several can be chosen; saved policies are listed by revision.",
+    )
+    seeds = forms.CharField(
+        label="Seeds",
+        initial="1",
+        help_text="Whole numbers with spaces between. Each gives other pods, and its own run.",
+    )
+    nodes = forms.IntegerField(label="Nodes", min_value=1, max_value=200, initial=DEFAULT.nodes)
+    used = forms.FloatField(
+        label="Mean use of nodes",
+        min_value=0.01,
+        max_value=1.0,
+        initial=DEFAULT.used,
+        help_text="As a share: 0.7 is 70 %.",
+    )
+    room = forms.FloatField(
+        label="Room for requests",
+        min_value=0.85,
+        max_value=10.0,
+        initial=DEFAULT.room,
+        help_text="How many times its cores can be requested from a node: it bounds how even a policy can make nodes.",
+    )
+    deployments = forms.IntegerField(label="Deployments", min_value=1, max_value=5000, initial=DEFAULT.deployments)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        kept = [(str(one.pk), f"{one.name} ({one.machines} machines)") for one in selectors.recording_list()]
+        self.fields["recording"].choices = [("", selectors.DEMO_TITLE), *kept]  # type: ignore[attr-defined]
+        self.fields["policies"].choices = selectors.choices()  # type: ignore[attr-defined]
+
+    def clean_seeds(self) -> list[int]:
+        words = self.cleaned_data["seeds"].replace(",", " ").split()
+        if not all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words):
+            raise forms.ValidationError("Write whole numbers from 0 on, with spaces between.")
+        return [int(word) for word in words]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("file") and not cleaned.get("recording_name"):
+            self.add_error("recording_name", "Name the recording that you upload.")
+        return cleaned
+
+    @property
+    def setup(self) -> dict[str, Any]:
+        """What differs from the engine's defaults."""
+        usual = DEFAULT.to_dict()
+        asked = {name: self.cleaned_data[name] for name in ("nodes", "used", "room", "deployments")}
+        return {name: value for name, value in asked.items() if value != usual[name]}

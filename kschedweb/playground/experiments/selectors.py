@@ -1,0 +1,124 @@
+"""Reading experiments and what came of them."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from django.http import Http404
+
+from kschedweb.decisions.selectors import policy_choices
+from kschedweb.engine.experiment import Recording as EngineRecording
+from kschedweb.engine.experiment.policies import FUTURE, policies
+from kschedweb.playground.experiments.models import Experiment, Recording, Run
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+
+DEMO_SEED, DEMO_MACHINES = 5, 240
+DEMO_TITLE = f"Made-up day of {DEMO_MACHINES} machines"
+WORDS = {
+    "default": "kube-scheduler's defaults",
+    "water-level": "HheWaterLevelBalance beside the defaults",
+    "target-load-packing": "TargetLoadPacking beside the defaults",
+    "target-load-packing-50": "TargetLoadPacking with the constant 50",
+    "load-variation-risk": "LoadVariationRiskBalancing beside the defaults",
+    "low-risk-overcommitment": "LowRiskOverCommitment beside the defaults",
+    "peaks": "Peaks beside the defaults",
+    "dynamic": "Dynamic, weight 3, beside the defaults",
+    "load-aware-scheduling": "LoadAwareScheduling beside the defaults",
+    "volcano-usage": "VolcanoUsage beside the defaults",
+    FUTURE: "A placement that knows the future",
+}
+
+
+def experiment_list() -> QuerySet[Experiment]:
+    """Newest first."""
+    return Experiment.objects.select_related("recording", "job", "created_by").defer("recording__content")
+
+
+def experiment_get(experiment_id: UUID | str) -> Experiment:
+    found = experiment_list().filter(pk=experiment_id).first()
+    if found is None:
+        raise Http404("There is no such experiment.")
+    return found
+
+
+def recording_list() -> QuerySet[Recording]:
+    return Recording.objects.defer("content")
+
+
+def recording_read(experiment: Experiment) -> EngineRecording:
+    """The recording that the experiment replays."""
+    if experiment.recording_id is None:
+        return demo()
+    content = Recording.objects.values_list("content", flat=True).get(pk=experiment.recording_id)
+    return EngineRecording.read(gzip.decompress(bytes(content)).decode().splitlines())
+
+
+@lru_cache(maxsize=1)
+def demo() -> EngineRecording:
+    """The recording that comes with the site: made up, the same every time."""
+    return EngineRecording.generated(np.random.default_rng(DEMO_SEED), DEMO_MACHINES)
+
+
+def choices() -> list[tuple[str, str]]:
+    """What can be compared: the policies of the experiment, and the newest revisions of saved ones."""
+    known = [(name, WORDS.get(name, name)) for name in (*policies(0), FUTURE)]
+    return [*known, *policy_choices()]
+
+
+def title(policy: str) -> str:
+    """A policy's name in a sentence."""
+    name, at, number = policy.partition("@")
+    return f"{name}, revision {number}" if at else WORDS.get(policy, policy)
+
+
+@dataclass(frozen=True)
+class Series:
+    """One policy over all its seeds. ``levels`` is [seeds, intervals, nodes] in percent."""
+
+    policy: str
+    interval: float
+    seeds: list[int]
+    levels: np.ndarray
+    measures: dict[str, float]  # means over the seeds
+
+    @property
+    def skew(self) -> np.ndarray:
+        """Mean over the seeds of highest less lowest node: [intervals]."""
+        spread: np.ndarray = (self.levels.max(axis=2) - self.levels.min(axis=2)).mean(axis=0)
+        return spread
+
+    @property
+    def hours(self) -> list[float]:
+        return [round((place + 1) * self.interval / 3600.0, 3) for place in range(self.levels.shape[1])]
+
+
+def series(experiment: Experiment) -> list[Series]:
+    """What is there so far, in the order of the experiment's policies."""
+    runs = list(Run.objects.filter(experiment=experiment))
+    found = []
+    for policy in experiment.policies:
+        of_policy = [run for run in runs if run.policy == policy]
+        if of_policy:
+            levels = np.array([_levels(run) for run in of_policy])
+            found.append(
+                Series(policy, of_policy[0].interval, [run.seed for run in of_policy], levels, _means(of_policy))
+            )
+    return found
+
+
+def _levels(run: Run) -> np.ndarray:
+    return np.frombuffer(zlib.decompress(bytes(run.levels)), dtype="<f4").reshape(-1, run.nodes)
+
+
+def _means(runs: list[Run]) -> dict[str, float]:
+    listed: list[dict[str, Any]] = [run.measures for run in runs]
+    return {name: float(np.mean([measures[name] for measures in listed])) for name in listed[0]}

@@ -1,0 +1,182 @@
+"""Starting experiments, and doing their runs."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from kschedweb.accounts import audit
+from kschedweb.decisions.selectors import profiles_named
+from kschedweb.engine.experiment import Outcome, RecordingError, Setup, SetupError, Workload, replay
+from kschedweb.engine.experiment import Recording as EngineRecording
+from kschedweb.engine.experiment.future import knowing_future
+from kschedweb.engine.experiment.policies import FUTURE, PolicyError, configuration, policies
+from kschedweb.engine.simulation import SimulationError
+from kschedweb.jobs.services import job_start
+from kschedweb.playground.experiments import selectors
+from kschedweb.playground.experiments.models import Experiment, Recording, Run
+from kschedweb.policies.selectors import configuration as of_revision
+from kschedweb.web.errors import ApplicationError, NotFound, TooLarge, Unprocessable
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.engine.config import Configuration
+
+MOST_POLICIES, MOST_SEEDS, MOST_NODES, MOST_PODS = 12, 5, 200, 20_000
+Progress = Callable[[float], None]
+Step = Callable[[str, int, int], None]
+
+
+@transaction.atomic
+def recording_add(*, user: User | None, name: str, content: bytes, limit: int) -> Recording:
+    """Keep an uploaded recording (CSV, also gzipped) under ``name``; one of that name must not exist yet."""
+    if Recording.objects.filter(name=name).exists():
+        raise ApplicationError.at("recording_name", f"There is a recording named {name} already: choose another name.")
+    text = _text(content, limit)
+    try:
+        read = EngineRecording.read(text.splitlines())
+    except RecordingError as error:
+        raise ApplicationError.at("file", f"The file is no recording: {error}.") from None
+    machines, samples = read.percent.shape
+    recording = Recording.objects.create(
+        name=name, content=gzip.compress(text.encode()), machines=machines, samples=samples, created_by=user
+    )
+    audit.record(user, "recording.added", recording, name, machines=machines)
+    return recording
+
+
+def _text(content: bytes, limit: int) -> str:
+    try:
+        if content.startswith(b"\x1f\x8b"):
+            reader = zlib.decompressobj(31)
+            content = reader.decompress(content, limit + 1)
+        if len(content) > limit:
+            message = f"The file is larger than this site takes ({limit // 1024 // 1024} MiB)."
+            raise TooLarge.at("file", message)
+        return content.decode()
+    except (zlib.error, UnicodeDecodeError):
+        raise ApplicationError.at("file", "The file is neither CSV text nor gzipped CSV text.") from None
+
+
+@transaction.atomic
+def experiment_start(
+    *,
+    user: User | None,
+    recording: Recording | None,
+    policies: Sequence[str],
+    seeds: Sequence[int],
+    setup: dict[str, Any],
+) -> Experiment:
+    """Start replaying ``recording`` (``None``: the made-up one) under each of ``policies`` with each seed."""
+    experiment = Experiment(
+        recording=recording,
+        policies=list(dict.fromkeys(policies)),
+        seeds=list(dict.fromkeys(seeds)),
+        setup=setup,
+        created_by=user,
+    )
+    _check(experiment)
+    experiment.save()
+    of = recording.name if recording else selectors.DEMO_TITLE.lower()
+    title = f"Experiment: {len(experiment.policies)} policies on {of}"
+    experiment.job = job_start("experiments.run", title=title, params={"experiment": str(experiment.pk)}, user=user)
+    experiment.save(update_fields=["job"])
+    audit.record(user, "experiment.started", experiment, title)
+    return experiment
+
+
+def _check(experiment: Experiment) -> None:
+    """Raise ApplicationError for what cannot be run, with the field."""
+    if not 1 <= len(experiment.policies) <= MOST_POLICIES:
+        raise ApplicationError.at("policies", f"Choose from 1 to {MOST_POLICIES} policies.")
+    if not 1 <= len(experiment.seeds) <= MOST_SEEDS or not all(0 <= seed < 2**31 for seed in experiment.seeds):
+        raise ApplicationError.at("seeds", f"Name from 1 to {MOST_SEEDS} whole numbers from 0 on.")
+    for policy in experiment.policies:
+        try:
+            _configuration(policy, 1)
+        except NotFound as error:
+            raise ApplicationError.at("policies", error.detail) from None
+        except PolicyError as error:
+            raise ApplicationError.at("policies", f"{selectors.title(policy)}: {error}") from None
+    try:
+        setup = Setup.of(experiment.setup)
+        if setup.nodes > MOST_NODES:
+            raise SetupError(f"nodes: must not be above {MOST_NODES}")
+        if setup.nodes * setup.cores * setup.requested / setup.least > MOST_PODS:
+            raise SetupError(f"nodes: there would be more than {MOST_PODS} pods at a time")
+        Workload(selectors.recording_read(experiment), experiment.seeds[0], setup)
+    except SetupError as error:
+        field, _, said = str(error).partition(": ")
+        raise ApplicationError.at(
+            field if said else "setup", f"{(said or field)[0].upper()}{(said or field)[1:]}."
+        ) from None
+
+
+def _configuration(policy: str, nodes: int) -> Configuration | None:
+    """The configuration of a policy, ``None`` for knowing the future. Raises NotFound or PolicyError."""
+    if "@" in policy:
+        try:
+            return of_revision(profiles_named(policy, "policies"))
+        except Unprocessable:
+            raise
+        except Exception as error:
+            raise NotFound(f"There is no policy {policy}.") from error
+    if policy == FUTURE:
+        return None
+    known = policies(nodes)
+    if policy not in known:
+        raise NotFound(f"There is no policy {policy}; known are {', '.join([*known, FUTURE])}, and name@revision.")
+    return configuration(known[policy])
+
+
+def experiment_run(*, experiment: Experiment, step: Step) -> dict[str, Any]:
+    """Do the runs that are not there yet, each kept as soon as it is done; ``step`` hears of each simulated hour."""
+    recording, setup = selectors.recording_read(experiment), Setup.of(experiment.setup)
+    done = set(experiment.runs.values_list("policy", "seed"))
+    hours = round(recording.seconds / 3600.0)
+    total = len(experiment.policies) * len(experiment.seeds) * hours
+    begun = 0
+    for seed in experiment.seeds:
+        workload = Workload(recording, seed, setup)
+        for policy in experiment.policies:
+            if (policy, seed) not in done:
+                tell = _teller(step, f"{selectors.title(policy)}, seed {seed}", begun, total)
+                outcome = _replay(workload, policy, tell)
+                _keep(experiment, policy, seed, outcome)
+            begun += hours
+    return {"experiment": str(experiment.pk), "runs": len(experiment.policies) * len(experiment.seeds)}
+
+
+def _teller(step: Step, text: str, begun: int, total: int) -> Progress:
+    def tell(time: float) -> None:
+        step(text, begun + round(time / 3600.0), total)
+
+    return tell
+
+
+def _replay(workload: Workload, policy: str, progress: Progress) -> Outcome:
+    config = _configuration(policy, workload.setup.nodes)
+    try:
+        if config is None:
+            return knowing_future(workload, progress=progress)
+        return replay(workload, config, progress=progress)
+    except SimulationError as error:
+        raise Unprocessable(f"{selectors.title(policy)}: {error}") from None
+
+
+def _keep(experiment: Experiment, policy: str, seed: int, outcome: Outcome) -> None:
+    Run.objects.update_or_create(
+        experiment=experiment,
+        policy=policy,
+        seed=seed,
+        defaults={
+            "measures": outcome.to_dict(),
+            "interval": outcome.interval,
+            "nodes": outcome.levels.shape[1],
+            "levels": zlib.compress(outcome.levels.astype("<f4").tobytes()),
+        },
+    )

@@ -1,0 +1,19 @@
+"""Running experiments in the background."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.jobs.tasks import Progress, job_task
+from kschedweb.playground.experiments import services
+from kschedweb.playground.experiments.models import Experiment
+from kschedweb.web.errors import NotFound
+
+
+@job_task(name="experiments.run", restartable=True)
+def run(progress: Progress, *, experiment: str) -> dict[str, Any]:
+    """Do the runs of the experiment with this id; those that are there already are not done again."""
+    found = Experiment.objects.filter(pk=experiment).first()
+    if found is None:
+        raise NotFound("The experiment was deleted before it could be run.")
+    return services.experiment_run(experiment=found, step=progress.step)

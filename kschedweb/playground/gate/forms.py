@@ -1,0 +1,139 @@
+"""Which policy is held against what, on which cluster, and to which thresholds."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from kschedweb.decisions.selectors import policy_choices
+from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.document.parts import ALL, PENDING
+from kschedweb.engine.studies.gate import thresholds
+from kschedweb.engine.studies.gate.gate import DEFAULTS
+from kschedweb.engine.studies.gate.thresholds import Thresholds
+from kschedweb.playground.gate import selectors
+from kschedweb.playground.gate.words import Pasted
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+PLACES = ((ALL, "All pods anew"), (PENDING, "Only those that wait"))
+# Fields by the keys of thresholds.
+FIELDS = {
+    "maxNewlyUnschedulable": "newly",
+    "maxMoved": "moved",
+    "maxPending": "pending",
+    "maxSkewIncrease": "skew",
+    "measures": "measures",
+}
+LINE = re.compile(r"\s*(?P<name>[^\s:]+)\s*:?\s+(?P<limits>.+)")
+PART = re.compile(r"(max|min|maxChange)\s*=\s*(\S+)")
+
+
+def _amount(label: str, help_text: str, initial: str = "") -> forms.CharField:
+    attributes = {"inputmode": "decimal", "autocomplete": "off"}
+    widget = forms.TextInput(attrs=attributes)
+    return forms.CharField(
+        label=label, help_text=help_text, initial=initial, required=False, max_length=20, widget=widget
+    )
+
+
+class GateForm(forms.Form):
+    """The question stands in the address; what is not said there is as at the beginning."""
+
+    policy = forms.ChoiceField(label="Policy", help_text="What is to ship.")
+    baseline = forms.ChoiceField(label="Baseline", required=False, help_text="What it is held against.")
+    on = forms.ChoiceField(label="On", help_text="A cluster as it was read last, or a scenario.")
+    place = forms.ChoiceField(
+        label="Pods to place",
+        choices=PLACES,
+        required=False,
+        help_text="Of a cluster; a scenario says itself what is placed.",
+    )
+    newly = _amount("Newly unschedulable", "Pods that find no node and would under the baseline; or any.", "0")
+    moved = _amount("Moved", "Pods that go to another node: a number, or such as 10%.", "10%")
+    pending = _amount("Pending", "Pods that wait at the end.")
+    skew = _amount("Skew", "Percentage points by which that of CPU and of memory requests may grow at the end.", "2")
+    measures = forms.CharField(
+        label="Limits of measures",
+        required=False,
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "class": "code"}),
+        help_text="One a line, such as <code>wait_p99 max=30</code> or <code>spread_cpu_end maxChange=10%</code>.",
+    )
+
+    def __init__(self, user: User, data: Any, *, cluster: str = "", policy: str = "") -> None:
+        policies = policy_choices()
+        clusters, scenarios = selectors.cluster_choices(), selectors.scenario_choices(user)
+        known = [value for value, _ in clusters + scenarios]
+        wanted = f"cluster:{cluster}"
+        first = {"policy": policy or "default", "on": wanted if wanted in known else next(iter(known), "")}
+        latest = {value.partition("@")[0]: value for value, _ in reversed(policies)}
+        first["policy"] = latest.get(first["policy"], next(iter(latest.values()), ""))
+        fields = {name: field.initial or "" for name, field in self.base_fields.items()} | first | {"place": ALL}
+        given = {name: data.get(name) for name in fields if name in data}
+        super().__init__(fields | given)
+        self.user = user
+        self.asked = bool(given)
+        listed = {
+            "policy": policies,
+            "baseline": [("", DEFAULTS), *policies],
+            "on": [("Clusters", clusters), ("Scenarios", scenarios)],
+        }
+        for name, choices in listed.items():
+            self.fields[name].choices = choices  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        raw: dict[str, Any] = {
+            key: data[name].strip() for key, name in FIELDS.items() if name != "measures" and data.get(name)
+        }
+        for key in ("maxPending", "maxSkewIncrease"):
+            if key in raw:
+                raw[key] = thresholds.number(raw[key])
+        if data.get("measures"):
+            raw["measures"] = self._measures(data["measures"])
+        try:
+            data["thresholds"] = thresholds.read(raw, "")
+        except DocumentError as error:
+            for one in error.problems:
+                key = one.path.partition(".")[0].partition("[")[0]
+                told = one.path[len(key) :].lstrip(".")
+                self.add_error(FIELDS.get(key), f"{told}: {one.text}." if told else f"It {one.text}.")
+        return data
+
+    def _measures(self, text: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for number, line in enumerate(text.splitlines(), start=1):
+            if not line.strip():
+                continue
+            read = LINE.fullmatch(line)
+            limits = PART.findall(read["limits"]) if read else []
+            if read is None or not limits or PART.sub("", read["limits"]).replace(",", "").strip():
+                self.add_error(
+                    "measures", f"Line {number}: write a name and limits: skew_cpu_end max=40 maxChange=10%."
+                )
+                continue
+            found[read["name"]] = {key: thresholds.number(value.rstrip(",")) for key, value in limits}
+        return found
+
+    @property
+    def thresholds(self) -> Thresholds:
+        found: Thresholds = self.cleaned_data["thresholds"]
+        return found
+
+    @property
+    def pasted(self) -> Pasted:
+        """The question in shell."""
+        data = self.cleaned_data
+        kind, _, name = data["on"].partition(":")
+        return Pasted(
+            policy=data["policy"],
+            baseline=data["baseline"],
+            thresholds=self.thresholds.plain,
+            cluster=name if kind == "cluster" else "",
+            scenario=name if kind == "scenario" else "",
+            place=data["place"] or ALL,
+        )

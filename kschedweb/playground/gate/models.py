@@ -1,0 +1,32 @@
+"""Gates: a policy held against a baseline on one cluster, with the verdict."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from kschedweb.clusters.models import Snapshot
+from kschedweb.jobs.models import Inquiry
+from kschedweb.playground.scenarios.models import ScenarioRevision
+
+
+class Gate(Inquiry):
+    """One question; ``verdict`` is there once it is known, and never changes.
+
+    It is about ``snapshot``, ``revision`` (of a scenario), or ``objects_given`` (gzipped JSON, dropped once the verdict
+    is known). ``policy`` and ``baseline`` are what they are called; their documents are kept as they were judged, of a
+    baseline "" for kube-scheduler's defaults.
+    """
+
+    policy = models.CharField(max_length=120)
+    policy_document = models.TextField()
+    baseline = models.CharField(max_length=120)
+    baseline_document = models.TextField(blank=True)
+    about = models.CharField(max_length=300)  # the cluster or scenario in words
+    snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
+    revision = models.ForeignKey(ScenarioRevision, null=True, on_delete=models.CASCADE, related_name="+")
+    objects_given = models.BinaryField(null=True)
+    place = models.CharField(max_length=16)
+    seed = models.PositiveIntegerField()
+    thresholds = models.JSONField(default=dict)  # as engine.whatif.thresholds reads them
+    passed = models.BooleanField(null=True)
+    verdict = models.JSONField(null=True)  # engine.whatif.gate.Verdict as plain data

@@ -1,0 +1,45 @@
+"""The forms of a verdict that ``Accept`` chooses from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+
+from kschedweb.engine.studies.gate import rendering
+
+
+class _Rendered(BaseRenderer):
+    charset = "utf-8"
+    form = ""
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        return rendering.render(data, self.form).encode("utf-8", "backslashreplace") if data else b""
+
+
+class JUnitRenderer(_Rendered):
+    media_type = "application/xml"
+    format = "junit"
+    form = "junit"
+
+
+class TextXMLRenderer(JUnitRenderer):
+    """The other name of XML."""
+
+    media_type = "text/xml"
+    format = "xml"
+
+
+class MarkdownRenderer(_Rendered):
+    media_type = "text/markdown"
+    format = "markdown"
+    form = "markdown"
+
+
+RENDERERS = (JSONRenderer, JUnitRenderer, TextXMLRenderer, MarkdownRenderer)

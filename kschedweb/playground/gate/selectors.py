@@ -1,0 +1,86 @@
+"""Reading gates and their verdicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.db.models import Q
+from django.http import Http404
+
+from kschedweb.clusters.models import Cluster
+from kschedweb.decisions.selectors import snapshot_asked
+from kschedweb.jobs.models import State
+from kschedweb.playground.gate.models import Gate
+from kschedweb.playground.scenarios.models import ScenarioRevision, readable
+from kschedweb.playground.scenarios.selectors import revision_get, scenario_get, scenario_list
+from kschedweb.web.errors import Conflict, NotFound, Unprocessable
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Snapshot
+
+MOST_CHOICES = 200
+LARGE = ("policy_document", "baseline_document", "objects_given")
+
+
+def gate_list(user: User) -> QuerySet[Gate]:
+    """The gates that ``user`` may see, newest first, without what is large: all but those on scenarios not shared."""
+    listed = Gate.objects.select_related("job", "created_by", "snapshot__cluster", "revision__scenario")
+    listed = listed.defer(*LARGE, "snapshot__content", "snapshot__resource_versions", "revision__text")
+    shared = readable(user, "revision__scenario")
+    return listed.filter(shared | Q(revision=None)) if shared else listed
+
+
+def gate_get(user: User, gate_id: UUID | str) -> Gate:
+    """One gate; ``Http404`` where there is none that ``user`` may see."""
+    found = gate_list(user).filter(pk=gate_id).first()
+    if found is None:
+        raise Http404("There is no such verdict, or its scenario is not shared with you.")
+    return found
+
+
+def verdict(gate: Gate) -> dict[str, Any] | None:
+    """The verdict as REST shows it, ``None`` while it is worked out; raises where that came to nothing."""
+    if gate.verdict is not None:
+        return {"id": str(gate.pk), **gate.verdict}
+    if gate.state == State.CANCELLED:
+        raise Conflict("The job was cancelled before there was a verdict: ask again.")
+    if gate.state == State.FAILED:
+        raise Unprocessable((gate.job.error if gate.job else "") or "The job failed before there was a verdict.")
+    return None
+
+
+def snapshot_of(cluster: str, snapshot: str = "") -> Snapshot:
+    """The named snapshot of a cluster, its newest without a name; a refusal names the field where there is none."""
+    try:
+        return snapshot_asked(cluster, snapshot)
+    except (Http404, NotFound) as error:
+        raise missing("snapshot.id" if snapshot else "snapshot.cluster", error) from None
+
+
+def scenario_of(user: User, scenario: UUID | str, number: int | None = None) -> ScenarioRevision:
+    """A revision of a scenario, its newest without a number; a refusal names the field where there is none."""
+    try:
+        return revision_get(scenario_get(user, scenario), number)
+    except Http404 as error:
+        raise missing("scenario.revision" if number else "scenario.id", error) from None
+
+
+def missing(path: str, error: Exception) -> NotFound:
+    """``error`` beside the field ``path``."""
+    return NotFound.at(path, str(error.args[0]) if error.args else "There is no such thing.")
+
+
+def cluster_choices() -> list[tuple[str, str]]:
+    """The clusters that have been read, as "cluster:NAME"."""
+    read = Cluster.objects.filter(snapshots__complete=True).distinct().order_by("name")
+    return [(f"cluster:{name}", f"{name}, as read last") for name in read.values_list("name", flat=True)[:MOST_CHOICES]]
+
+
+def scenario_choices(user: User) -> list[tuple[str, str]]:
+    """The scenarios that ``user`` may read, as "scenario:ID"."""
+    listed = scenario_list(user).values_list("pk", "name")[:MOST_CHOICES]
+    return [(f"scenario:{pk}", name) for pk, name in listed]

@@ -1,0 +1,189 @@
+"""What REST takes and gives about verdicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from kschedweb.engine.studies.document.parts import ALL, PENDING
+from kschedweb.engine.studies.gate.thresholds import THRESHOLDS
+from kschedweb.playground.gate.models import Gate
+from kschedweb.playground.gate.services import LARGEST_SEED
+from kschedweb.policies.editing.document import SIZE_LIMIT
+
+MOST_NUMBER = 10**9 - 1
+VERDICTS = ("pass", "fail")
+
+
+def _openapi(schema: Any) -> Any:
+    """A JSON schema in the words of OpenAPI 3.0, which has no ``const``."""
+    if isinstance(schema, list):
+        return [_openapi(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {key: _openapi(value) for key, value in schema.items() if key != "const"}
+    return plain | ({"enum": [schema["const"]]} if "const" in schema else {})
+
+
+@extend_schema_field(_openapi(THRESHOLDS.schema()))
+class ThresholdsField(serializers.JSONField):
+    pass
+
+
+@extend_schema_field({"type": "array", "items": {"type": "object", "additionalProperties": {}}})
+class ObjectsField(serializers.JSONField):
+    """A list of Kubernetes objects, or one of kind List, as ``kubectl get -o json`` writes it."""
+
+
+class GatePolicySerializer(serializers.Serializer[Any]):
+    """A saved policy by its name, or a document."""
+
+    name = serializers.CharField(max_length=63, default="", allow_blank=True)
+    revision = serializers.IntegerField(
+        required=False, min_value=1, max_value=MOST_NUMBER, help_text="Of the saved policy; the newest without it."
+    )
+    document = serializers.CharField(
+        max_length=SIZE_LIMIT,
+        default="",
+        allow_blank=True,
+        trim_whitespace=False,
+        help_text="A KubeSchedulerConfiguration, YAML or JSON.",
+    )
+    label = serializers.CharField(  # type: ignore[assignment]
+        max_length=120, default="", allow_blank=True, help_text="What a document is called."
+    )
+
+    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+        if bool(data["name"]) == bool(data["document"]):
+            raise serializers.ValidationError("Give the name of a saved policy, or a document: one of both.")
+        if data["document"] and "revision" in data:
+            raise serializers.ValidationError("A revision goes with the name of a saved policy.")
+        return data
+
+
+class GateSnapshotSerializer(serializers.Serializer[Any]):
+    """A snapshot of a cluster that is known here, or the objects of any other."""
+
+    cluster = serializers.CharField(max_length=63, default="", allow_blank=True)
+    id = serializers.UUIDField(required=False, help_text="Of the cluster's snapshot; its newest without it.")
+    objects = ObjectsField(required=False)
+    label = serializers.CharField(  # type: ignore[assignment]
+        max_length=120, default="", allow_blank=True, help_text="What objects are called."
+    )
+
+    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+        if bool(data["cluster"]) == ("objects" in data):
+            raise serializers.ValidationError("Give the name of a cluster, or objects: one of both.")
+        return data
+
+
+class GateScenarioSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    revision = serializers.IntegerField(required=False, min_value=1, max_value=MOST_NUMBER)
+
+
+class GateAskSerializer(serializers.Serializer[Any]):
+    """A policy, what it is held against and to, and on which cluster; one of `snapshot` and `scenario`."""
+
+    policy = GatePolicySerializer()
+    baseline = GatePolicySerializer(required=False, help_text="kube-scheduler's defaults without it.")
+    snapshot = GateSnapshotSerializer(required=False)
+    scenario = GateScenarioSerializer(required=False)
+    thresholds = ThresholdsField(required=False, help_text="Without it no pod may be newly unschedulable.")
+    place = serializers.ChoiceField(
+        choices=[ALL, PENDING],
+        required=False,
+        help_text="`all` (default): pods of the snapshot that have a node are placed anew; `pending`: they keep it.",
+    )
+    seed = serializers.IntegerField(min_value=0, max_value=LARGEST_SEED, default=1)
+
+    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+        if ("snapshot" in data) == ("scenario" in data):
+            raise serializers.ValidationError("Give a snapshot or a scenario: one of both.")
+        if "scenario" in data and "place" in data:
+            raise serializers.ValidationError({"place": ["A scenario says itself what is placed, in run.place."]})
+        return data
+
+
+class GatePodSerializer(serializers.Serializer[Any]):
+    pod = serializers.CharField()
+    before = serializers.CharField(help_text="Its node under the baseline; '' for none.")
+    after = serializers.CharField(help_text="Its node under the policy; '' for none.")
+    plugin = serializers.CharField(help_text="What moved or rejected it; '' where no plugin can be named.")
+    lead = serializers.IntegerField(allow_null=True, help_text="Points by which that plugin favours the new node.")
+    said = serializers.CharField(help_text="The scheduler's message where there is one.")
+
+
+class GateCheckSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
+    passed = serializers.BooleanField()
+    value = serializers.FloatField(allow_null=True, help_text="Under the policy; null where nothing is measured.")
+    baseline = serializers.FloatField(allow_null=True)
+    unit = serializers.CharField()
+    limits = serializers.DictField(help_text="As they were asked for.")
+    sentence = serializers.CharField()
+    pods = GatePodSerializer(many=True, help_text="The first of the pods concerned.")
+    more = serializers.IntegerField(help_text="How many more there are.")
+
+
+class GateMeasureSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
+    unit = serializers.CharField()
+    direction = serializers.CharField(help_text="What is better: `lower`, `higher`, or ''.")
+    sentence = serializers.CharField()
+    baseline = serializers.FloatField(allow_null=True)
+    policy = serializers.FloatField(allow_null=True)
+
+
+class GateVerdictSerializer(serializers.Serializer[Any]):
+    """What came of it; equal to what the command writes but for `id`."""
+
+    id = serializers.UUIDField()
+    verdict = serializers.ChoiceField(choices=VERDICTS)
+    summary = serializers.CharField()
+    policy = serializers.CharField()
+    baseline = serializers.CharField()
+    about = serializers.CharField()
+    engine = serializers.CharField()
+    seed = serializers.IntegerField()
+    nodes = serializers.IntegerField()
+    pods = serializers.IntegerField(help_text="Pods that are to be scheduled.")
+    thresholds = serializers.DictField()
+    checks = GateCheckSerializer(many=True)
+    counts = serializers.DictField()
+    measures = GateMeasureSerializer(many=True)
+    notes = serializers.ListField(child=serializers.CharField(), help_text="What was left out or read differently.")
+    warnings = serializers.ListField(child=serializers.CharField(), help_text="What the policy says in vain.")
+
+
+class GateSerializer(serializers.ModelSerializer[Gate]):
+    """One question and its outcome in a word; its address answers with the whole verdict."""
+
+    verdict = serializers.SerializerMethodField(help_text="Null as long as there is none.")
+    state = serializers.CharField(read_only=True, help_text="As a job's.")
+    created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
+    thresholds = serializers.DictField(read_only=True)
+
+    class Meta:
+        model = Gate
+        fields = (
+            "id", "policy", "baseline", "about", "place", "seed", "thresholds", "verdict", "state", "job",
+            "created_by", "created_at", "ended_at",
+        )  # fmt: skip
+        read_only_fields = fields
+
+    @extend_schema_field(serializers.ChoiceField(choices=VERDICTS, allow_null=True))
+    def get_verdict(self, gate: Gate) -> str | None:
+        return None if gate.passed is None else VERDICTS[not gate.passed]
+
+
+class GateWaitsSerializer(serializers.Serializer[Any]):
+    """The verdict is being worked out: ask the address in `Location` again until it answers 200."""
+
+    id = serializers.UUIDField()
+    state = serializers.CharField()
+    job = serializers.UUIDField(allow_null=True)

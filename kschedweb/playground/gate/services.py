@@ -1,0 +1,222 @@
+"""Asking for verdicts: at once where the cluster is small, else as a job."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from kschedweb.accounts import audit
+from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.document.parts import ALL
+from kschedweb.engine.studies.document.shape import Problem
+from kschedweb.engine.studies.gate import gate as engine
+from kschedweb.engine.studies.gate import rendering, thresholds
+from kschedweb.jobs.inquiries import NotNow, Step, at_once, refuse_more
+from kschedweb.jobs.services import job_start
+from kschedweb.playground.gate.models import Gate
+from kschedweb.playground.scenarios import selectors as scenarios
+from kschedweb.watermarks.selectors import current
+from kschedweb.web.errors import Unprocessable
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.engine.studies.gate.thresholds import Thresholds
+    from kschedweb.engine.studies.prepare.prepared import Prepared
+    from kschedweb.playground.scenarios.models import ScenarioRevision
+
+# What is answered at once: so many pods to be scheduled times nodes, within so many seconds.
+AT_ONCE, AT_ONCE_SECONDS = 1_000_000, 20.0
+SECRETS = frozenset({"keyData", "token"})
+LARGEST_SEED = 2**31 - 1
+
+_turn = Lock()
+
+
+@dataclass(frozen=True)
+class Question:
+    """Exactly one of ``snapshot``, ``revision`` (of a scenario) and ``objects`` is there; ``about`` says it in words.
+
+    ``place`` and ``seed`` are as in a scenario's run.
+    """
+
+    policy: engine.Policy
+    baseline: engine.Policy
+    thresholds: Thresholds
+    about: str
+    snapshot: Snapshot | None = None
+    revision: ScenarioRevision | None = None
+    objects: list[dict[str, Any]] | None = None
+    place: str = ALL
+    seed: int = 1
+
+
+def gate_ask(*, user: User | None, question: Question) -> Gate:
+    """Judge a policy: the gate has its verdict already, or a job that works it out.
+
+    Raises Unprocessable with what is wrong with policies, thresholds and objects, each under its path.
+    """
+    with _refusals():
+        for policy, path in ((question.policy, "policy"), (question.baseline, "baseline")):
+            configuration, _ = engine.configured(policy, path)
+            _no_secret(configuration.document, path)
+        prepared = _prepared(question)
+        try:
+            found = _at_once(prepared, _asked(question))
+        except NotNow:
+            return _later(user, question)
+    return _known(user, question, found)
+
+
+def gate_do(*, gate: Gate, step: Step) -> dict[str, Any]:
+    """Work out the verdict, unless there is one already; ``step`` hears how far it is."""
+    if gate.verdict is None:
+        step("Reading the cluster", 0, 0)
+        question = _again(gate)
+        with _refusals():
+            found = engine.verdict(_prepared(question), _asked(question), progress=step)
+        values = {
+            "verdict": _storable(found.to_dict()),
+            "passed": found.passed,
+            "ended_at": timezone.now(),
+            "objects_given": None,
+        }
+        Gate.objects.filter(pk=gate.pk, ended_at=None).update(**values)
+        gate.refresh_from_db(fields=["verdict"])
+    return {"gate": str(gate.pk), "verdict": (gate.verdict or {}).get("verdict", "")}
+
+
+def _no_secret(value: Any, path: str) -> None:
+    """Refuse a document that brings a private key or a token: it is kept where all can read it."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key in SECRETS and inner:
+                text = f"{key}: holds a secret, which is not needed here: leave it out"
+                raise DocumentError([Problem(path, text)])
+            _no_secret(inner, path)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _no_secret(inner, path)
+
+
+def _at_once(prepared: Prepared, asked: engine.Asked) -> engine.Verdict:
+    nodes, pods = engine.size(prepared)
+    if nodes * pods > AT_ONCE:
+        raise NotNow
+    with at_once(_turn, AT_ONCE_SECONDS) as step:
+        return engine.verdict(prepared, asked, progress=step)
+
+
+@transaction.atomic
+def _known(user: User | None, question: Question, found: engine.Verdict) -> Gate:
+    made = _row(user, question)
+    made.verdict, made.passed, made.ended_at = _storable(found.to_dict()), found.passed, timezone.now()
+    made.save()
+    audit.record(user, "gate.asked", made, f"{made.policy} on {made.about}", passed=found.passed)
+    return made
+
+
+@transaction.atomic
+def _later(user: User | None, question: Question) -> Gate:
+    refuse_more(Gate, user, "gates")
+    made = _row(user, question)
+    if question.objects is not None:
+        made.objects_given = gzip.compress(json.dumps(question.objects).encode(), 6, mtime=0)
+    made.save()
+    title = f"Gate: {made.policy} on {made.about}"
+    private = question.revision.scenario.private if question.revision else question.snapshot is None
+    made.job = job_start("gate.judge", title=title, params={"gate": str(made.pk)}, user=user, private=private)
+    made.save(update_fields=["job"])
+    audit.record(user, "gate.asked", made, f"{made.policy} on {made.about}")
+    return made
+
+
+def _row(user: User | None, question: Question) -> Gate:
+    """A new row; old ones go at this occasion."""
+    return Gate(
+        policy=question.policy.label[:120],
+        policy_document=_text(question.policy),
+        baseline=question.baseline.label[:120],
+        baseline_document=_text(question.baseline),
+        about=question.about[:300],
+        snapshot=question.snapshot,
+        revision=question.revision,
+        place=question.place,
+        seed=question.seed,
+        thresholds=question.thresholds.plain,
+        created_by=user,
+    )
+
+
+def _storable(value: Any) -> Any:
+    """``value`` without characters that not every database takes, which names of objects may hold."""
+    if isinstance(value, dict):
+        return {_storable(key): _storable(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_storable(inner) for inner in value]
+    return rendering.FORBIDDEN.sub("\ufffd", value) if isinstance(value, str) else value
+
+
+def _text(policy: engine.Policy) -> str:
+    return policy.document if isinstance(policy.document, str) else ""
+
+
+def _again(gate: Gate) -> Question:
+    """The question that a stored gate asks."""
+    given = None
+    if gate.objects_given is not None:
+        given = json.loads(gzip.decompress(bytes(gate.objects_given)))
+    elif gate.snapshot is None and gate.revision is None:
+        raise Unprocessable("The snapshot was deleted before there was a verdict.")
+    return Question(
+        policy=engine.Policy(gate.policy, gate.policy_document),
+        baseline=engine.Policy(gate.baseline, gate.baseline_document or None),
+        thresholds=thresholds.read(gate.thresholds),
+        about=gate.about,
+        snapshot=gate.snapshot,
+        revision=gate.revision,
+        objects=given,
+        place=gate.place,
+        seed=gate.seed,
+    )
+
+
+def _asked(question: Question) -> engine.Asked:
+    return engine.Asked(question.policy, question.baseline, question.thresholds, question.about)
+
+
+def _prepared(question: Question) -> Prepared:
+    if question.revision is not None:
+        return scenarios.prepared(question.revision, question.seed)
+    if question.snapshot is not None:
+        taken = question.snapshot.taken_at.timestamp()
+        return engine.prepared_of(
+            snapshot_objects(question.snapshot),
+            place=question.place,
+            seed=question.seed,
+            now=taken,
+            utilisation=current(question.snapshot.cluster, taken),
+        )
+    return engine.prepared_of(question.objects or [], place=question.place, seed=question.seed)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What the engine refuses, as REST and pages show it."""
+    try:
+        yield
+    except DocumentError as error:
+        first = str(error.problems[0]) if error.problems else str(error)
+        raise Unprocessable(
+            f"{first[:1000].rstrip('.')}.",
+            errors=[{"path": one.path, "message": one.text[:1000]} for one in error.problems],
+        ) from None

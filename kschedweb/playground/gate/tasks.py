@@ -1,0 +1,20 @@
+"""Verdicts in the background. Any worker takes any of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.jobs.tasks import Progress, job_task
+from kschedweb.playground.gate import services
+from kschedweb.playground.gate.models import Gate
+from kschedweb.web.errors import NotFound
+
+
+@job_task(name="gate.judge", restartable=True)
+def judge(progress: Progress, *, gate: str) -> dict[str, Any]:
+    """Work out the verdict of the gate with this id; one that is known is not worked out again."""
+    related = ("snapshot__cluster", "revision__scenario")
+    found = Gate.objects.select_related(*related).defer("snapshot__content").filter(pk=gate).first()
+    if found is None:
+        raise NotFound("The gate was deleted before there was a verdict.")
+    return services.gate_do(gate=found, step=progress.step)

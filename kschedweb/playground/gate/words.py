@@ -1,0 +1,104 @@
+"""What a gate is about, and how one asks for the same verdict in a pipeline: plain text."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.clusters.kinds import KINDS
+from kschedweb.engine.studies.document.parts import ALL
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.playground.scenarios.models import ScenarioRevision
+
+# Options of the command, by the keys of a file with thresholds.
+OPTIONS = {
+    "maxNewlyUnschedulable": "--max-newly-unschedulable",
+    "maxMoved": "--max-moved",
+    "maxPending": "--max-pending",
+    "maxSkewIncrease": "--max-skew-increase",
+}
+DUMP = ",".join(
+    kind.resource if not kind.group else f"{kind.resource}.{kind.group}" for kind in KINDS if not kind.optional
+)
+
+
+def about_snapshot(snapshot: Snapshot) -> str:
+    """Such as "production, 2026-11-21 20:00 UTC"."""
+    return f"{snapshot.cluster.name}, {snapshot.taken_at:%Y-%m-%d %H:%M} UTC"
+
+
+def about_scenario(revision: ScenarioRevision) -> str:
+    return f"scenario {revision.scenario.name}, revision {revision.number}"
+
+
+@dataclass(frozen=True)
+class Pasted:
+    """What a question is in shell: ``policy`` and ``baseline`` are saved policies as "name@number" ("": defaults)."""
+
+    policy: str
+    baseline: str
+    thresholds: dict[str, Any]
+    cluster: str = ""
+    scenario: str = ""
+    place: str = ALL
+    seed: int = 1
+
+    @property
+    def dump(self) -> str:
+        """The command that takes the snapshot of a cluster."""
+        return f"kubectl get {DUMP} --all-namespaces --output=json > cluster.json"
+
+    @property
+    def command(self) -> str:
+        """The command line, one option a line."""
+        options = ["--policy policy.yaml"]
+        options += ["--baseline baseline.yaml"] if self.baseline else []
+        options += ["--scenario scenario.json.gz"] if self.scenario else ["--snapshot cluster.json"]
+        options += [f"--place {self.place}"] if self.place != ALL and not self.scenario else []
+        options += [f"--seed {self.seed}"] if self.seed != 1 else []
+        for key, option in OPTIONS.items():
+            if key in self.thresholds:
+                options.append(f"{option} {shlex.quote(_plain(self.thresholds[key]))}")
+        for name, limits in self.thresholds.get("measures", {}).items():
+            told = ",".join(f"{key}={_plain(value)}" for key, value in limits.items())
+            options.append(f"--measure {shlex.quote(f'{name}:{told}')}")
+        options.append("--output verdict.xml --output verdict.md")
+        return _lines("python -m kschedweb.engine gate", options)
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """What REST gets beside the file of the policy."""
+        told: dict[str, Any] = {"baseline": _saved(self.baseline)} if self.baseline else {}
+        told |= {"scenario": {"id": self.scenario}} if self.scenario else {"snapshot": {"cluster": self.cluster}}
+        told |= {"place": self.place} if self.place != ALL and not self.scenario else {}
+        told |= {"seed": self.seed} if self.seed != 1 else {}
+        return told | {"thresholds": self.thresholds}
+
+    def call(self, address: str) -> str:
+        """The REST call for ``address``, with the policy's file beside it."""
+        options = [
+            '--header "Authorization: Bearer $KSCHEDWEB_TOKEN"',
+            "--header 'Accept: application/xml'",
+            "--form policy=@policy.yaml",
+            f"--form-string request={shlex.quote(json.dumps(self.body))}",
+            "--output verdict.xml",
+        ]
+        return _lines(f"curl --silent --show-error --fail-with-body {shlex.quote(address)}", options)
+
+
+def _saved(named: str) -> dict[str, Any]:
+    name, _, number = named.partition("@")
+    return {"name": name, "revision": int(number)} if number else {"name": name}
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _lines(head: str, options: Sequence[str]) -> str:
+    return " \\\n  ".join([head, *options])

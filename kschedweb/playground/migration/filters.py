@@ -1,0 +1,22 @@
+"""Filters of questions, the same for page and REST."""
+
+from __future__ import annotations
+
+from django.db.models import Q, QuerySet
+from django_filters import CharFilter, FilterSet
+
+from kschedweb.playground.migration.models import Question
+
+
+class QuestionFilter(FilterSet):
+    search = CharFilter(
+        method="filter_search", label="Search", help_text="Part of a policy's name, or of the cluster's."
+    )
+
+    class Meta:
+        model = Question
+        fields: list[str] = []
+
+    def filter_search(self, queryset: QuerySet[Question], name: str, value: str) -> QuerySet[Question]:
+        named = Q(classic_label__icontains=value) | Q(profile_label__icontains=value)
+        return queryset.filter(named | Q(about__icontains=value))

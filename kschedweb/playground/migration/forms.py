@@ -1,0 +1,86 @@
+"""Which classic policy is held against which profile, on which snapshot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.http import Http404
+
+from kschedweb.clusters.models import Snapshot
+from kschedweb.decisions.selectors import policy_choices, revision_named
+from kschedweb.playground.migration import selectors
+from kschedweb.playground.migration.services import Asked
+from kschedweb.playground.migration.words import CONVERSION
+from kschedweb.policies.models import Kind
+from kschedweb.web.errors import NotFound
+
+if TYPE_CHECKING:
+    from kschedweb.policies.models import Revision
+
+PENDING, ALL = "pending", "all"
+PODS = ((PENDING, "Those that wait"), (ALL, "All, each as if it were off its node"))
+
+
+class MovesForm(forms.Form):
+    """The question stands in the address; what is not said there is as at the beginning.
+
+    A policy without a revision is its newest.
+    """
+
+    classic = forms.ChoiceField(label="Classic policy", help_text="What places the pods now.")
+    profile = forms.ChoiceField(label="Profile", required=False, help_text="What would replace it.")
+    snapshot = forms.ChoiceField(label="On", help_text="A cluster as it was read.")
+    pods = forms.ChoiceField(label="Pods", choices=PODS, required=False, help_text="Which pods are asked about.")
+    namespaces = forms.CharField(
+        label="Namespaces",
+        required=False,
+        max_length=2000,
+        help_text="With commas between them; all where none is named.",
+    )
+    sequence = forms.BooleanField(
+        label="One after the other",
+        required=False,
+        help_text="Each pod that waits is placed before the next; else each is asked about by itself.",
+    )
+
+    def __init__(self, data: Any, *, snapshot: Snapshot | None) -> None:
+        listed = {
+            "classic": policy_choices(Kind.CLASSIC),
+            "profile": [("", CONVERSION.capitalize()), *policy_choices()],
+            "snapshot": selectors.snapshot_choices(),
+        }
+        first = {name: choices[0][0] if choices else "" for name, choices in listed.items()}
+        if snapshot is not None:
+            first["snapshot"] = str(snapshot.pk)
+        given = {name: data.get(name) for name in self.base_fields if name in data}
+        self.asked = bool(given)
+        for name in ("classic", "profile"):
+            newest = (value for value, _ in listed[name] if value.partition("@")[0] == given.get(name))
+            given[name] = next(newest, given.get(name, first[name]))
+        super().__init__(first | {"pods": PENDING} | given)
+        for name, choices in listed.items():
+            self.fields[name].choices = choices  # type: ignore[attr-defined]
+
+    @property
+    def question(self) -> Asked:
+        """What is asked; raises NotFound or Http404 where something is gone in the meantime."""
+        data = self.cleaned_data
+        snapshot = Snapshot.objects.select_related("cluster").defer("content").filter(pk=data["snapshot"]).first()
+        if snapshot is None:
+            raise NotFound.at("snapshot", "This snapshot is gone: choose another one.")
+        return Asked(
+            classic=_revision("classic", data["classic"]),
+            profile=_revision("profile", data["profile"]) if data["profile"] else None,
+            snapshot=snapshot,
+            bound=data["pods"] == ALL,
+            namespaces=tuple(name for part in data["namespaces"].split(",") if (name := part.strip())),
+            sequence=data["sequence"],
+        )
+
+
+def _revision(field: str, named: str) -> Revision:
+    try:
+        return revision_named(named)
+    except Http404:
+        raise NotFound.at(field, "This policy is gone: choose another one.") from None

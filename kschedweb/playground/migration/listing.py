@@ -1,0 +1,143 @@
+"""The pods of an answer that move, or fit only under one, and the rules that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kschedweb.engine.classic.comparing import Kind, Side, Verdict
+from kschedweb.engine.classic.describing import DESCRIBED
+from kschedweb.playground.migration.words import VERDICTS, rule_name, rule_words
+from kschedweb.playground.runs.rows import Rows, arranged
+from kschedweb.web.units import counted
+
+Json = dict[str, Any]
+HEAD = (
+    "pod", "verdict", "bound_to", "classic_node", "profile_node", "classic_best", "profile_best", "rule", "side",
+    "kind", "lead", "share", "reason",
+)  # fmt: skip
+ORDERS = ("pod", "verdict", "bound", "classic", "profile", "rule", "share")
+ANY = {"verdict": "", "rule": "", "search": ""}
+WORDS = {
+    Verdict.MOVES: "moves",
+    Verdict.ONLY_CLASSIC: "fits only under the classic policy",
+    Verdict.ONLY_PROFILE: "fits only under the profile",
+}
+DIFFER = tuple(WORDS)
+
+
+@dataclass(frozen=True)
+class MovedPod:
+    """A pod as ``engine.classic.comparing.Move`` has it in plain data."""
+
+    raw: Json
+
+    @property
+    def pod(self) -> str:
+        return str(self.raw["pod"])
+
+    @property
+    def namespace(self) -> str:
+        return self.pod.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.pod.partition("/")[2]
+
+    @property
+    def words(self) -> str:
+        return WORDS[self.raw["verdict"]]
+
+    @property
+    def rule(self) -> str:
+        return rule_name(self.raw["rule"])
+
+    @property
+    def why(self) -> str:
+        """What the rule does, and how strongly or in which words."""
+        rule = self.raw["rule"]
+        if rule["kind"] != Kind.PREFERS:
+            return str(rule["reason"])
+        return f"{counted(rule['lead'], 'points')} ahead, {100 * rule['share']:.0f} % of the span"
+
+    def cells(self) -> tuple[object, ...]:
+        raw, rule = self.raw, self.raw["rule"]
+        return (
+            raw["pod"], raw["verdict"], raw["boundTo"], raw["classic"], raw["profile"], raw["classicBest"],
+            raw["profileBest"], rule["name"], rule["side"], rule["kind"], rule["lead"], rule["share"], rule["reason"],
+        )  # fmt: skip
+
+
+class MovedPods(Rows[MovedPod]):
+    """``asked`` keeps what fits its verdict, rule (its ``key``) and search ("": any).
+
+    ``ordering`` is one of ORDERS, downwards with a "-" in front; without one they stand as they were asked about.
+    """
+
+    def __init__(self, differing: Sequence[Json], asked: dict[str, str], ordering: str = "") -> None:
+        self.rows = [
+            one
+            for one in differing
+            if asked["verdict"] in ("", one["verdict"])
+            and asked["rule"] in ("", key(one["rule"]))
+            and asked["search"] in one["pod"]
+        ]
+        if (by := ordering.removeprefix("-")) in ORDERS:
+            self.rows = arranged(self.rows, lambda one: _order(one, by), down=ordering.startswith("-"))
+
+    def row(self, of: Json) -> MovedPod:
+        return MovedPod(of)
+
+
+def _order(one: Json, by: str) -> Any:
+    if by == "rule":
+        return rule_name(one["rule"]).lower()
+    return one["rule"]["share"] if by == "share" else one["boundTo"] if by == "bound" else one[by]
+
+
+def key(rule: Json) -> str:
+    """What a rule is called in an address."""
+    return f"{rule['side']}:{rule['kind']}:{rule['name']}"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The pods that one rule moves, or keeps from fitting under its side."""
+
+    raw: Json
+
+    @property
+    def key(self) -> str:
+        return key(self.raw)
+
+    @property
+    def name(self) -> str:
+        return rule_name(self.raw)
+
+    @property
+    def words(self) -> str:
+        return rule_words(self.raw)
+
+    @property
+    def explained(self) -> bool:
+        """Whether there is a page about it."""
+        return self.raw["side"] == Side.CLASSIC and self.name in DESCRIBED
+
+    @property
+    def only(self) -> int:
+        return int(self.raw["pods"] - self.raw["moves"])
+
+
+def groups(counts: Json) -> list[Group]:
+    """The rules, those of most pods first."""
+    return [Group(rule) for rule in counts["rules"]]
+
+
+def verdicts(counts: Json) -> list[tuple[str, str, str, int]]:
+    """(verdict, words, meaning, pods) for each that there is, what differs first."""
+    return [
+        (str(verdict), *VERDICTS[verdict], counts["verdicts"][verdict])
+        for verdict in VERDICTS
+        if counts["verdicts"][verdict]
+    ]

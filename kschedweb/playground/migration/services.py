@@ -1,0 +1,167 @@
+"""Asking which pods would move: answered at once where the cluster is small, else by a job."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from kschedweb.accounts import audit
+from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.decisions import utilisation
+from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.classic import ClassicSnapshot, in_zones_of_then
+from kschedweb.engine.classic.comparing import Tally, asked, moves
+from kschedweb.jobs.inquiries import NotNow, Step, at_once, connection_released, refuse_more
+from kschedweb.jobs.services import job_start
+from kschedweb.playground.gate.words import about_snapshot
+from kschedweb.playground.migration import selectors, words
+from kschedweb.playground.migration.models import Question
+from kschedweb.policies.selectors import algorithm, classic_only, profiles_only
+from kschedweb.web.errors import Unprocessable
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.policies.models import Revision
+
+# What is answered at once: so many pods times nodes, of so many bytes of objects, within so many seconds.
+AT_ONCE, AT_ONCE_SIZE, AT_ONCE_SECONDS = 2_000_000, 30_000_000, 15.0
+
+_turn = Lock()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """``profile`` is ``None`` for what the classic policy is converted to.
+
+    ``bound``: the pods on nodes too, each as if it were taken off; ``namespaces``: of these only, of all where none is
+    named; ``sequence``: each that waits is placed before the next.
+    """
+
+    classic: Revision
+    profile: Revision | None
+    snapshot: Snapshot
+    bound: bool = False
+    namespaces: tuple[str, ...] = ()
+    sequence: bool = False
+
+
+def question_ask(*, user: User | None, asked: Asked) -> Question:
+    """Ask; the question has its answer already, or a job that works it out.
+
+    Raises Unprocessable with what is wrong, each under its field.
+    """
+    _check(asked)
+    made = _row(user, asked)
+    try:
+        _answered(made, *_at_once(made))
+    except NotNow:
+        return _later(user, made)
+    return _known(user, made)
+
+
+def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
+    """Work out the answer, unless there is one already; ``step`` hears how far it is."""
+    if question.counts is None:
+        _answered(question, *_worked_out(question, step))
+        values = {name: getattr(question, name) for name in ("counts", "content", "notes", "ended_at")}
+        Question.objects.filter(pk=question.pk, ended_at=None).update(**values)
+        question.refresh_from_db(fields=["counts"])
+    return {"question": str(question.pk), "answer": words.sentence(question.counts or {})}
+
+
+def _check(asked: Asked) -> None:
+    classic_only(asked.classic, "classic")
+    if asked.profile is not None:
+        profiles_only(asked.profile, "profile")
+    if asked.bound and asked.sequence:
+        said = "Only pods that wait can be placed one after the other: ask about those, or about each by itself."
+        raise Unprocessable.at("sequence", said)
+    known = set(selectors.namespaces(asked.snapshot)) if asked.namespaces else set()
+    if unknown := [name for name in asked.namespaces if name not in known]:
+        raise Unprocessable.at("namespaces", f"The snapshot has no pods in namespace {', '.join(unknown[:5])}.")
+    selectors.target(asked.classic, asked.profile)
+
+
+def _at_once(question: Question) -> tuple[Tally, list[dict[str, Any]], list[str]]:
+    snapshot = question.snapshot
+    assert snapshot is not None
+    pods = selectors.pod_count(snapshot, bound=question.bound, namespaces=question.namespaces)
+    work = pods * int(snapshot.counts.get("Node", 0))
+    if work > AT_ONCE or snapshot.size > AT_ONCE_SIZE:
+        raise NotNow
+    with at_once(_turn, AT_ONCE_SECONDS) as step:
+        return _worked_out(question, step)
+
+
+def _worked_out(question: Question, step: Step) -> tuple[Tally, list[dict[str, Any]], list[str]]:
+    """The counts, the pods that differ, and what was left out."""
+    if question.classic is None or (question.profile is None and not question.converted):
+        raise Unprocessable("A policy was deleted before there was an answer.")
+    if question.snapshot is None:
+        raise Unprocessable("The snapshot was deleted before there was an answer.")
+    step("Reading the cluster", 0, 0)
+    objects = snapshot_objects(question.snapshot)
+    today = utilisation.applied(EngineSnapshot.from_objects(objects), question.snapshot)
+    classic = ClassicSnapshot.from_objects(map(in_zones_of_then, objects))
+    rules = algorithm(question.classic)
+    configuration, said = selectors.target(question.classic, question.profile)
+    pods = asked(today, bound=question.bound, namespaces=question.namespaces)
+    connection_released()
+    tally, differing = Tally(), []
+    for number, move in enumerate(moves(classic, today, rules, configuration, pods, sequence=question.sequence), 1):
+        tally.add(move)
+        if move.differs:
+            differing.append(move.to_dict())
+        step("Comparing decisions", number, len(pods))
+    return tally, differing, words.notes(rules, configuration, said)
+
+
+def _answered(question: Question, tally: Tally, differing: list[dict[str, Any]], notes: list[str]) -> None:
+    question.counts = tally.to_dict()
+    question.content = gzip.compress(json.dumps(differing).encode(), 6, mtime=0)
+    question.notes, question.ended_at = notes, timezone.now()
+
+
+def _row(user: User | None, asked: Asked) -> Question:
+    return Question(
+        classic=asked.classic,
+        classic_label=words.label(asked.classic),
+        converted=asked.profile is None,
+        profile=asked.profile,
+        profile_label=words.CONVERSION if asked.profile is None else words.label(asked.profile),
+        snapshot=asked.snapshot,
+        about=about_snapshot(asked.snapshot),
+        bound=asked.bound,
+        namespaces=sorted(set(asked.namespaces)),
+        sequence=asked.sequence,
+        created_by=user,
+    )
+
+
+@transaction.atomic
+def _known(user: User | None, question: Question) -> Question:
+    _save(user, question)
+    return question
+
+
+@transaction.atomic
+def _later(user: User | None, question: Question) -> Question:
+    refuse_more(Question, user, "questions")
+    _save(user, question)
+    title = f"Moves: {words.title(question)}"
+    question.job = job_start("moves.answer", title=title, params={"question": str(question.pk)}, user=user)
+    question.save(update_fields=["job"])
+    return question
+
+
+def _save(user: User | None, question: Question) -> None:
+    """Save a new one; old ones go at this occasion."""
+    question.save()
+    audit.record(user, "moves.asked", question, words.title(question))

@@ -1,0 +1,119 @@
+"""The pages of moves: what to ask, and the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action, may, may_change
+from kschedweb.jobs.models import ENDED
+from kschedweb.playground.migration import listing, selectors, services, words
+from kschedweb.playground.migration.filters import QuestionFilter
+from kschedweb.playground.migration.forms import MovesForm
+from kschedweb.policies.scope import scope_of
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.pages import add_errors
+
+if TYPE_CHECKING:
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.playground.migration.models import Question
+
+PAGE_SIZE, PODS = 20, 50
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
+def moves(request: PageRequest) -> HttpResponse:
+    """What to ask, and what was asked before; a POST asks."""
+    form = MovesForm(request.POST if request.method == "POST" else request.GET, snapshot=scope_of(request).snapshot)
+    missing = next((name for name in ("snapshot", "classic") if not form.fields[name].choices), "")  # type: ignore[attr-defined]
+    if request.method == "POST":
+        if not may(request.user.role, Action.EDIT):
+            raise PermissionDenied("An editor may ask which pods would move.")
+        if form.is_valid() and (made := _asked(request, form)):
+            return redirect("moves-answer", made.pk)
+    filters = QuestionFilter(request.GET, queryset=selectors.question_list().defer("content"))
+    context = {
+        "form": form,
+        "missing": missing,
+        "filters": filters,
+        "page": Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page")),
+        "asked": {name: value for name, value in request.GET.items() if name in form.fields},
+    }
+    refused = form.asked and not missing and not form.is_valid()
+    return render(request, "playground/migration/moves.html", context, status=400 if refused else 200)
+
+
+def _asked(request: PageRequest, form: MovesForm) -> Question | None:
+    """The question; ``None`` where there is none, and the form says why."""
+    try:
+        return services.question_ask(user=request.user, asked=form.question)
+    except ApplicationError as error:
+        add_errors(form, error)
+        return None
+
+
+@require_safe
+@requires(Action.VIEW)
+def answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
+    """An answer, differences first, as a page or as a file; while it is worked out, how far it is."""
+    found = selectors.question_get(question_id)
+    if found.counts is None:
+        return _waits(request, found)
+    asked = {name: request.GET.get(name, "").strip() for name in listing.ANY}
+    listed = listing.MovedPods(selectors.differing(found), asked, request.GET.get("ordering", ""))
+    if (file := request.GET.get("format")) in FORMATS:
+        return export(file, f"moves-{found.pk}", listing.HEAD, (row.cells() for row in listed))
+    context = {
+        "question": found,
+        "sentence": words.sentence(found.counts),
+        "pods": words.pods_of(found),
+        "groups": listing.groups(found.counts),
+        "verdicts": listing.verdicts(found.counts),
+        "differ": listing.DIFFER,
+        "asked": asked,
+        "page": Paginator(listed, PODS).get_page(request.GET.get("page")),
+        "decisions": _decisions(found),
+    }
+    response = render(request, "playground/migration/answer.html", context)
+    if request.htmx:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+def _decisions(question: Question) -> dict[str, str]:
+    """What decisions under each side have in their address, of those that can be looked at."""
+    if question.snapshot is None:
+        return {}
+    sides = {"classic": question.classic, "profile": question.profile}
+    return {
+        side: urlencode(
+            {"policy": revision.policy.name, "revision": revision.number, "snapshot": str(question.snapshot_id)}
+        )
+        for side, revision in sides.items()
+        if revision is not None
+    }
+
+
+def _waits(request: PageRequest, question: Question) -> HttpResponse:
+    ended = question.job is None or question.job.state in ENDED
+    context: dict[str, Any] = {"question": question, "job": question.job, "ended": ended}
+    context["pods"] = words.pods_of(question)
+    if question.job is not None:
+        context["may_cancel"] = may_change(request.user, question.job)
+    return render(
+        request,
+        "playground/migration/waits.html" if request.htmx and not ended else "playground/migration/answer.html",
+        context,
+    )

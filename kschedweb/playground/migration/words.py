@@ -1,0 +1,88 @@
+"""Questions and answers in sentences: plain text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.engine.classic.comparing import Kind, Side, Verdict
+
+if TYPE_CHECKING:
+    from kschedweb.engine.classic import Algorithm
+    from kschedweb.engine.config import Configuration
+    from kschedweb.playground.migration.models import Question
+    from kschedweb.policies.models import Revision
+
+CONVERSION = "its conversion"
+SIDES = {Side.CLASSIC: "classic policy", Side.PROFILE: "profile"}
+VERDICTS = {
+    Verdict.MOVES: ("would move", "No node that one could choose is one that the other could."),
+    Verdict.ONLY_CLASSIC: ("fit only under the classic policy", "The profile finds no node for them."),
+    Verdict.ONLY_PROFILE: ("fit only under the profile", "The classic policy finds no node for them."),
+    Verdict.EITHER: ("may go to the same node", "Both could choose it, and it is one of several equal ones."),
+    Verdict.SAME: ("go to the same node", "It is the only one that either could choose."),
+    Verdict.NEITHER: ("fit nowhere", "Neither finds a node for them."),
+}
+
+
+def label(revision: Revision) -> str:
+    """Such as "old@3"."""
+    return f"{revision.policy.name}@{revision.number}"
+
+
+def title(question: Question) -> str:
+    """What is asked, in short."""
+    return f"{question.classic_label} against {question.profile_label} on {question.about}"
+
+
+def pods_of(question: Question) -> str:
+    """Which pods are meant."""
+    which = "All pods" if question.bound else "Pods that wait, one after the other" if question.sequence else ""
+    where = f" in {', '.join(question.namespaces)}" if question.namespaces else ""
+    return f"{which or 'Pods that wait'}{where}"
+
+
+def rule_words(rule: dict[str, Any]) -> str:
+    """What a rule does, such as "rejects the node under the profile"."""
+    if rule["kind"] == Kind.FAILS:
+        return "an error ends the cycle"
+    if rule["kind"] == Kind.PREFERS:
+        return "prefers its own node most"
+    return "rejects the other's node"
+
+
+def rule_name(rule: dict[str, Any]) -> str:
+    return str(rule["name"]) or ("an error" if rule["kind"] == Kind.FAILS else "no rule that can be named")
+
+
+def sentence(counts: dict[str, Any]) -> str:
+    """The answer: how many of the pods would move, by which rule most, and how many fit only under one side."""
+    pods, verdicts = counts["pods"], counts["verdicts"]
+    if not pods:
+        return "No pod was there to ask about"
+    moving = verdicts[Verdict.MOVES]
+    of = f"Of {_counted(pods, 'pod')} " if moving else f"None of {_counted(pods, 'pod')} "
+    said = f"{of}{f'{moving:,} ' if moving else ''}would move"
+    most = max(counts["rules"], key=lambda rule: rule["moves"], default=None)
+    if moving and most is not None:
+        how_many = "; all" if most["moves"] == moving else f"; {most['moves']:,}"
+        said += f"{how_many if moving > 1 else ','} by {rule_name(most)}"
+    for verdict in (Verdict.ONLY_CLASSIC, Verdict.ONLY_PROFILE):
+        if number := verdicts[verdict]:
+            verb = "fits" if number == 1 else "fit"
+            said += f"; {number:,} {verb} only under the {SIDES[Side(verdict.removeprefix('only '))]}"
+    return said
+
+
+def notes(algorithm: Algorithm, configuration: Configuration, conversion: str) -> list[str]:
+    """What an answer leaves out, and what was said of a ``conversion``."""
+    found = [f"The conversion: {conversion}"] if conversion else []
+    for extenders, side in ((algorithm.extenders, Side.CLASSIC), (configuration.extenders, Side.PROFILE)):
+        if extenders:
+            found.append(f"Extenders of the {SIDES[side]} are not asked: {len(extenders)}.")
+    if algorithm.never_asked:
+        found.append(f"Predicates without a place in the order are never asked: {', '.join(algorithm.never_asked)}.")
+    return [one[:500] for one in found]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,19 @@
+"""A recording as a file, for the page and REST."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.http import StreamingHttpResponse
+
+from kschedweb.playground.recordings import selectors
+
+if TYPE_CHECKING:
+    from kschedweb.playground.recordings.models import Recording
+
+
+def download_response(recording: Recording) -> StreamingHttpResponse:
+    """The records as they are kept, a JSON value a line, gzipped."""
+    response = StreamingHttpResponse(selectors.pieces(recording), content_type="application/gzip")
+    response["Content-Disposition"] = f'attachment; filename="{recording.file_name}.gz"'
+    return response

@@ -1,0 +1,15 @@
+"""One filter for the list of recordings, on the page and over REST."""
+
+from __future__ import annotations
+
+import django_filters
+
+from kschedweb.playground.recordings.models import Recording
+
+
+class RecordingFilter(django_filters.FilterSet):  # type: ignore[misc]
+    cluster = django_filters.CharFilter(field_name="cluster__name", label="Cluster", max_length=63)
+
+    class Meta:
+        model = Recording
+        fields: list[str] = []

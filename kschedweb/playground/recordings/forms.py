@@ -1,0 +1,45 @@
+"""The forms of the recording pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from kschedweb.clusters.models import Cluster
+from kschedweb.playground.recordings import selectors
+from kschedweb.playground.recordings.services import MOST
+from kschedweb.playground.scenarios.models import Scenario
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+
+class ClusterField(forms.ModelChoiceField):  # type: ignore[type-arg]
+    """A cluster by its name."""
+
+    def label_from_instance(self, obj: Cluster) -> str:
+        return obj.name
+
+
+class StartForm(forms.Form):
+    """Which cluster, and for how long."""
+
+    cluster = ClusterField(Cluster.objects.none(), to_field_name="name", empty_label=None, label="Connected cluster")
+    minutes = forms.IntegerField(
+        min_value=1, max_value=MOST // 60, initial=30, label=f"Minutes, at most {MOST // 60:,} (a day)"
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["cluster"].queryset = selectors.connected()  # type: ignore[attr-defined]
+
+
+class GiveForm(forms.Form):
+    """Which scenario gets a copy of a recording."""
+
+    scenario = forms.ModelChoiceField(Scenario.objects.none(), empty_label=None, label="Scenario of your own")
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["scenario"].queryset = selectors.scenarios(user)  # type: ignore[attr-defined]

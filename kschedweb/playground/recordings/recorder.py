@@ -1,0 +1,188 @@
+"""One attempt at a recording: reflectors tell of every kind that a scenario reads, and what they tell is kept.
+
+Threads: one a reflector, which bring news into one queue, and the one that takes them from it. The kinds are those of
+a snapshot; Secrets and ConfigMaps are not among them.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, close_old_connections, connection
+
+from kschedweb.clusters.connecting import opening
+from kschedweb.clusters.following.clock import SteadyClock
+from kschedweb.clusters.following.reflector import Changed, Listed, Reflector, Removed
+from kschedweb.clusters.kinds import BY_NAME, KINDS
+from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.studies.document.limits import MOST_EVENTS, MOST_NODES, MOST_PODS, MOST_RECORD
+from kschedweb.engine.studies.traces.ledger import Ledger
+from kschedweb.engine.studies.traces.text import lines
+from kschedweb.jobs.services import job_progress
+from kschedweb.jobs.tasks import Cancelled
+from kschedweb.playground.recordings import selectors, services
+from kschedweb.playground.recordings.storage import Writer
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from kschedweb.jobs.models import Job
+    from kschedweb.playground.recordings.models import Recording
+
+KEEP_EVERY = 1.0  # seconds
+LONGEST_WAIT = 0.2
+AT_ONCE = 500  # pieces of news
+PATIENCE = 30.0  # seconds in which nodes and pods must be listed for the first time
+GAP = 5.0  # seconds that nobody watched, of which a note tells
+STOP_SECONDS = 2.0
+NEEDED = frozenset(kind.name for kind in KINDS if kind.needed)
+logger = structlog.get_logger(__name__)
+
+
+class Recorder:
+    """``clock`` is seconds of the epoch that never go back."""
+
+    def __init__(self, recording: Recording, job: Job, *, clock: Callable[[], float] | None = None) -> None:
+        self._recording, self._job, self._clock = recording, job, clock or SteadyClock()
+        self._inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._notes = list(recording.notes)
+        self._unlisted = {kind.name for kind in KINDS}
+        self._resumes = recording.began_at is not None
+        began = services.recording_begin(recording=recording, at=_moment(int(self._clock())))
+        self._began = began.timestamp()
+        self._until = self._began + recording.seconds
+        self._writer, self._ledger = Writer(recording, job), Ledger(self._began)
+        if self._resumes:
+            self._resume()
+        self._kept = 0.0
+
+    def _resume(self) -> None:
+        if self._recording.records:
+            text = lines(selectors.pieces(self._recording), longest=MOST_RECORD)
+            self._ledger = Ledger.resumed(self._began, text)
+        last = self._recording.kept_at.timestamp() if self._recording.kept_at else self._began
+        missed = min(self._clock(), self._until) - last
+        if missed >= GAP:
+            after = last - self._began
+            self._note(
+                f"Nobody watched for {missed:.0f} s, {after:.0f} s after the beginning: pods that came and went "
+                "meanwhile are missing."
+            )
+
+    def run(self) -> dict[str, Any]:
+        """Record until the time is over, or no more fits. Raises ``Cancelled``, with what was heard kept."""
+        reflectors: list[Reflector] = []
+        try:
+            if self._clock() < self._until:
+                opens = opening.opener(self._recording.cluster).open
+                reflectors = [Reflector(opens, kind, self._inbox.put) for kind in KINDS]
+                for reflector in reflectors:
+                    reflector.start()
+            self._follow(reflectors)
+        finally:
+            for reflector in reflectors:
+                reflector.end()
+            for reflector in reflectors:
+                reflector.join(STOP_SECONDS)
+        return {"recording": str(self._recording.pk), "records": self._writer.records, "pods": self._ledger.pods}
+
+    def _follow(self, reflectors: list[Reflector]) -> None:
+        patience = time.monotonic() + PATIENCE
+        while not (full := self._full()) and self._clock() < self._until:
+            self._hear()
+            if time.monotonic() - self._kept >= KEEP_EVERY:
+                self._keep()
+            if time.monotonic() > patience and not self._resumes and self._unlisted & NEEDED:
+                said = [one.problem for one in reflectors if one.kind.name in NEEDED and one.problem]
+                raise ApplicationError(said[0] if said else "The cluster did not list its nodes and pods in time.")
+        if full:
+            after = self._clock() - self._began
+            self._note(f"Ended after {after:.0f} s: {full}.")
+        self._keep(last=True)
+
+    # What is heard.
+
+    def _hear(self) -> None:
+        try:
+            news = self._inbox.get(timeout=LONGEST_WAIT)
+            for _ in range(AT_ONCE):
+                self._take(news)
+                if self._full():
+                    return
+                news = self._inbox.get_nowait()
+            self._take(news)
+        except queue.Empty:
+            pass
+
+    def _take(self, news: object) -> None:
+        now = self._clock()
+        try:
+            match news:
+                case Changed(_, raw):
+                    self._write(self._ledger.changed(raw, now))
+                case Removed(_, raw):
+                    self._write(self._ledger.removed(raw, now))
+                case Listed(kind, items):
+                    self._unlisted.discard(kind)
+                    if news.problem and not BY_NAME[kind].optional:  # which few clusters serve
+                        self._note(f"{news.problem}: they are missing.")
+                    elif not news.problem:
+                        self._write(self._ledger.listed(kind, items, now))
+        except ObjectError as problem:
+            self._note(f"An object was left out: {problem}.")
+
+    def _write(self, found: list[str]) -> None:
+        for line in found:
+            if len(line) > MOST_RECORD:
+                self._note(f"An object of {len(line):,} characters was left out; a record has at most {MOST_RECORD:,}.")
+            elif self._full():
+                return
+            else:
+                self._writer.add(line)
+
+    def _full(self) -> str:
+        """Why nothing more is taken, "" where there is room."""
+        if self._writer.size >= settings.UPLOAD_LIMIT:
+            return f"a file has at most {settings.UPLOAD_LIMIT >> 20:,} MiB of text (KSCHEDWEB_UPLOAD_LIMIT_MIB)"
+        bounds = (
+            (self._writer.records, MOST_EVENTS, "records"),
+            (self._ledger.pods, MOST_PODS, "pods"),
+            (self._ledger.nodes, MOST_NODES, "nodes"),
+        )
+        return next((f"a scenario takes at most {most:,} {what}" for count, most, what in bounds if count >= most), "")
+
+    def _note(self, text: str) -> None:
+        if text not in self._notes and len(self._notes) < services.MOST_NOTES:
+            self._notes.append(text)
+
+    # What is kept.
+
+    def _keep(self, *, last: bool = False) -> None:
+        self._kept, now = time.monotonic(), min(self._clock(), self._until)
+        close_old_connections()
+        try:
+            self._writer.keep(_moment(now), nodes=self._ledger.nodes, pods=self._ledger.pods, notes=self._notes)
+            opening.renew(self._recording.cluster)
+            if not self._go_on(now):
+                raise Cancelled
+        except (OperationalError, InterfaceError):
+            # The lines wait in memory until the database is back.
+            logger.warning("recording_without_database", recording=str(self._recording.pk))
+            connection.close()
+            if last:
+                raise
+
+    def _go_on(self, now: float) -> bool:
+        """Say how far it is; whether to go on."""
+        pods, records, total = self._ledger.pods, self._writer.records, self._recording.seconds
+        step = f"{records:,} records of {self._ledger.nodes:,} nodes and {pods:,} pods; seconds:"
+        return job_progress(self._job, step=step, done=int(now - self._began), total=total, left=self._until - now)
+
+
+def _moment(time: float) -> datetime:
+    return datetime.fromtimestamp(time, UTC)

@@ -1,0 +1,55 @@
+"""Reading recordings. Everybody who is signed in sees those of all clusters, as the clusters themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.http import Http404
+
+from kschedweb.clusters.models import Cluster
+from kschedweb.clusters.services import CONNECTED
+from kschedweb.jobs.models import ENDED
+from kschedweb.playground.recordings.models import Chunk, Recording
+from kschedweb.playground.scenarios.models import Scenario
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from kschedweb.accounts.models import User
+
+
+def recording_list() -> QuerySet[Recording]:
+    """Newest first."""
+    return Recording.objects.select_related("cluster", "job", "created_by")
+
+
+def recording_get(recording_id: UUID | str) -> Recording:
+    """Raises ``Http404``."""
+    found = recording_list().filter(pk=recording_id).first()
+    if found is None:
+        raise Http404("There is no such recording.")
+    return found
+
+
+def recording_running(cluster: Cluster) -> Recording | None:
+    """The recording that is being made of ``cluster``."""
+    return recording_list().filter(cluster=cluster, job__isnull=False).exclude(job__state__in=ENDED).first()
+
+
+def pieces(recording: Recording) -> Iterator[bytes]:
+    """The recording as gzipped text, piece by piece."""
+    for content in Chunk.objects.filter(recording=recording).order_by("number").values_list("content", flat=True):
+        yield bytes(content)
+
+
+def connected() -> QuerySet[Cluster]:
+    """The clusters that can be recorded, by name."""
+    return Cluster.objects.filter(source__in=CONNECTED)
+
+
+def scenarios(user: User) -> QuerySet[Scenario]:
+    """The scenarios that ``user`` may give a recording to, by name."""
+    own = Scenario.objects.filter(built_in=False)
+    return own if user.role == "admin" else own.filter(created_by=user)

@@ -1,0 +1,115 @@
+"""Every change of recordings, and what is made of them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.utils.timezone import localtime
+
+from kschedweb.accounts import audit
+from kschedweb.accounts.roles import may_change
+from kschedweb.clusters.models import Cluster
+from kschedweb.clusters.services import CONNECTED
+from kschedweb.jobs.services import job_start
+from kschedweb.playground.recordings import selectors
+from kschedweb.playground.recordings.models import Recording
+from kschedweb.playground.scenarios import services as scenarios
+from kschedweb.playground.scenarios import uploads
+from kschedweb.playground.scenarios.models import FileKind
+from kschedweb.policies.editing.document import as_yaml
+from kschedweb.web.errors import ApplicationError, Conflict
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from kschedweb.accounts.models import User
+    from kschedweb.playground.scenarios.models import Scenario, ScenarioFile
+
+LEAST, MOST = 10, 86_400  # seconds that a recording lasts
+MOST_NOTES = 20
+
+
+@transaction.atomic
+def recording_start(*, user: User | None, cluster: Cluster, seconds: int) -> Recording:
+    """Begin to record ``cluster``; ``Conflict`` where it is not connected, or is being recorded already."""
+    if not LEAST <= seconds <= MOST:
+        message = f"A recording lasts from {LEAST} s to {MOST // 3600} h."
+        raise ApplicationError.at("seconds", message)
+    if cluster.source not in CONNECTED:
+        raise Conflict.at("cluster", f"Cluster {cluster.name} is not connected: there is nothing to watch.")
+    Cluster.objects.select_for_update().get(pk=cluster.pk)
+    if selectors.recording_running(cluster) is not None:
+        said = f"Cluster {cluster.name} is being recorded already: wait for the end, or stop it."
+        raise Conflict.at("cluster", said)
+    recording = Recording.objects.create(cluster=cluster, seconds=seconds, created_by=user)
+    title = f"Record cluster {cluster.name}"
+    recording.job = job_start("recordings.record", title=title, params={"recording": str(recording.pk)}, user=user)
+    recording.save(update_fields=["job"])
+    audit.record(user, "recording.started", recording, cluster.name, seconds=seconds)
+    return recording
+
+
+def recording_begin(*, recording: Recording, at: datetime) -> datetime:
+    """When the recording begins: ``at``, unless it has begun before."""
+    Recording.objects.filter(pk=recording.pk, began_at=None).update(began_at=at)
+    recording.refresh_from_db(fields=["began_at"])
+    assert recording.began_at is not None
+    return recording.began_at
+
+
+@transaction.atomic
+def recording_delete(*, user: User | None, recording: Recording) -> None:
+    """Delete ``recording``; ``Conflict`` while it is being made. Scenarios made of it keep their copies."""
+    if user is not None and not may_change(user, recording):
+        raise PermissionDenied("Only who made a recording, or an admin, may delete it.")
+    if not recording.ended:
+        raise Conflict("The cluster is still being recorded: stop that first.")
+    audit.record(user, "recording.deleted", recording, recording.cluster.name, records=recording.records)
+    recording.delete()
+
+
+@transaction.atomic
+def scenario_make(*, user: User, recording: Recording, name: str = "") -> Scenario:
+    """A scenario that replays ``recording`` in an empty cluster: what was there at first stays where it was."""
+    upload = _upload(recording)
+    assert recording.began_at is not None
+    began = localtime(recording.began_at)
+    lasted, cluster = math.ceil(recording.lasted), recording.cluster.name
+    given = name.strip() or scenarios.name_free(f"{cluster} as recorded {began:%Y-%m-%d %H:%M}", user)
+    document = {
+        "apiVersion": "kschedweb/v1",
+        "kind": "Scenario",
+        "name": given,
+        "description": f"What happened in {cluster} within {lasted:,} s from {began:%Y-%m-%d %H:%M:%S %Z}.",
+        "base": {"empty": True},
+        "arrivals": [{"trace": {"file": upload.name, "format": FileKind.RECORDS.value}}],
+        "run": {"place": "pending", "until": lasted},
+    }
+    comment = f"Made of a recording of {cluster}"
+    made = scenarios.scenario_create(text=as_yaml(document), author=user, comment=comment, files=[upload])
+    audit.record(user, "recording.used", recording, recording.cluster.name, scenario=made.name)
+    return made
+
+
+@transaction.atomic
+def file_give(*, user: User, recording: Recording, scenario: Scenario) -> ScenarioFile:
+    """Keep a copy of ``recording`` as a file of ``scenario``, which its document may name."""
+    row = scenarios.file_add(scenario=scenario, upload=_upload(recording), author=user)
+    audit.record(user, "recording.used", recording, recording.cluster.name, scenario=scenario.name)
+    return row
+
+
+def _upload(recording: Recording) -> uploads.Upload:
+    """The recording as a scenario keeps it; ``Conflict`` where there is nothing to keep."""
+    if not recording.ended:
+        raise Conflict("The cluster is still being recorded: wait for the end, or stop it.")
+    if not recording.records:
+        raise Conflict("Nothing was recorded: there is nothing to replay.")
+    content = b"".join(selectors.pieces(recording))
+    # One line may have gone beyond the limit before it was noticed.
+    limit = max(settings.UPLOAD_LIMIT, recording.size)
+    return uploads.read(recording.file_name, content, limit=limit, kind=FileKind.RECORDS)

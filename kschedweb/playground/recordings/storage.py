@@ -1,0 +1,62 @@
+"""Where the lines of a recording go: into rows that grow, so that a worker that dies loses nothing it had kept."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.tasks import Cancelled
+from kschedweb.playground.recordings.models import Chunk, Recording
+from kschedweb.web.errors import NotFound
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+CHUNK = 512 * 1024  # bytes of text, after which another one is begun
+
+
+class Writer:
+    """Keeps lines for one attempt of ``job``. ``size`` and ``records`` are of all lines, kept or not yet."""
+
+    def __init__(self, recording: Recording, job: Job) -> None:
+        self._recording, self._job = recording, job
+        self.size, self.records = recording.size, recording.records
+        last = Chunk.objects.filter(recording=recording).order_by("-number").values_list("number", flat=True).first()
+        self._number = 0 if last is None else last + 1  # what another attempt kept stays as it is
+        self._open: list[bytes] = []
+        self._full: list[tuple[int, bytes]] = []
+        self._open_size, self._kept_size = 0, 0  # of the open chunk
+
+    def add(self, line: str) -> None:
+        """Take ``line``, without its end."""
+        text = f"{line}\n".encode()
+        self._open.append(text)
+        self._open_size += len(text)
+        self.size += len(text)
+        self.records += 1
+        if self._open_size >= CHUNK:
+            self._full.append((self._number, b"".join(self._open)))
+            self._number, self._open, self._open_size, self._kept_size = self._number + 1, [], 0, 0
+
+    @transaction.atomic
+    def keep(self, at: datetime, **counts: Any) -> None:
+        """Keep all lines, which are everything up to ``at``. Raises ``Cancelled`` where the attempt is over."""
+        mine = Job.objects.select_for_update().filter(pk=self._job.pk, state=State.RUNNING, attempt=self._job.attempt)
+        if not mine.exists():
+            raise Cancelled
+        if not Recording.objects.select_for_update().filter(pk=self._recording.pk).exists():
+            raise NotFound("The cluster was deleted while it was recorded, and the recording with it.")
+        grown = [(self._number, b"".join(self._open))] if self._open_size > self._kept_size else []
+        for number, text in [*self._full, *grown]:
+            content = gzip.compress(text, 6, mtime=0)
+            Chunk.objects.update_or_create(recording=self._recording, number=number, defaults={"content": content})
+        Recording.objects.filter(pk=self._recording.pk).update(
+            kept_at=at, size=self.size, records=self.records, **counts
+        )
+        transaction.on_commit(self._is_kept)
+
+    def _is_kept(self) -> None:
+        self._full, self._kept_size = [], self._open_size

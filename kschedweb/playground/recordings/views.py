@@ -1,0 +1,130 @@
+"""The pages of recordings: what happened in connected clusters, and what is made of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action, may_change
+from kschedweb.playground.recordings import selectors, services
+from kschedweb.playground.recordings.download import download_response
+from kschedweb.playground.recordings.filters import RecordingFilter
+from kschedweb.playground.recordings.forms import GiveForm, StartForm
+from kschedweb.playground.recordings.models import Recording
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.pages import add_errors, done
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpResponse, StreamingHttpResponse
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+
+PAGE_SIZE = 50
+
+
+@requires(Action.VIEW)
+@require_http_methods(["GET", "HEAD", "POST"])
+def recordings(request: PageRequest) -> HttpResponseBase:
+    """The recordings, and what starts another one (?cluster=)."""
+    if request.method == "POST":
+        return _start(request)
+    return _list(request, StartForm(initial={"cluster": request.GET.get("cluster")}))
+
+
+@requires(Action.EDIT)
+def _start(request: PageRequest) -> HttpResponse:
+    form = StartForm(request.POST)
+    if not form.is_valid():
+        return _list(request, form, status=422)
+    asked = form.cleaned_data
+    try:
+        made = services.recording_start(user=request.user, cluster=asked["cluster"], seconds=60 * asked["minutes"])
+    except ApplicationError as error:
+        add_errors(form, error)
+        return _list(request, form, status=error.status)
+    return redirect("recording", made.pk)
+
+
+def _list(request: PageRequest, form: StartForm, status: int = 200) -> HttpResponse:
+    found = RecordingFilter(request.GET, queryset=selectors.recording_list()).qs
+    page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {"page": page, "form": form, "of": request.GET.get("cluster", ""), "can": selectors.connected().exists()}
+    return render(request, "playground/recordings/list.html", context, status=status)
+
+
+@require_safe
+@requires(Action.VIEW)
+def recording(request: PageRequest, recording_id: UUID) -> HttpResponse:
+    """One recording; to HTMX only how far it is."""
+    found = selectors.recording_get(recording_id)
+    if request.htmx:
+        answer = render(request, "playground/recordings/progress.html", _context(request, found))
+        if found.ended:
+            answer["HX-Refresh"] = "true"  # The whole page again: it can be used now.
+        return answer
+    return _page(request, found, GiveForm(request.user))
+
+
+def _page(request: PageRequest, found: Recording, form: GiveForm, status: int = 200) -> HttpResponse:
+    own = selectors.scenarios(request.user).exists()
+    context = {**_context(request, found), "form": form, "own_scenarios": own, "owns": may_change(request.user, found)}
+    return render(request, "playground/recordings/recording.html", context, status=status)
+
+
+def _context(request: PageRequest, found: Recording) -> dict[str, Any]:
+    stops = found.job is not None and not found.job.cancel_requested and may_change(request.user, found.job)
+    return {"recording": found, "job": found.job, "may_stop": stops and not found.ended}
+
+
+@require_safe
+@requires(Action.VIEW)
+def download(request: PageRequest, recording_id: UUID) -> StreamingHttpResponse:
+    return download_response(selectors.recording_get(recording_id))
+
+
+@require_POST
+@requires(Action.EDIT)
+def scenario(request: PageRequest, recording_id: UUID) -> HttpResponse:
+    """A scenario of what was recorded, with one click."""
+    found = selectors.recording_get(recording_id)
+    try:
+        made = services.scenario_make(user=request.user, recording=found)
+    except ApplicationError as error:
+        messages.error(request, error.detail)
+        return redirect("recording", found.pk)
+    messages.success(request, f"Scenario {made.name} replays what was recorded. Run it under any policy.")
+    return redirect("scenario", made.pk)
+
+
+@require_POST
+@requires(Action.EDIT)
+def file(request: PageRequest, recording_id: UUID) -> HttpResponse:
+    """A copy of what was recorded as a file of a scenario."""
+    found = selectors.recording_get(recording_id)
+    form = GiveForm(request.user, request.POST)
+    if not form.is_valid():
+        return _page(request, found, form, status=422)
+    try:
+        row = services.file_give(user=request.user, recording=found, scenario=form.cleaned_data["scenario"])
+    except ApplicationError as error:
+        form.add_error("scenario", error.detail)
+        return _page(request, found, form, status=error.status)
+    messages.success(request, f"{row.name} is a file of {row.scenario.name} now: name it under arrivals.")
+    return redirect("scenario-files", row.scenario_id)
+
+
+@require_POST
+@requires(Action.EDIT)
+def delete(request: PageRequest, recording_id: UUID) -> HttpResponse:
+    found = selectors.recording_get(recording_id)
+    said = f"The recording of {found.cluster.name} is deleted."
+    gone = done(request, lambda: services.recording_delete(user=request.user, recording=found), said)
+    return redirect("recordings") if gone else redirect("recording", recording_id)

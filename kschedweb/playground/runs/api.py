@@ -1,0 +1,286 @@
+"""REST: runs and comparisons, and what came of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+from django.urls import reverse as page_address
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import generics
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.playground.runs import podtable, selectors, services
+from kschedweb.playground.runs.comparisons import moved
+from kschedweb.playground.runs.models import Comparison, Run
+from kschedweb.playground.runs.podtable import MoveList, PodList
+from kschedweb.playground.runs.reports.report import comparison_report, run_report
+from kschedweb.playground.runs.reports.report_file import FORMATS, report_response
+from kschedweb.playground.runs.samples import SampleList
+from kschedweb.playground.runs.serializers import (
+    ComparisonDetailSerializer,
+    ComparisonSerializer,
+    ComparisonStartSerializer,
+    MovedSerializer,
+    RunDetailSerializer,
+    RunMoveSerializer,
+    RunPodSerializer,
+    RunReportSerializer,
+    RunSampleSerializer,
+    RunSerializer,
+    RunStartSerializer,
+)
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.pagination import ListPagination
+from kschedweb.web.rest import IdempotencyMixin, accepted, validated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+    from django.http.response import HttpResponseBase
+    from rest_framework.request import Request
+
+    from kschedweb.accounts.typing import ApiRequest
+    from kschedweb.engine.studies.play.outcome import Outcome
+
+AT = OpenApiParameter("at", float, description="Seconds in the simulation; the end of the run without it.")
+
+
+def _ordering(orders: Sequence[str]) -> OpenApiParameter:
+    enum = [f"{way}{name}" for name in orders for way in ("", "-")]
+    return OpenApiParameter("ordering", str, enum=enum, description="By which column; a `-` turns it round.")
+
+
+def _ordered(request: Request, orders: Sequence[str]) -> str:
+    """The order that is asked for; "" for none. Raises ApplicationError for one that is not known."""
+    asked: str = request.query_params.get("ordering", "")
+    if asked and asked.removeprefix("-") not in orders:
+        raise ApplicationError.at("ordering", f"ordering: one of {', '.join(orders)}, or that with a - in front.")
+    return asked
+
+
+class RunList(generics.ListAPIView[Run]):
+    """The runs, newest first."""
+
+    action_required = Action.VIEW
+    serializer_class = RunSerializer
+    queryset = Run.objects.none()
+
+    def get_queryset(self) -> QuerySet[Run]:
+        return selectors.run_list(self.request.user)  # type: ignore[arg-type]
+
+
+class RunStart(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=RunStartSerializer, responses={202: RunSerializer})
+    def post(self, request: ApiRequest) -> Response:
+        """Play a scenario under a policy; `job` is the work that does it."""
+        values = validated(RunStartSerializer, request.data)
+        found = services.run_start(
+            user=request.user,
+            revision=selectors.revision_asked(request.user, str(values["scenario"]), str(values["revision"] or "")),
+            policy=values["policy"],
+            document=values["document"],
+            seed=values["seed"],
+        )
+        return accepted(request, RunSerializer(found).data, "api:run", found.pk)
+
+
+class RunDetail(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses=RunDetailSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """One run with its measures, which are there once it is done."""
+        return Response(RunDetailSerializer(selectors.run_get(request.user, id)).data)
+
+
+class _OfRun(generics.ListAPIView[Any]):
+    """Rows of a run that is done; 409 before."""
+
+    action_required = Action.VIEW
+    pagination_class = ListPagination
+    queryset = Run.objects.none()
+
+    def outcome(self) -> Outcome:
+        return selectors.outcome(selectors.run_get(self.request.user, self.kwargs["id"]))  # type: ignore[arg-type]
+
+    def time(self, end: float) -> float:
+        asked = self.request.query_params.get("at", "")
+        try:
+            time = float(asked) if asked else end
+        except ValueError:
+            time = float("nan")
+        if not 0 <= time < float("inf"):
+            message = "at: must be a number of seconds from 0 on."
+            raise ApplicationError.at("at", message)
+        return time
+
+
+@extend_schema_view(
+    get=extend_schema(
+        parameters=[
+            AT,
+            OpenApiParameter("state", str, enum=list(podtable.STATES)),
+            OpenApiParameter("search", str, description="Part of `namespace/name`."),
+            OpenApiParameter("node", str),
+            _ordering(podtable.ORDERS),
+        ]
+    )
+)
+class RunPods(_OfRun):
+    """The pods as they come, at a time."""
+
+    serializer_class = RunPodSerializer
+
+    def get_queryset(self) -> Any:
+        outcome = self.outcome()
+        asked = {name: self.request.query_params.get(name, "") for name in ("state", "search", "node")}
+        return PodList(outcome, self.time(outcome.end), **asked, ordering=_ordered(self.request, podtable.ORDERS))
+
+
+@extend_schema_view(
+    get=extend_schema(
+        parameters=[
+            OpenApiParameter(
+                "forced",
+                bool,
+                description="Pods that were preempted or evicted or lost their node, when they were told.",
+            )
+        ]
+    )
+)
+class RunMoves(_OfRun):
+    """Every pod coming to a node or leaving it, in the order in which they did."""
+
+    serializer_class = RunMoveSerializer
+
+    def get_queryset(self) -> Any:
+        return MoveList(self.outcome(), forced=self.request.query_params.get("forced") == "true")
+
+
+class RunSamples(_OfRun):
+    """How things stood, at even distances of time."""
+
+    serializer_class = RunSampleSerializer
+
+    def get_queryset(self) -> Any:
+        return SampleList(self.outcome())
+
+
+AS = OpenApiParameter("as", str, enum=list(FORMATS), description="What file; `json` without it.")
+REPORT = {
+    (200, "application/json"): RunReportSerializer,
+    (200, "text/html"): OpenApiTypes.STR,
+    (200, "text/csv"): OpenApiTypes.STR,
+}
+
+
+class RunReport(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(parameters=[AS], responses=REPORT)
+    def get(self, request: ApiRequest, id: UUID) -> HttpResponseBase:
+        """A run as one file: what was simulated and what not, its measures and figures. 409 until it is done."""
+        address = request.build_absolute_uri(page_address("run", args=[id]))
+        found = run_report(selectors.run_get(request.user, id), address)
+        return report_response(found, request.query_params.get("as", "json"))
+
+
+class ComparisonReport(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(parameters=[AS], responses=REPORT)
+    def get(self, request: ApiRequest, id: UUID) -> HttpResponseBase:
+        """A comparison as one file: what was simulated and what not, what differs, figures. 409 until all ended."""
+        address = request.build_absolute_uri(page_address("comparison", args=[id]))
+        found = comparison_report(selectors.comparison_get(request.user, id), address)
+        return report_response(found, request.query_params.get("as", "json"))
+
+
+class ComparisonList(generics.ListAPIView[Comparison]):
+    """The comparisons, newest first."""
+
+    action_required = Action.VIEW
+    serializer_class = ComparisonSerializer
+    queryset = Comparison.objects.none()
+
+    def get_queryset(self) -> QuerySet[Comparison]:
+        return selectors.comparison_list(self.request.user)  # type: ignore[arg-type]
+
+
+class ComparisonStart(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=ComparisonStartSerializer, responses={202: ComparisonDetailSerializer})
+    def post(self, request: ApiRequest) -> Response:
+        """Start a run for every policy and seed; follow `runs` until all have ended."""
+        values = validated(ComparisonStartSerializer, request.data)
+        found = services.comparison_start(
+            user=request.user,
+            revision=selectors.revision_asked(request.user, str(values["scenario"]), str(values["revision"] or "")),
+            policies=values["policies"],
+            seeds=values["seeds"],
+            title=values["title"],
+        )
+        body = ComparisonDetailSerializer(selectors.comparison_get(request.user, found.pk)).data
+        return accepted(request, body, "api:comparison", found.pk)
+
+
+class ComparisonDetail(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses=ComparisonDetailSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """One comparison: its runs, and every measure by policy and seed as far as it is done."""
+        return Response(ComparisonDetailSerializer(selectors.comparison_get(request.user, id)).data)
+
+
+@extend_schema_view(
+    get=extend_schema(
+        parameters=[
+            OpenApiParameter("other", OpenApiTypes.INT, description="Place of the policy in `policies`, from 1."),
+            OpenApiParameter("plugin", str),
+            OpenApiParameter("what", str, enum=list(moved.WHAT)),
+            OpenApiParameter("search", str, description="Part of `namespace/name`."),
+            _ordering(moved.ORDERS),
+        ]
+    )
+)
+class ComparisonMoved(generics.ListAPIView[Any]):
+    """The pods that go elsewhere than under the reference."""
+
+    action_required = Action.VIEW
+    pagination_class = ListPagination
+    serializer_class = MovedSerializer
+    queryset = Comparison.objects.none()
+
+    def get_queryset(self) -> Any:
+        found = selectors.comparison_get(self.request.user, self.kwargs["id"])  # type: ignore[arg-type]
+        asked = {name: self.request.query_params.get(name, "") for name in moved.ANY}
+        other = self.request.query_params.get("other", "1")
+        position = int(other) if other.isascii() and other.isdigit() and len(other) < 3 else -1
+        ordering = _ordered(self.request, moved.ORDERS)
+        return moved.MovedList(list(selectors.difference_list(found)), position, asked, ordering)
+
+
+urlpatterns = [
+    path("runs/", RunList.as_view(), name="runs"),
+    path("runs/start/", RunStart.as_view(), name="run-start"),
+    path("runs/<uuid:id>/", RunDetail.as_view(), name="run"),
+    path("runs/<uuid:id>/pods/", RunPods.as_view(), name="run-pods"),
+    path("runs/<uuid:id>/moves/", RunMoves.as_view(), name="run-moves"),
+    path("runs/<uuid:id>/report/", RunReport.as_view(), name="run-report"),
+    path("runs/<uuid:id>/samples/", RunSamples.as_view(), name="run-samples"),
+    path("comparisons/", ComparisonList.as_view(), name="comparisons"),
+    path("comparisons/start/", ComparisonStart.as_view(), name="comparison-start"),
+    path("comparisons/<uuid:id>/", ComparisonDetail.as_view(), name="comparison"),
+    path("comparisons/<uuid:id>/report/", ComparisonReport.as_view(), name="comparison-report"),
+    path("comparisons/<uuid:id>/moved/", ComparisonMoved.as_view(), name="comparison-moved"),
+]

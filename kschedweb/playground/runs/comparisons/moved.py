@@ -1,0 +1,113 @@
+"""The pods that went elsewhere under another policy, over all seeds that are compared, and which plugin moved them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.playground.runs import selectors
+from kschedweb.playground.runs.rows import Rows, arranged
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from kschedweb.playground.runs.models import Difference
+
+HEAD = ("pod", "what", "reference_node", "other_node", "plugin", "lead", "said", "seed", "policy")
+NONE = "none"  # in an address: moved by no plugin
+ANY = {"plugin": "", "what": "", "search": ""}
+ORDERS = ("pod", "what", "before", "after", "plugin", "lead", "seed")
+WHAT = {"moved": "moved", "newly-unscheduled": "newly unschedulable", "newly-scheduled": "newly scheduled"}
+
+
+@dataclass(frozen=True)
+class MovedRow:
+    """``plugin`` is the one whose weighted score favours the new node most, by ``lead`` points, or the one that rejects
+    the node it did not get any more; ``said`` is the scheduler's message then, or why none can be named.
+    """
+
+    pod: str
+    what: str
+    before: str
+    after: str
+    plugin: str
+    lead: float | None
+    said: str
+    seed: int
+    policy: str
+    reference_run: UUID
+    other_run: UUID
+
+    @property
+    def words(self) -> str:
+        return WHAT[self.what]
+
+    @property
+    def namespace(self) -> str:
+        return self.pod.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.pod.partition("/")[2]
+
+    def cells(self) -> tuple[object, ...]:
+        return self.pod, self.what, self.before, self.after, self.plugin, self.lead, self.said, self.seed, self.policy
+
+
+class MovedList(Rows[MovedRow]):
+    """Of the policy at ``position``; ``asked`` keeps what fits its plugin, what and search ("": any).
+
+    ``ordering`` is one of ORDERS, downwards with a "-" in front; without one they stand as they were tried, seed by
+    seed. What is not known comes last.
+    """
+
+    def __init__(
+        self, differences: Sequence[Difference], position: int, asked: dict[str, str], ordering: str = ""
+    ) -> None:
+        known = [one for one in differences if one.run.position == position and one.counts]
+        self.counts: list[dict[str, Any]] = [one.counts for one in known]
+        self.seeds = sorted(one.run.seed for one in known)
+        self.waits = any(one.run.position == position and not selectors.compared(one) for one in differences)
+        ours = [one.job for one in differences if one.run.position == position and one.job is not None]
+        self.errors = [job.error for job in ours if job.error]
+        first = [one.counts for one in differences if one.run.position == 1 and one.counts]
+        self.first_count: int | None = first[0]["moved"] if first else None
+        self.pods: int = first[0]["pods"] if first else 0
+        self.rows = [
+            (one, entry)
+            for one in sorted(known, key=lambda one: one.run.seed)
+            for entry in selectors.difference(one)
+            if (not asked["plugin"] or (entry["plugin"] or NONE) == asked["plugin"])
+            and (not asked["what"] or entry["what"] == asked["what"])
+            and asked["search"] in entry["pod"]
+        ]
+        if (key := ordering.removeprefix("-")) in ORDERS:
+            self.rows = arranged(
+                self.rows, lambda of: of[0].run.seed if key == "seed" else of[1][key], down=ordering.startswith("-")
+            )
+
+    def number(self, what: str) -> int:
+        return sum(entry[what] for entry in self.counts)
+
+    @property
+    def totals(self) -> list[tuple[str, str, int]]:
+        """How many pods there are of each kind, over the seeds."""
+        names = {"moved": "moved", "newly-unscheduled": "newlyUnscheduled", "newly-scheduled": "newlyScheduled"}
+        return [(what, WHAT[what], self.number(name)) for what, name in names.items()]
+
+    def row(self, of: tuple[Difference, dict[str, Any]]) -> MovedRow:
+        one, entry = of
+        return MovedRow(
+            entry["pod"],
+            entry["what"],
+            entry["before"],
+            entry["after"],
+            entry["plugin"],
+            entry["lead"],
+            entry["said"],
+            one.run.seed,
+            one.run.label,
+            one.against_id,
+            one.run_id,
+        )

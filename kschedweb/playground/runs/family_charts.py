@@ -1,0 +1,337 @@
+"""A chart for each family of measures, of one run or of several policies over one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kschedweb.engine.studies.play.outcome import Outcome
+from kschedweb.playground.runs import charts
+from kschedweb.playground.runs.charts import thinned
+from kschedweb.playground.runs.clock import Scale, span
+from kschedweb.playground.runs.comparisons import charts as comparison_charts
+from kschedweb.playground.runs.families import Family, present
+from kschedweb.playground.runs.measures import Measure, amount
+from kschedweb.web.figures import Chart
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+MOST_TIMES, MOST_LINES = 240, 12
+DASHES = ("solid", "dash", "longdash", "dashdot", "longdashdot", "solid", "dash", "longdash")
+TITLE = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
+INSTANT = 1e-4  # seconds: where a logarithmic axis begins
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One policy's run: what it is called, what came of it, and its measures by name."""
+
+    label: str
+    outcome: Outcome
+    measures: dict[str, Measure]
+
+
+@dataclass(frozen=True)
+class Series:
+    """``values`` hold from their time to the next; nan where there is nothing to say."""
+
+    label: str
+    times: Floats
+    values: Floats
+    faint: bool = False  # beside the one that counts: dotted
+    side: int = 0  # the policy's place, which gives the colour
+
+
+@dataclass(frozen=True)
+class FamilyChart:
+    family: Family
+    measures: list[Measure]
+    chart: Chart | None
+
+    @property
+    def follows(self) -> bool:
+        """Whether its axis is the time of the simulation."""
+        return self.chart is not None and "scale" in self.chart.figure["layout"].get("meta", {})
+
+    @property
+    def nothing(self) -> str:
+        """What is said in place of a chart that would show nothing."""
+        return _NOTHING.get(self.family.name, "There is nothing to show.")
+
+
+def family_charts(listed: Sequence[Shown], key: str = "cpu") -> list[FamilyChart]:
+    """Each family of the first run with its measures and its chart.
+
+    ``key`` is what is looked at: a resource, or "use-" and one; anything else is taken for CPU.
+    """
+    first, named = listed[0].measures, key.removeprefix("use-")
+    resource = named if named in listed[0].outcome.resources else "cpu"
+    return [
+        FamilyChart(
+            family, [one for name, one in first.items() if family.holds(name)], _CHARTS[family.name](listed, resource)
+        )
+        for family in present(first)
+    ]
+
+
+def what(resource: str) -> str:
+    """A resource in words."""
+    return "CPU" if resource == "cpu" else resource
+
+
+def pending(listed: Sequence[Shown], resource: str) -> Chart | None:
+    """Pods that wait over time: by queue for one policy, all together for several."""
+    if len(listed) > 1:
+        return comparison_charts.pending([(one.label, one.outcome) for one in listed])
+    return charts.pending(listed[0].outcome)
+
+
+def waits(listed: Sequence[Shown], resource: str) -> Chart | None:
+    """The share of the pods that have a node within a time of their arrival."""
+    data, rows, said = [], [], []
+    for place, one in enumerate(listed):
+        out = one.outcome
+        tried = out.attempts > 0
+        took = np.sort((out.bound - out.arrived)[tried & ~np.isnan(out.bound)])
+        wanted = len(took) + len(out.pending)
+        if not took.size:
+            continue
+        kept = thinned(len(took), MOST_TIMES)
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines" if len(kept) > 1 else "lines+markers",
+                "name": one.label,
+                "meta": {"side": place},
+                "x": np.maximum(took[kept], INSTANT).round(6).tolist(),
+                "y": [round(100 * (position + 1) / wanted, 2) for position in kept],
+                "line": {"shape": "hv", "dash": DASHES[place % len(DASHES)]},
+                "hovertemplate": "%{y} % within %{x} s",
+            }
+        )
+        at = [took[max(0, int(np.ceil(share * len(took))) - 1)] for share in QUANTILES]
+        rows.append([one.label, *(span(float(value)) for value in at), len(out.pending)])
+        never = f"; {len(out.pending):,} never have one" if len(out.pending) else ""
+        before = f"{one.label}: " if len(listed) > 1 else ""
+        said.append(f"{before}half within {span(float(at[2]))}, 99 % within {span(float(at[5]))}{never}")
+    if not data:
+        return None
+    layout = {
+        "height": 300,
+        "legend": TITLE,
+        "hovermode": "closest",
+        "showlegend": len(data) > 1,
+        "xaxis": {"type": "log", "title": {"text": "time from arrival to a node (seconds)"}, "dtick": 1},
+        "yaxis": {"title": {"text": "% of pods"}, "range": [0, 102], "automargin": True},
+        "margin": {"t": 40 if len(data) > 1 else 12, "b": 50},
+    }
+    head = ["Policy", *(f"{100 * share:g} % of those placed" for share in QUANTILES), "Without a node (pods)"]
+    return Chart({"data": data, "layout": layout}, f"Pods get their node: {'; '.join(said)}.", head, rows)
+
+
+def leaving(listed: Sequence[Shown], resource: str) -> Chart | None:
+    """Pods that had to go so far, and those of them that were more than their budget allows."""
+    series, said = [], []
+    for place, one in enumerate(listed):
+        forced, guards = one.outcome.forced.time, one.outcome.guards
+        series.append(_counted(one, one.label if len(listed) > 1 else "had to go", forced, place))
+        text = f"{len(forced):,} pods had to go"
+        if one.outcome.budgets:
+            beyond = guards.time[guards.beyond > 0]
+            named = f"{one.label}, beyond a budget" if len(listed) > 1 else "beyond a budget"
+            series.append(_counted(one, named, beyond, place, faint=True))
+            text += f", {len(beyond):,} beyond a budget"
+        said.append(f"{one.label}: {text}" if len(listed) > 1 else text.capitalize())
+    if not any(len(one.times) > 2 for one in series):
+        return None
+    return over_time(series, listed, "pods so far", f"{'; '.join(said)}.")
+
+
+def _counted(one: Shown, label: str, when: Floats, side: int, faint: bool = False) -> Series:
+    times = np.sort(when)
+    kept = thinned(len(times), MOST_TIMES)
+    counts = np.arange(1, len(times) + 1, dtype=np.float64)[kept]
+    ends = [0.0, *times[kept].tolist(), one.outcome.end], [0.0, *counts.tolist(), float(len(times))]
+    return Series(label, np.array(ends[0]), np.array(ends[1]), faint, side)
+
+
+def empty(listed: Sequence[Shown], resource: str) -> Chart | None:
+    """Nodes without a pod over time."""
+    series = []
+    for place, one in enumerate(listed):
+        out, times = one.outcome, _times(one.outcome, MOST_TIMES // 2)
+        if not out.nodes:
+            continue
+        there = ~np.isnan(out.allocatable(times, out.resources[0]))
+        counts = []
+        for row, time in enumerate(times.tolist()):
+            placed = out.placed(time)
+            taken = np.zeros(len(out.nodes), dtype=np.bool_)
+            taken[placed[placed >= 0]] = True
+            counts.append(float((there[row] & ~taken).sum()))
+        series.append(Series(one.label, times, np.array(counts), side=place))
+    if not series:
+        return None
+    ends = [int(one.values[-1]) for one in series]
+    said = ", ".join(f"{count:,}{_under(one.label, listed)}" for count, one in zip(ends, series, strict=True))
+    summary = f"Nodes without a pod at the end: {said}." if any(ends) else "At the end every node runs a pod."
+    return over_time(series, listed, "nodes without a pod", summary)
+
+
+def evenness(listed: Sequence[Shown], resource: str) -> Chart | None:
+    """Skew and spread over the nodes of the requested share of a resource."""
+    series: list[Series] = []
+    for place, one in enumerate(listed):
+        if resource in one.outcome.resources:
+            times = _times(one.outcome)
+            series += _even(one, place, listed, times, 100.0 * one.outcome.loads(times, resource).astype(np.float64))
+    return _evenness(series, listed, f"requested {what(resource)}")
+
+
+def use(listed: Sequence[Shown], resource: str) -> Chart | None:
+    """The same of what nodes really use; of CPU, or of memory where that is looked at."""
+    series: list[Series] = []
+    for place, one in enumerate(listed):
+        log = one.outcome.use
+        measured = log.memory if resource == "memory" else log.cpu
+        later = np.flatnonzero(log.time > 0.0)
+        if later.size:
+            kept = later[thinned(len(later), MOST_TIMES)]
+            series += _even(one, place, listed, log.time[kept], measured[kept].astype(np.float64))
+    return _evenness(series, listed, f"use of {'memory' if resource == 'memory' else 'CPU'}")
+
+
+def _even(one: Shown, side: int, listed: Sequence[Shown], times: Floats, levels: Floats) -> Iterator[Series]:
+    known = ~np.isnan(levels).all(axis=1)
+    skew, spread = np.full(len(times), np.nan), np.full(len(times), np.nan)
+    skew[known] = np.nanmax(levels[known], axis=1) - np.nanmin(levels[known], axis=1)
+    spread[known] = np.nanstd(levels[known], axis=1)
+    before = f"{one.label}, " if len(listed) > 1 else ""
+    yield Series(f"{before}skew", times, skew, side=side)
+    yield Series(f"{before}spread", times, spread, faint=True, side=side)
+
+
+def _evenness(series: Sequence[Series], listed: Sequence[Shown], of: str) -> Chart | None:
+    if all(np.isnan(one.values).all() for one in series):
+        return None
+    said = [f"{one.label} {np.nanmean(one.values):.1f}" for one in series if not np.isnan(one.values).all()]
+    return over_time(
+        series, listed, "percentage points", f"On average over time, in points of {of}: {', '.join(said)}."
+    )
+
+
+def fragmentation(listed: Sequence[Shown], resource: str) -> Chart | None:
+    """By resource, at the end."""
+    names = [name for name in listed[0].measures if name.startswith("fragmentation_")]
+    data: list[dict[str, Any]] = []
+    rows: list[list[object]] = []
+    for place, one in enumerate(listed):
+        known = [one.measures.get(name) for name in names]
+        values = [None if found is None else found.value for found in known]
+        data.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": one.label,
+                "meta": {"side": place},
+                "y": [what(name.removeprefix("fragmentation_")) for name in names],
+                "x": [None if value is None else round(value, 2) for value in values],
+                "hovertemplate": "%{y}: %{x} %",
+            }
+        )
+        rows.append([one.label, *(amount(found, found.value) if found else None for found in known)])
+    if all(value is None for trace in data for value in trace["x"]):
+        return None
+    layout = {
+        "height": 90 + 22 * len(names) * len(listed),
+        "barmode": "group",
+        "legend": {**TITLE, "traceorder": "normal"},
+        "showlegend": len(listed) > 1,
+        "hovermode": "closest",
+        "xaxis": {"title": {"text": "% of what is free at the end"}, "range": [0, 100]},
+        "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
+        "margin": {"t": 40 if len(listed) > 1 else 12},
+    }
+    parts = [
+        f"{what(name.removeprefix('fragmentation_'))} {_versus([one.measures.get(name) for one in listed])}"
+        for name in names
+    ]
+    head = ["Policy", *(what(name.removeprefix("fragmentation_")) for name in names)]
+    return Chart({"data": data, "layout": layout}, f"Free but of no use at the end: {'; '.join(parts)}.", head, rows)
+
+
+def _versus(values: Sequence[Measure | None]) -> str:
+    return " against ".join(amount(one, one.value) if one else "–" for one in values)
+
+
+def over_time(series: Sequence[Series], listed: Sequence[Shown], unit: str, summary: str) -> Chart:
+    """Lines over the time of the simulation; the table has them at MOST_LINES times."""
+    end = max(one.outcome.end for one in listed)
+    scale = Scale.of(end)
+    data = []
+    for one in series:
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines" if len(one.times) > 1 else "markers",
+                "name": one.label,
+                "x": np.round(one.times / scale.seconds, 4).tolist(),
+                "y": [None if np.isnan(value) else round(float(value), 2) for value in one.values],
+                "line": {"shape": "hv", "dash": "dot" if one.faint else DASHES[one.side % len(DASHES)]},
+                "meta": {"side": one.side},
+                "hovertemplate": "%{y}",
+            }
+        )
+    layout = {
+        "height": 300,
+        "hovermode": "x unified",
+        "legend": TITLE,
+        "showlegend": len(series) > 1,
+        "xaxis": {**scale.axis(), "range": [0, end / scale.seconds or 1]},
+        "yaxis": {"title": {"text": unit}, "rangemode": "tozero", "automargin": True},
+        "margin": {"t": 60 if len(series) > 1 else 12, "b": 50},
+        "meta": {"scale": scale.seconds},
+    }
+    at = np.linspace(0.0, end, MOST_LINES)
+    rows: list[list[object]] = [[span(time), *(_value(one, time) for one in series)] for time in at.tolist()]
+    return Chart(
+        {"data": data, "layout": layout}, summary, ["Time", *(f"{one.label} ({unit})" for one in series)], rows
+    )
+
+
+def _value(series: Series, time: float) -> float | None:
+    place = int(np.searchsorted(series.times, time + 1e-9, side="right")) - 1
+    if place < 0 or np.isnan(series.values[place]):
+        return None
+    return round(float(series.values[place]), 2)
+
+
+def _times(outcome: Outcome, most: int = MOST_TIMES) -> Floats:
+    return np.linspace(0.0, outcome.end, most)
+
+
+def _under(label: str, listed: Sequence[Shown]) -> str:
+    return f" under {label}" if len(listed) > 1 else ""
+
+
+_NOTHING = {
+    "wait": "No pod had to be scheduled.",
+    "leaving": "No pod had to leave its node.",
+    "use": "Nobody knows what nodes really use: the scenario names no source of use.",
+}
+_CHARTS: dict[str, Callable[[Sequence[Shown], str], Chart | None]] = {
+    "pending": pending,
+    "wait": waits,
+    "leaving": leaving,
+    "nodes": empty,
+    "fragmentation": fragmentation,
+    "requests": evenness,
+    "use": use,
+}

@@ -1,0 +1,102 @@
+"""REST: the nodes of a run as columns, for node maps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.urls import path
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.playground.runs import selectors
+from kschedweb.playground.runs.maps import nodes
+from kschedweb.web.errors import ApplicationError, NotFound
+from kschedweb.web.nodemap import nodemap
+from kschedweb.web.nodemap.grouping import packed
+from kschedweb.web.nodemap.serializers import (
+    NODE,
+    SHOW,
+    FramesSerializer,
+    MapSerializer,
+    NodePodsSerializer,
+    asked_node,
+)
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from rest_framework.request import Request
+
+    from kschedweb.accounts.typing import ApiRequest
+    from kschedweb.engine.studies.play.outcome import Outcome
+
+KEPT = {"Cache-Control": "private, max-age=86400"}  # what came of a run never changes
+AT = OpenApiParameter("at", float, description="Only the frame of this time, in seconds; every frame without it.")
+
+
+class RunMap(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses=MapSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """The nodes of a run, their groups, when there are frames of them, and what these can show."""
+        run = selectors.run_get(request.user, id)
+        outcome = _drawable(selectors.outcome(run))
+        times, exact = nodes.moments(outcome)
+        shows, grouped = nodes.shows(outcome).values(), nodes.grouped(run.groups)
+        found = nodemap.document(outcome.nodes, grouped, times, shows, exact=exact)
+        return Response(found, headers=KEPT)
+
+
+class RunFrames(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(parameters=[SHOW, AT], responses=FramesSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """What a node map shows at each time of its frames."""
+        outcome = _drawable(selectors.outcome(selectors.run_get(request.user, id)))
+        show = request.query_params.get("show", "cpu")
+        if show not in nodes.shows(outcome):
+            message = f"show: one of {', '.join(nodes.shows(outcome))}."
+            raise ApplicationError.at("show", message)
+        at = nodes.moments(outcome)[0] if "at" not in request.query_params else [_seconds(request, outcome.end)]
+        return Response({"show": show, "times": len(at), **packed(nodes.values(outcome, show, at))}, headers=KEPT)
+
+
+class RunStays(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(parameters=[NODE], responses=NodePodsSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """The pods of one node over the whole run."""
+        outcome = selectors.outcome(selectors.run_get(request.user, id))
+        node = asked_node(request)
+        try:
+            return Response(nodes.stays(outcome, node), headers=KEPT)
+        except KeyError:
+            raise NotFound(f"The run knows no node {node[:253]}.") from None
+
+
+def _drawable(outcome: Outcome) -> Outcome:
+    nodemap.bounded(len(outcome.nodes))
+    return outcome
+
+
+def _seconds(request: Request, end: float) -> float:
+    try:
+        time = float(request.query_params["at"])
+    except ValueError:
+        time = float("nan")
+    if not 0 <= time < float("inf"):
+        message = "at: must be a number of seconds from 0 on."
+        raise ApplicationError.at("at", message)
+    return min(time, end)
+
+
+urlpatterns = [
+    path("runs/<uuid:id>/map/", RunMap.as_view(), name="run-map"),
+    path("runs/<uuid:id>/map/frames/", RunFrames.as_view(), name="run-map-frames"),
+    path("runs/<uuid:id>/map/pods/", RunStays.as_view(), name="run-map-pods"),
+]

@@ -1,0 +1,172 @@
+"""The nodes of a run over its time, as the node map and the heatmap show them.
+
+Bounds: at most MOST_TIMES frames and MOST_VALUES values go to the page. Where no more than that many times have any
+change, there is a frame for each of them and the map is exact at all times; otherwise the frames are evenly apart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kschedweb.engine.simulation import NodeChanges, NodeJoins
+from kschedweb.engine.studies.play.outcome import Kind, NodeState
+from kschedweb.playground.runs.charts import thinned
+from kschedweb.playground.runs.maps.frames import times
+from kschedweb.web.nodemap.grouping import Grouping, Relabelled, groupings
+from kschedweb.web.nodemap.nodemap import PODS, STATE, Show, requested, states, used
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from kschedweb.engine.studies.play.outcome import Outcome
+    from kschedweb.engine.studies.prepare.prepared import Prepared
+
+MOST_STAYS = 2_000  # pods of one node that are told of, the last ones
+MOST_STEPS = 1_000
+
+
+def shows(outcome: Outcome) -> dict[str, Show]:
+    """What a map of the run may be coloured by, by its key."""
+    found = [requested(name) for name in outcome.resources]
+    measured = (("cpu", outcome.use.cpu), ("memory", outcome.use.memory))
+    found += [used(name) for name, column in measured if column.size and not np.isnan(column).all()]
+    return {show.key: show for show in (*found, PODS, STATE)}
+
+
+def changes(outcome: Outcome) -> NDArray[np.float64]:
+    """Every time (seconds) at which anything happens that a map shows, and the beginning."""
+    found = np.unique(np.concatenate([[0.0], outcome.moves.time, outcome.node_log.time, outcome.use.time]))
+    return found[(found >= 0.0) & (found <= outcome.end)]
+
+
+def moments(outcome: Outcome) -> tuple[NDArray[np.float64], bool]:
+    """When the frames are (seconds), and whether these are all the changes; otherwise they are evenly apart."""
+    evenly, every = times(outcome.end, len(outcome.nodes)), changes(outcome)
+    return (every, True) if len(every) <= len(evenly) else (evenly, False)
+
+
+def steps(outcomes: Sequence[Outcome]) -> list[float]:
+    """The changes that a step of the player goes to, of all runs that are shown: at most MOST_STEPS, evenly thinned."""
+    every = np.unique(np.concatenate([changes(outcome) for outcome in outcomes]))
+    return np.round(every[thinned(len(every), MOST_STEPS)], 6).tolist()
+
+
+def around(found: Sequence[float], time: float, end: float) -> tuple[float, float]:
+    """The step before ``time`` and the one after it."""
+    before = [one for one in found if one < time - 1e-6]
+    after = [one for one in found if one > time + 1e-6]
+    return before[-1] if before else 0.0, after[0] if after else end
+
+
+def values(outcome: Outcome, key: str, at: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float32]:
+    """What ``key`` shows of each node at each of the times, which must not go back: f4[times, nodes].
+
+    Percent, pods, or places in nodemap.STATES; nan where a node is not there, or nothing is known of it.
+    """
+    at = np.asarray(at, dtype=np.float64)
+    if key == PODS.key:
+        return pods(outcome, at)
+    if key == STATE.key:
+        return _states(outcome, at)
+    if key.startswith("use-"):
+        return _used(outcome, getattr(outcome.use, key.removeprefix("use-")), at)
+    share: NDArray[np.float32] = 100 * outcome.loads(at, key)
+    return share
+
+
+def pods(outcome: Outcome, at: NDArray[np.float64]) -> NDArray[np.float32]:
+    """How many pods are on each node: f4[times, nodes], nan where a node is not there."""
+    counts = np.zeros((len(at), len(outcome.nodes)))
+    begin = np.searchsorted(at, outcome.moves.time, side="left")
+    within = begin < len(at)
+    change = np.where(outcome.moves.kind == Kind.BOUND, 1.0, -1.0)
+    np.add.at(counts, (begin[within], outcome.moves.node[within]), change[within])
+    counts = np.cumsum(counts, axis=0)
+    counts[np.isnan(outcome.allocatable(at, outcome.resources[0]))] = np.nan
+    return counts.astype(np.float32)
+
+
+def _states(outcome: Outcome, at: NDArray[np.float64]) -> NDArray[np.float32]:
+    fullest = np.zeros((len(at), len(outcome.nodes)), dtype=np.float32)
+    for name in outcome.resources:
+        np.fmax(fullest, 100 * outcome.loads(at, name), out=fullest)
+    log = outcome.states(at)
+    return states(pods(outcome, at), fullest, log == NodeState.CORDONED, log != NodeState.NOT_READY)
+
+
+def _used(outcome: Outcome, column: NDArray[np.float32], at: NDArray[np.float64]) -> NDArray[np.float32]:
+    """The figures that were the newest at each time."""
+    rows = np.searchsorted(outcome.use.time, at, side="right") - 1
+    found = np.where((rows >= 0)[:, None], column[np.maximum(rows, 0)], np.nan)
+    found[np.isnan(outcome.allocatable(at, outcome.resources[0]))] = np.nan
+    return found.astype(np.float32)
+
+
+def stays(outcome: Outcome, node: str) -> dict[str, Any]:
+    """The pods that were on ``node`` at any time, as they came, with when they came and left and what they ask for.
+
+    Columns: ``until`` is None where a pod stayed to the end; requests are in milli-CPU, bytes and whole units, as are
+    those of ``allocatable``, which the node has from each of ``changes`` on (None: it is not there). Raises KeyError.
+    """
+    if node not in outcome.nodes:
+        raise KeyError(node)
+    place = outcome.nodes.index(node)
+    moves = np.flatnonzero(outcome.moves.node == place)
+    here: dict[int, int] = {}
+    found: list[tuple[int, float, float | None]] = []
+    for move in moves.tolist():
+        pod, time = int(outcome.moves.pod[move]), float(outcome.moves.time[move])
+        if outcome.moves.kind[move] == Kind.BOUND:
+            here[pod] = len(found)
+            found.append((pod, time, None))
+        elif pod in here:
+            at = here.pop(pod)
+            found[at] = (pod, found[at][1], time)
+    kept = found[-MOST_STAYS:]
+    rows = [pod for pod, _, _ in kept]
+    log = np.flatnonzero(outcome.node_log.node == place)
+    has = outcome.node_log.allocatable[log]
+    return {
+        "node": node,
+        "pods": [outcome.pods[row] for row in rows],
+        "tried": [bool(outcome.attempts[row]) for row in rows],
+        "from": [round(begin, 6) for _, begin, _ in kept],
+        "until": [None if end is None else round(end, 6) for _, _, end in kept],
+        "requests": {name: outcome.requests[at, rows].tolist() for at, name in enumerate(outcome.resources)},
+        "changes": np.round(outcome.node_log.time[log], 6).tolist(),
+        "allocatable": {
+            name: [None if value != value else value for value in has[:, at].tolist()]
+            for at, name in enumerate(outcome.resources)
+        },
+        "omitted": len(found) - len(kept),
+    }
+
+
+def groups(prepared: Prepared, names: Sequence[str]) -> list[Grouping]:
+    """The nodes of a run by their labels, from those with which they came to whatever is written later."""
+    objects = [one for one in prepared.objects if one.get("kind") == "Node"]
+    now = {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in objects}
+    first, later = dict(now), list[Relabelled]()
+    places = {name: place for place, name in enumerate(names)}
+    for event in prepared.events:
+        if isinstance(event, NodeJoins):
+            name, labels = event.node["metadata"]["name"], event.node["metadata"].get("labels") or {}
+        elif isinstance(event, NodeChanges) and event.labels is not None:
+            name, written = event.node, {**now.get(event.node, {}), **event.labels}
+            labels = {key: value for key, value in written.items() if value is not None}
+        else:
+            continue
+        now[name] = labels
+        first.setdefault(name, labels)
+        if name in places:
+            later.append(Relabelled(event.time, places[name], labels))
+    return groupings([first.get(name, {}) for name in names], later)
+
+
+def grouped(stored: Sequence[Any]) -> list[Grouping]:
+    """The groupings of a run as they are stored."""
+    return [Grouping.of(one) for one in stored]

@@ -1,0 +1,72 @@
+"""Runs: a scenario played under one policy with one seed; comparisons: several of them side by side."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+from kschedweb.jobs.models import Job
+from kschedweb.playground.scenarios.models import ScenarioRevision
+from kschedweb.policies.models import Revision
+
+
+class Comparison(models.Model):
+    """Policies on one revision of a scenario; the first policy is the one that the others are held against."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    title = models.CharField(max_length=200)
+    revision = models.ForeignKey(ScenarioRevision, on_delete=models.PROTECT, related_name="comparisons")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+
+
+class Run(models.Model):
+    """One policy with one seed. What came of it never changes once ``ended_at`` is set."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    comparison = models.ForeignKey(Comparison, null=True, on_delete=models.CASCADE, related_name="runs")
+    position = models.PositiveSmallIntegerField(default=0)  # of its policy in the comparison; 0 is the reference
+    revision = models.ForeignKey(ScenarioRevision, on_delete=models.PROTECT, related_name="runs")
+    policy = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="runs")
+    label = models.CharField(max_length=120)  # of the policy: "default@1", also once that is deleted
+    configuration = models.TextField()  # the document as it was run
+    seed = models.PositiveIntegerField()
+    job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
+    engine = models.CharField(max_length=64, blank=True)  # the version that ran it
+    summary = models.JSONField(default=list)  # measures, in their order
+    notes = models.JSONField(default=list)  # what was left out or read differently
+    outcome = models.BinaryField(null=True)  # engine.whatif's encoding
+    groups = models.JSONField(default=list)  # dashboard.grouping.Grouping of the outcome's nodes, in its order
+    virtual_seconds = models.FloatField(null=True)
+    seconds = models.FloatField(null=True)  # that the run took
+    ended_at = models.DateTimeField(null=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-created_at", "position", "seed", "id")
+        constraints = [
+            models.UniqueConstraint(fields=["comparison", "position", "seed"], name="one_run_of_each_in_a_comparison")
+        ]
+
+    @property
+    def state(self) -> str:
+        """As a job's; a run whose job was purged has what it has."""
+        if self.ended_at:
+            return "succeeded"
+        return self.job.state if self.job else "failed"
+
+
+class Difference(models.Model):
+    """How a run differs from the reference's run with the same seed; empty until it is worked out."""
+
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="difference")
+    against = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="+")
+    job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
+    content = models.BinaryField(null=True)  # gzipped JSON: selectors.difference reads it
+    counts = models.JSONField(default=dict)  # moved, newly unscheduled, newly scheduled; moved by plugin

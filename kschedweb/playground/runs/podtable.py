@@ -1,0 +1,182 @@
+"""The pods of a run at a time, as a list that makes only the rows that are looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kschedweb.engine.studies.play.outcome import Kind, Outcome
+from kschedweb.playground.runs.rows import Rows, arranged
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+STATES = {
+    "running": "on a node",
+    "waiting": "waiting",
+    "left": "ended or deleted",
+    "preempted": "preempted",
+    "evicted": "evicted",
+    "lost": "lost with its node",
+    "ignored": "another scheduler's",
+    "to-come": "not there yet",
+}
+_NAMES = list(STATES)
+RUNNING, WAITING, LEFT, PREEMPTED, EVICTED, LOST, IGNORED, TO_COME = range(len(_NAMES))
+_BY_KIND = {Kind.LEFT: LEFT, Kind.PREEMPTED: PREEMPTED, Kind.EVICTED: EVICTED, Kind.NODE_GONE: LOST}
+ORDERS = ("pod", "state", "node", "arrived", "waited", "tries")
+HEAD = ("pod", "state", "node", "arrived", "bound", "waited", "left", "attempts", "message")
+
+
+@dataclass(frozen=True)
+class PodRow:
+    """Times are seconds, ``None`` where it did not happen; ``state`` and ``node`` hold at the list's time."""
+
+    key: str
+    state: str
+    node: str
+    arrived: float | None
+    bound: float | None
+    left: float | None
+    attempts: int
+    message: str
+
+    @property
+    def waited(self) -> float | None:
+        """Seconds from its arrival to its (last) node; "" where it was there from the beginning."""
+        if self.bound is None or self.arrived is None or not self.attempts:
+            return None
+        return round(self.bound - self.arrived, 6)
+
+    @property
+    def namespace(self) -> str:
+        return self.key.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.key.partition("/")[2]
+
+    @property
+    def words(self) -> str:
+        return STATES[self.state]
+
+    def cells(self) -> tuple[object, ...]:
+        return (self.key, self.state, self.node, self.arrived, self.bound, self.waited, self.left, self.attempts,
+                self.message)  # fmt: skip
+
+
+def states(outcome: Outcome, time: float) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
+    """The state of each pod (a place in STATES) and its node (-1: none) once all due by ``time`` has happened."""
+    placed = outcome.placed(time)
+    found = np.full(len(outcome.pods), WAITING, dtype=np.int8)
+    gone = outcome.left <= time  # False for nan
+    found[gone] = LEFT
+    moves = int(np.searchsorted(outcome.moves.time, time, side="right"))
+    why = np.full(len(outcome.pods), -1, dtype=np.int8)
+    kinds, pods = outcome.moves.kind[:moves], outcome.moves.pod[:moves]
+    for kind, state in _BY_KIND.items():
+        why[pods[kinds == kind]] = state
+    found[gone & (why >= 0)] = why[gone & (why >= 0)]
+    found[placed >= 0] = RUNNING
+    found[~(outcome.arrived <= time)] = TO_COME
+    ignored = [outcome.index[name] for name in outcome.ignored if name in outcome.index]
+    found[ignored] = IGNORED
+    return found, placed
+
+
+class PodList(Rows[PodRow]):
+    """The pods that are in ``state`` ("": any) at ``time`` and whose name or node holds ``search``.
+
+    ``ordering`` is one of ORDERS, downwards with a "-" in front; without one they stand as they came.
+    """
+
+    def __init__(
+        self, outcome: Outcome, time: float, state: str = "", search: str = "", node: str = "", ordering: str = ""
+    ) -> None:
+        self.outcome = outcome
+        self.states, self.placed = states(outcome, time)
+        kept = np.ones(len(outcome.pods), dtype=bool)
+        if state:
+            kept &= self.states == _NAMES.index(state) if state in STATES else False
+        if node:
+            kept &= self.placed == (outcome.nodes.index(node) if node in outcome.nodes else -9)
+        rows = np.flatnonzero(kept)
+        if search:
+            rows = np.array([row for row in rows.tolist() if search in outcome.pods[row]], dtype=np.intp)
+        self.rows = rows[np.argsort(outcome.arrived[rows], kind="stable")].tolist()
+        if (key := ordering.removeprefix("-")) in ORDERS:
+            self.rows = arranged(self.rows, lambda row: self._key(key, row), down=ordering.startswith("-"))
+
+    def _key(self, key: str, row: int) -> Any:
+        if key == "pod":
+            return self.outcome.pods[row]
+        if key == "arrived":
+            return _time(self.outcome.arrived[row])
+        found = self.row(row)
+        return {"state": found.words, "node": found.node, "waited": found.waited, "tries": found.attempts}[key]
+
+    def of(self, key: str) -> PodRow:
+        """The pod ``namespace/name``, the last that was called so. Raises KeyError."""
+        return self.row(self.outcome.index[key])
+
+    def counts(self) -> dict[str, int]:
+        """How many of all pods are in each state, states without a pod left out."""
+        numbers = np.bincount(self.states, minlength=len(_NAMES)).tolist()
+        return {name: number for name, number in zip(_NAMES, numbers, strict=True) if number}
+
+    def row(self, row: int) -> PodRow:
+        out = self.outcome
+        node, said = int(self.placed[row]), int(out.message[row])
+        return PodRow(
+            out.pods[row],
+            _NAMES[int(self.states[row])],
+            out.nodes[node] if node >= 0 else "",
+            _time(out.arrived[row]),
+            _time(out.bound[row]),
+            _time(out.left[row]),
+            int(out.attempts[row]),
+            out.texts[said] if said >= 0 else "",
+        )
+
+
+def _time(value: np.float64) -> float | None:
+    return None if np.isnan(value) else round(float(value), 6)
+
+
+MOVE_HEAD = ("time", "pod", "node", "kind", "text")
+KINDS = {kind: kind.name.lower().replace("_", "-") for kind in Kind}
+
+
+@dataclass(frozen=True)
+class MoveRow:
+    """A pod coming to a node or leaving it ``time`` seconds after the beginning."""
+
+    time: float
+    pod: str
+    node: str
+    kind: str
+    text: str
+
+    def cells(self) -> tuple[object, ...]:
+        return self.time, self.pod, self.node, self.kind, self.text
+
+
+class MoveList(Rows[MoveRow]):
+    """The log in its order; ``forced``: the pods that had to go, when they were told, not when they left."""
+
+    def __init__(self, outcome: Outcome, forced: bool = False) -> None:
+        self.outcome, self.moves = outcome, outcome.forced if forced else outcome.moves
+        self.rows = range(len(self.moves))
+
+    def row(self, row: int) -> MoveRow:
+        out, moves = self.outcome, self.moves
+        node, text = int(moves.node[row]), int(moves.text[row])
+        return MoveRow(
+            round(float(moves.time[row]), 6),
+            out.pods[int(moves.pod[row])],
+            out.nodes[node] if node >= 0 else "",
+            KINDS[Kind(int(moves.kind[row]))],
+            out.texts[text] if text >= 0 else "",
+        )

@@ -1,0 +1,55 @@
+"""The site's own runs of the ready scenarios, so that each opens with its answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from kschedweb import ENGINE
+from kschedweb.playground.runs import selectors, services
+from kschedweb.playground.runs.models import Run
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from kschedweb.playground.scenarios.models import ScenarioRevision
+    from kschedweb.playground.scenarios.ready import Ready
+
+logger = structlog.get_logger(__name__)
+
+SEED = 1
+
+
+def ready_run(*, ready: Ready, revision: ScenarioRevision) -> Run:
+    """The run of ``revision`` under the policy of ``ready``: made where it is missing, and played right away.
+
+    One that another version of the engine played is played again, under the same address. Raises ApplicationError
+    where it cannot be played.
+    """
+    run = selectors.ready_run(ready, revision)
+    if run is None:
+        policy = selectors.ready_policy(ready)
+        run = Run.objects.create(
+            revision=revision,
+            policy=policy,
+            label=ready.policy if policy is None else f"{ready.policy}@{policy.number}",
+            configuration=ready.configuration,
+            seed=SEED,
+        )
+    elif run.engine != ENGINE:
+        run.ended_at = None
+        run.save(update_fields=["ended_at"])
+    services.run_do(run=run, step=_unheard)
+    return run
+
+
+def placed(*, ready: Ready, revision: ScenarioRevision, **_: Any) -> None:
+    """What comes after a ready scenario was put in place; one that cannot be played must not stop the site."""
+    try:
+        ready_run(ready=ready, revision=revision)
+    except ApplicationError as error:
+        logger.warning("a ready scenario cannot be played", scenario=ready.key, reason=error.detail)
+
+
+def _unheard(step: str, done: int, total: int) -> None:
+    """Nobody waits for it."""

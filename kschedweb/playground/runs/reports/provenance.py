@@ -1,0 +1,110 @@
+"""What a run was made from, what of a cluster was simulated, and what was not: in words, for whoever reads a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from kschedweb import KUBE_SCHEDULER
+from kschedweb.playground.runs.comparisons import chance
+from kschedweb.playground.scenarios import selectors as scenarios
+from kschedweb.playground.scenarios.effect import used
+
+if TYPE_CHECKING:
+    from kschedweb.engine.config import Configuration
+    from kschedweb.playground.scenarios.models import ScenarioRevision
+
+GATES = f"as kube-scheduler {KUBE_SCHEDULER} has them unless told otherwise; none was switched"
+SIMULATED = (
+    "kube-scheduler's queues: backoff, the flush of pods that wait for long, and which event wakes which pod",
+    "every plugin of the policy from PreEnqueue to PostFilter on each try, with kube-scheduler's sampling of nodes and "
+    "its order among equal totals",
+    "preemption, with the grace period of each pod that has to go",
+)
+CONTROLLED = "taints for nodes in trouble, evictions by taint, and a new pod for each evicted one that has a controller"
+OMITTED = (
+    "the kubelet: a pod runs as soon as it has its node, without pulling images, starting containers or failing",
+    "the API server and the network: writes take no time and none fails",
+    "autoscalers, deschedulers, quotas, and people: nobody else adds, changes or removes anything",
+    "which devices a ResourceClaim gets, where they are not chosen yet",
+)
+PLACED = {
+    "all": "pods of the cluster are placed anew, in the order of their creation; those of DaemonSets and mirror pods "
+    "stay",
+    "pending": "pods that have a node keep it; those that wait are scheduled",
+    "arrivals": "pods that have a node keep it; those that wait are left out",
+}
+
+
+@dataclass(frozen=True)
+class Base:
+    """The cluster that a scenario starts from; ``taken_at`` is ``None`` for one that is imagined."""
+
+    snapshot: str
+    cluster: str
+    taken_at: datetime | None
+
+    @property
+    def words(self) -> str:
+        if self.taken_at is None:
+            return "imagined: no snapshot of a cluster"
+        return f"{self.cluster}, snapshot of {moment(self.taken_at)}"
+
+
+def moment(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def base(revision: ScenarioRevision) -> Base:
+    """What ``revision`` starts from."""
+    snapshot = revision.snapshot
+    if snapshot is not None:
+        return Base(str(snapshot.pk), snapshot.cluster.name, snapshot.taken_at)
+    named = revision.document.get("base")
+    wanted = str(named.get("snapshot") or "") if isinstance(named, Mapping) else ""
+    if not wanted:
+        return Base("", "", None)
+    brought = scenarios.base(revision)
+    return Base(wanted, brought.cluster, datetime.fromtimestamp(brought.taken_at, UTC))
+
+
+def placing(document: Mapping[str, Any]) -> str:
+    """Which pods are scheduled."""
+    return PLACED.get(str(_run(document).get("place") or "all"), "")
+
+
+def use(document: Mapping[str, Any]) -> str:
+    """Where real use comes from."""
+    return used(document)
+
+
+def randomness(document: Mapping[str, Any]) -> str:
+    """What the seed decides."""
+    things = chance.drawn(document)
+    return f"it decides {' and '.join(things)}" if things else "it decides nothing, since nothing is drawn at random"
+
+
+def simulated(document: Mapping[str, Any]) -> list[str]:
+    """What was simulated as a real cluster does it."""
+    return [*SIMULATED, *((CONTROLLED,) if _controllers(document) else ())]
+
+
+def omitted(document: Mapping[str, Any], configurations: Sequence[Configuration]) -> list[str]:
+    """What was not."""
+    found = list(OMITTED)
+    if not _controllers(document):
+        found.append("controllers of nodes and workloads: the scenario switches them off")
+    if any(configuration.extenders for configuration in configurations):
+        found.append("the extenders of the policy: nobody was asked")
+    return found
+
+
+def _controllers(document: Mapping[str, Any]) -> bool:
+    return _run(document).get("controllers") is not False
+
+
+def _run(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    run = document.get("run")
+    return run if isinstance(run, Mapping) else {}

@@ -1,0 +1,344 @@
+"""A run, or a comparison, as one file for people who have no access to the site: HTML, JSON, CSV.
+
+All three say the same and are bounded: MOST_ROWS pods of each list, MOST_NOTES notes, MOST_TEXT characters of each
+document; what is left out is said where it is. Figures are those of the pages, bounded as these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from django.utils import timezone
+
+from kschedweb.playground.runs import (
+    charts,
+    measures,
+    selectors,
+)
+from kschedweb.playground.runs.clock import span
+from kschedweb.playground.runs.comparisons import (
+    chance,
+    comparing,
+    moved,
+)
+from kschedweb.playground.runs.comparisons import (
+    charts as comparison_charts,
+)
+from kschedweb.playground.runs.family_charts import FamilyChart, Shown, family_charts
+from kschedweb.playground.runs.maps import (
+    frames,
+    nodes,
+)
+from kschedweb.playground.runs.podtable import MoveList, PodList
+from kschedweb.playground.runs.reports import (
+    provenance,
+)
+from kschedweb.web.errors import Conflict
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from kschedweb.playground.runs.comparisons.comparing import Line, Side
+    from kschedweb.playground.runs.models import Comparison, Run
+    from kschedweb.playground.scenarios.models import ScenarioRevision
+    from kschedweb.web.figures import Chart
+
+MOST_ROWS, MOST_NOTES, MOST_TEXT = 500, 200, 200_000
+CSV_HEAD = ("part", "policy", "seed", "name", "value", "unit", "direction", "text")
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Rows of a table, of ``total`` that there are."""
+
+    name: str
+    label: str
+    head: list[str]
+    rows: list[list[object]]
+    total: int
+    nothing: str
+
+    @property
+    def left_out(self) -> int:
+        return self.total - len(self.rows)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text that belongs to the report; ``whole`` where nothing of it is left out."""
+
+    label: str
+    text: str
+    whole: bool = True
+
+    @classmethod
+    def of(cls, label: str, text: str) -> Document:
+        return cls(label, text[:MOST_TEXT], len(text) <= MOST_TEXT)
+
+
+@dataclass
+class Report:
+    """``kind`` is run or comparison; ``facts`` are (name, words); the lists are sentences without their full stop."""
+
+    kind: str
+    stem: str  # of the file's name
+    title: str
+    address: str
+    made_at: datetime
+    facts: list[tuple[str, str]]
+    simulated: list[str]
+    omitted: list[str]
+    notes: list[str]
+    notes_total: int
+    plain: dict[str, Any]  # what JSON says beyond that
+    listings: list[Listing]
+    documents: list[Document]
+    table: list[dict[str, Any]] = field(default_factory=list)  # a measure a row: name, unit, direction, values
+    lines: list[Line] = field(default_factory=list)
+    sides: list[Side] = field(default_factory=list)
+    groups: list[comparing.Group] = field(default_factory=list)
+    families: list[tuple[FamilyChart, list[tuple[Line, Chart]]]] = field(default_factory=list)
+    maps: list[tuple[str, str, Chart]] = field(default_factory=list)  # (name, label, chart)
+    seeds_said: str = ""
+
+    @property
+    def same(self) -> list[Line]:
+        """The measures that no policy changes."""
+        return [line for line in self.lines if not line.weight]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "kind": f"{self.kind.capitalize()}Report",
+            "title": self.title,
+            "address": self.address,
+            "made_at": self.made_at.isoformat(),
+            **self.plain,
+            "simulated": self.simulated,
+            "not_simulated": self.omitted,
+            "notes": self.notes,
+            "notes_total": self.notes_total,
+            "measures": self.table,
+            "lists": [
+                {
+                    "name": one.name,
+                    "total": one.total,
+                    "rows": [dict(zip(one.head, row, strict=True)) for row in one.rows],
+                }
+                for one in self.listings
+            ],
+            "documents": [{"name": one.label, "text": one.text, "whole": one.whole} for one in self.documents],
+        }
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """As CSV has it, in the order of CSV_HEAD."""
+        yield "about", "", "", "title", "", "", "", self.title
+        for name, words in self.facts:
+            yield "about", "", "", name, "", "", "", words
+        for part, listed in (("simulated", self.simulated), ("not simulated", self.omitted), ("note", self.notes)):
+            for words in listed:
+                yield part, "", "", "", "", "", "", words
+        for one in self.table:
+            for entry in one["values"]:
+                said = one["name"], entry["value"], one["unit"], one["better"], one["label"]
+                yield "measure", entry["policy"], entry["seed"], *said
+        for listing in self.listings:
+            for row in listing.rows:
+                words = "; ".join(f"{name}: {cell}" for name, cell in zip(listing.head, row, strict=True) if cell != "")
+                yield listing.name, "", "", row[0], "", "", "", words
+
+
+def run_report(run: Run, address: str) -> Report:
+    """The report of a run; ``address`` is where the site shows it. Raises Conflict where it is not done."""
+    outcome = selectors.outcome(run)
+    kept = measures.kept(run)
+    shown = Shown(run.label, outcome, {one.name: one for one in kept})
+    report = _begun("run", f"run-{run.pk}", measures.sentence(run, outcome), address, run.revision, [run])
+    report.families = [(one, []) for one in family_charts([shown])]
+    if outcome.nodes:
+        at = frames.times(outcome.end, len(outcome.nodes))
+        over = frames.Frames(at, outcome.nodes, nodes.values(outcome, "cpu", at))
+        heat = charts.heatmap(over, frames.rows(over), nodes.shows(outcome)["cpu"], outcome.end)
+        report.maps = [("heatmap", "Nodes over time", heat)]
+    report.table = [_measure(one, [(run, one.value)]) for one in kept]
+    waiting, forced = PodList(outcome, outcome.end, state="waiting"), MoveList(outcome, forced=True)
+    report.listings = [
+        Listing(
+            "waiting",
+            "Pods without a node at the end",
+            ["pod", "arrived (s)", "tries", "said last"],
+            [[row.key, row.arrived, row.attempts, row.message] for row in waiting[:MOST_ROWS]],
+            len(waiting),
+            "Every pod has a node.",
+        ),
+        Listing(
+            "forced",
+            "Pods that had to go",
+            ["pod", "time (s)", "what happened", "node", "why"],
+            [[row.pod, row.time, row.kind, row.node, row.text] for row in forced[:MOST_ROWS]],
+            len(forced),
+            "No pod was preempted or evicted, and none lost its node.",
+        ),
+    ]
+    return report
+
+
+def comparison_report(comparison: Comparison, address: str) -> Report:
+    """The report of a comparison. Raises Conflict while its runs go on, and where the reference has none."""
+    sides = comparing.sides(comparison)
+    differences = list(selectors.difference_list(comparison))
+    lines = comparing.lines(sides, differences)
+    if not comparing.ready(comparison):
+        raise Conflict("The runs go on: there is a report once all have ended.")
+    if not lines:
+        raise Conflict("No run of the reference came to an end, so there is nothing to report.")
+    done = [run for side in sides for run in side.runs.values()]
+    listed = [moved.MovedList(differences, side.position, moved.ANY) for side in sides[1:]]
+    first = listed[0] if listed else None
+    said = comparing.sentence(sides, lines, first.first_count if first else None, first.pods if first else 0)
+    report = _begun(
+        "comparison", f"comparison-{comparison.pk}", said or comparison.title, address, comparison.revision, done
+    )
+    shown = [
+        Shown(side.label, selectors.outcome(side.first), {one.name: one for one in measures.kept(side.first)})
+        for side in sides
+        if side.first
+    ]
+    named = {line.measure.name: (line, comparison_charts.strip(line, sides)) for line in lines}
+    if shown:
+        report.families = [
+            (one, [named[measure.name] for measure in one.measures if named[measure.name][0].weight])
+            for one in family_charts(shown)
+        ]
+    report.sides, report.lines = sides, lines
+    report.groups = comparing.groups([counts for one in listed for counts in one.counts])
+    report.table = [
+        _measure(line.measure, [(side.runs[seed], value) for side, values in zip(sides, line.values, strict=True)
+                                for seed, value in values.items()])
+        for line in lines
+    ]  # fmt: skip
+    report.listings = [_moved(one, side) for one, side in zip(listed, sides[1:], strict=True)]
+    report.seeds_said = chance.advice(chance.drawn(comparison.revision.document), sides[0].total if sides else 0)
+    undone = [run for run in comparison.runs.all() if run.ended_at is None]
+    report.notes += [f"the run under {run.label} with seed {run.seed} came to nothing" for run in undone]
+    report.plain["name"] = comparison.title
+    return report
+
+
+def _moved(listed: moved.MovedList, side: Side) -> Listing:
+    return Listing(
+        f"moved under {side.label}",
+        f"Pods that go elsewhere under {side.label}",
+        ["pod", "what", "reference node", "node", "by plugin", "lead (points)", "said", "seed"],
+        [list(row.cells()[:-1]) for row in listed[:MOST_ROWS]],
+        len(listed),
+        "No pod goes elsewhere.",
+    )
+
+
+def _measure(measure: measures.Measure, values: Sequence[tuple[Run, float | None]]) -> dict[str, Any]:
+    return {
+        "name": measure.name,
+        "label": measure.label,
+        "unit": measure.unit,
+        "better": measure.direction,
+        "sentence": measure.sentence,
+        "values": [
+            {"policy": run.label, "seed": run.seed, "value": value, "text": measures.amount(measure, value)}
+            for run, value in values
+        ],
+    }
+
+
+def _begun(kind: str, stem: str, title: str, address: str, revision: ScenarioRevision, runs: Sequence[Run]) -> Report:
+    """What is known of any report: where it comes from, and what was simulated."""
+    document, made_at = revision.document, timezone.now()
+    by_policy = {run.label: run for run in reversed(runs)}  # the first of each
+    policies = list(dict.fromkeys(run.label for run in runs))
+    start, notes = provenance.base(revision), list(dict.fromkeys(note for run in runs for note in run.notes))
+    return Report(
+        kind=kind,
+        stem=stem,
+        title=title,
+        address=address,
+        made_at=made_at,
+        facts=_facts(revision, start, policies, runs),
+        simulated=provenance.simulated(document),
+        omitted=provenance.omitted(document, [selectors.configuration(by_policy[name]) for name in policies]),
+        notes=notes[:MOST_NOTES],
+        notes_total=len(notes),
+        plain=_plain(revision, start, policies, runs),
+        listings=[],
+        documents=[
+            Document.of("Scenario", revision.text),
+            *(Document.of(f"Policy {name}", by_policy[name].configuration) for name in policies),
+        ],
+    )
+
+
+def _facts(
+    revision: ScenarioRevision, start: provenance.Base, policies: list[str], runs: Sequence[Run]
+) -> list[tuple[str, str]]:
+    document, seeds = revision.document, _seeds(runs)
+    ends = [run.virtual_seconds for run in runs if run.virtual_seconds is not None]
+    said = (
+        f"{span(min(ends))} to {span(max(ends))}" if ends and min(ends) != max(ends) else span(max(ends, default=None))
+    )
+    return [
+        ("Scenario", f"{revision.scenario.name}, revision {revision.number}"),
+        ("What it asks", str(document.get("description") or "").strip() or "–"),
+        ("Cluster", start.words),
+        ("Policies" if len(policies) > 1 else "Policy", ", ".join(policies)),
+        ("Seeds" if len(seeds) > 1 else "Seed", f"{', '.join(map(str, seeds))}; {provenance.randomness(document)}"),
+        ("Pods", provenance.placing(document)),
+        ("Real use", provenance.use(document)),
+        ("Time simulated", said),
+        ("Engine", ", ".join(_engines(runs))),
+        ("Feature gates", provenance.GATES),
+        ("Runs done", provenance.moment(max(run.ended_at for run in runs if run.ended_at)) if runs else "–"),
+    ]
+
+
+def _plain(
+    revision: ScenarioRevision, start: provenance.Base, policies: list[str], runs: Sequence[Run]
+) -> dict[str, Any]:
+    """The same for JSON."""
+    return {
+        "scenario": {
+            "id": str(revision.scenario_id),
+            "name": revision.scenario.name,
+            "revision": revision.number,
+            "description": str(revision.document.get("description") or ""),
+        },
+        "base": {
+            "snapshot": start.snapshot or None,
+            "cluster": start.cluster or None,
+            "taken_at": start.taken_at.isoformat() if start.taken_at else None,
+        },
+        "policies": policies,
+        "seeds": _seeds(runs),
+        "seed_decides": chance.drawn(revision.document),
+        "engine": _engines(runs),
+        "feature_gates": provenance.GATES,
+        "runs": [
+            {
+                "id": str(run.pk),
+                "policy": run.label,
+                "seed": run.seed,
+                "virtual_seconds": run.virtual_seconds,
+                "seconds": run.seconds,
+                "ended_at": run.ended_at.isoformat() if run.ended_at else None,
+            }
+            for run in runs
+        ],
+    }
+
+
+def _seeds(runs: Sequence[Run]) -> list[int]:
+    return sorted({run.seed for run in runs})
+
+
+def _engines(runs: Sequence[Run]) -> list[str]:
+    return sorted({run.engine for run in runs})

@@ -1,0 +1,61 @@
+"""A report as a download. The page carries its styles, figures and the code that draws them, and asks for nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from django.contrib.staticfiles import finders
+from django.http import HttpResponse, JsonResponse
+from django.template.loader import render_to_string
+
+from kschedweb.playground.runs.reports.report import CSV_HEAD
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.exports import csv_response
+
+if TYPE_CHECKING:
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.playground.runs.reports.report import Report
+
+FORMATS = ("html", "json", "csv")
+
+
+def report_response(report: Report, form: str) -> HttpResponseBase:
+    """``report`` in one of FORMATS, to be saved. Raises ApplicationError for any other."""
+    name = f"{report.stem}-report.{form}"
+    if form == "csv":
+        return csv_response(name, list(CSV_HEAD), report.rows())
+    answer: HttpResponse
+    if form == "json":
+        answer = JsonResponse(report.to_dict())
+    elif form == "html":
+        answer = HttpResponse(page(report), content_type="text/html; charset=utf-8")
+    else:
+        message = f"A report is one of {', '.join(FORMATS)}."
+        raise ApplicationError.at("as", message)
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer
+
+
+def page(report: Report) -> str:
+    """The report as one HTML document. Its policy lets the one script run whose digest it names, and nothing load."""
+    script = _built("charts.js").replace("</script", "<\\/script")
+    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    allowed = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:"
+    context = {
+        "report": report,
+        "policy": allowed,
+        "styles": _built("app.css").replace("</style", "<\\/style"),
+        "script": script,
+        "licenses": _built("charts.js.LEGAL.txt").replace("--", "- "),
+    }
+    return render_to_string("playground/runs/report.html", context)
+
+
+def _built(name: str) -> str:
+    """A file of the built frontend; "" where it is not built: tables stay then, and figures are not drawn."""
+    found = finders.find(name)
+    return Path(found).read_text(encoding="utf-8") if isinstance(found, str) else ""

@@ -1,0 +1,31 @@
+"""The samples of a run as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+if TYPE_CHECKING:
+    from kschedweb.engine.studies.play.outcome import Outcome
+
+HEAD = ("time", "nodes", "bound", "active", "backing_off", "unschedulable", "gated")
+
+
+class SampleList(Sequence[dict[str, Any]]):
+    """A row a time, by the names of HEAD; times are seconds, everything else counts."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._samples = outcome.samples
+
+    def __len__(self) -> int:
+        return len(self._samples.time)
+
+    @overload
+    def __getitem__(self, place: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, place: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(place, slice):
+            columns = [getattr(self._samples, name)[place].tolist() for name in HEAD]
+            return [dict(zip(HEAD, row, strict=True)) for row in zip(*columns, strict=True)]
+        return self[place : place + 1 or None][0]

@@ -1,0 +1,277 @@
+"""Starting runs and comparisons, doing them, and ending them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.http import Http404
+from django.utils import timezone
+
+from kschedweb import ENGINE
+from kschedweb.accounts import audit
+from kschedweb.decisions.selectors import profiles_named
+from kschedweb.engine.config import load
+from kschedweb.engine.simulation import SimulationError
+from kschedweb.engine.studies.compare.comparison import compare
+from kschedweb.engine.studies.measure.measures import measure
+from kschedweb.engine.studies.play.run import run as simulate
+from kschedweb.jobs.models import ENDED
+from kschedweb.jobs.services import job_cancel, job_start
+from kschedweb.playground.runs import selectors
+from kschedweb.playground.runs.comparisons import chance
+from kschedweb.playground.runs.maps import nodes
+from kschedweb.playground.runs.models import Comparison, Difference, Run
+from kschedweb.playground.scenarios import selectors as scenarios
+from kschedweb.policies.validation import check
+from kschedweb.web.errors import ApplicationError, Conflict, NotFound, Unprocessable
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.playground.scenarios.models import ScenarioRevision
+    from kschedweb.policies.models import Revision
+
+FEWEST_POLICIES, MOST_POLICIES, MOST_SEEDS, LARGEST_SEED = 2, 8, 10, 2**31 - 1
+Step = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A policy that is run: how it is called, its document, and the revision it comes from (``None``: not saved)."""
+
+    label: str
+    document: str
+    revision: Revision | None
+
+
+def _entry(named: str, path: str) -> Entry:
+    """The saved policy ``name`` or ``name@revision``, as far as the engine still takes it."""
+    try:
+        revision = profiles_named(named, path)
+    except (Http404, NotFound):
+        raise ApplicationError.at(path, f"There is no policy {named[:120]}.") from None
+    label = f"{revision.policy.name}@{revision.number}"
+    return Entry(label, _checked(revision.document, label, path), revision)
+
+
+def _checked(document: str, label: str, path: str) -> str:
+    found = load(document)
+    if found.configuration is None:
+        raise ApplicationError.at(path, f"{label}: {'; '.join(found.errors[:3])}")
+    return document
+
+
+def seeds_checked(seeds: Sequence[int], most: int = MOST_SEEDS) -> list[int]:
+    """``seeds`` without those that are there twice. Raises ApplicationError for more than ``most``, or none."""
+    listed = list(dict.fromkeys(seeds))
+    if not 1 <= len(listed) <= most or not all(0 <= seed <= LARGEST_SEED for seed in listed):
+        raise ApplicationError.at("seeds", f"Name from 1 to {most} whole numbers from 0 on.")
+    return listed
+
+
+@transaction.atomic
+def run_start(
+    *,
+    user: User | None,
+    revision: ScenarioRevision,
+    policy: str = "",
+    document: str = "",
+    label: str = "",
+    seed: int = 1,
+) -> Run:
+    """Start one run: under a saved ``policy`` ("name", "name@revision"), or under a ``document`` that is not saved."""
+    if document:
+        if check(document).secrets:
+            raise ApplicationError.at("document", "The policy holds a private key or a token: leave it out.")
+        entry = Entry(label or "not saved", _checked(document, label or "The policy", "document"), None)
+    else:
+        entry = _entry(policy, "policy")
+    run = _run(user, revision, entry, seeds_checked([seed])[0])
+    audit.record(user, "run.started", run, f"{revision.scenario.name} under {entry.label}")
+    return run
+
+
+@transaction.atomic
+def comparison_start(
+    *, user: User | None, revision: ScenarioRevision, policies: Sequence[str], seeds: Sequence[int], title: str = ""
+) -> Comparison:
+    """Start a run for each policy ("name" or "name@revision"; the first is the reference) with each seed.
+
+    Of a scenario in which nothing is drawn at random only the first seed is run: the others would say the same.
+    """
+    entries = [_entry(named, "policies") for named in dict.fromkeys(policies)]
+    if not FEWEST_POLICIES <= len({entry.label for entry in entries}) <= MOST_POLICIES:
+        raise ApplicationError.at("policies", f"Choose from {FEWEST_POLICIES} to {MOST_POLICIES} different policies.")
+    listed = seeds_checked(seeds)
+    if not chance.drawn(revision.document):
+        listed = listed[:1]
+    title = title.strip() or f"{revision.scenario.name}: {' and '.join(entry.label for entry in entries)}"
+    comparison = Comparison.objects.create(title=title[:200], revision=revision, created_by=user)
+    for seed in listed:
+        for position, entry in enumerate(entries):
+            _run(user, revision, entry, seed, comparison, position)
+    audit.record(user, "comparison.started", comparison, comparison.title, runs=len(entries) * len(listed))
+    return comparison
+
+
+def _run(
+    user: User | None,
+    revision: ScenarioRevision,
+    entry: Entry,
+    seed: int,
+    comparison: Comparison | None = None,
+    position: int = 0,
+) -> Run:
+    run = Run.objects.create(
+        comparison=comparison,
+        position=position,
+        revision=revision,
+        policy=entry.revision,
+        label=entry.label,
+        configuration=entry.document,
+        seed=seed,
+        created_by=user,
+    )
+    title = f"Run: {revision.scenario.name} under {entry.label}, seed {seed}"
+    private = revision.scenario.private
+    run.job = job_start("runs.run", title=title, params={"run": str(run.pk)}, user=user, private=private)
+    run.save(update_fields=["job"])
+    return run
+
+
+def run_do(*, run: Run, step: Step) -> dict[str, Any]:
+    """Play the scenario, unless that is done already, and keep what came of it; ``step`` hears how far it is."""
+    if run.ended_at is None:
+        _play(run, step)
+    if run.comparison_id is not None:
+        _differences_start(run)
+    return {"run": str(run.pk)}
+
+
+def _play(run: Run, step: Step) -> None:
+    begun = time.monotonic()
+    step("Reading the scenario", 0, 0)
+    prepared = scenarios.prepared(run.revision, run.seed)
+
+    def progress(now: float, decided: int, known: int) -> None:
+        if decided < known:
+            step("Pods decided:", decided, known)
+        elif prepared.until is None:
+            step("All pods decided, playing on until nothing is left to happen", 0, 0)
+        else:
+            step("All pods decided, minutes played:", int(now / 60), int(prepared.until / 60))
+
+    try:
+        found = simulate(prepared, selectors.configuration(run), progress=progress)
+    except SimulationError as error:
+        raise Unprocessable(f"The scenario cannot be played: {error}.") from None
+    step("Measuring", 0, 0)
+    measures = measure(found)
+    Run.objects.filter(pk=run.pk, ended_at=None).update(
+        engine=ENGINE,
+        summary=[asdict(one) for one in measures],
+        notes=found.notes,
+        outcome=found.encode(),
+        groups=[grouping.to_dict() for grouping in nodes.groups(prepared, found.nodes)],
+        virtual_seconds=found.end,
+        seconds=time.monotonic() - begun,
+        ended_at=timezone.now(),
+    )
+
+
+def _differences_start(run: Run) -> None:
+    """Have every pair of runs compared that is complete with ``run``; each pair once, whoever comes last."""
+    done = Run.objects.filter(comparison=run.comparison_id, seed=run.seed, ended_at__isnull=False)
+    reference = done.filter(position=0).only("pk").first()
+    if reference is None:
+        return
+    for other in done.filter(position__gt=0).only("pk", "label", "seed"):
+        with transaction.atomic():
+            made, new = Difference.objects.get_or_create(run=other, defaults={"against": reference})
+            if new:
+                title = f"Compare: {other.label} with the reference, seed {other.seed}"
+                params = {"difference": made.pk}
+                user = run.created_by
+                made.job = job_start("runs.difference", title=title, params=params, user=user, asked_before=True)
+                made.save(update_fields=["job"])
+
+
+def difference_do(*, difference: Difference, step: Step) -> dict[str, Any]:
+    """Work out which pods went elsewhere, and which plugin's score moved each; kept as gzipped JSON."""
+    reference, other = difference.against, difference.run
+    step("Comparing", 0, 0)
+    prepared = scenarios.prepared(reference.revision, reference.seed)
+
+    def progress(now: float, explained: int, known: int) -> None:
+        step("Moved pods explained:", explained, known)
+
+    found = compare(
+        selectors.outcome(reference),
+        selectors.outcome(other),
+        prepared,
+        selectors.configuration(reference),
+        selectors.configuration(other),
+        progress=progress,
+    )
+    content = [
+        {**change.to_dict(), "what": what}
+        for what, listed in (
+            ("moved", found.moved),
+            ("newly-unscheduled", found.newly_unscheduled),
+            ("newly-scheduled", found.newly_scheduled),
+        )
+        for change in listed
+    ]
+    Difference.objects.filter(pk=difference.pk).update(
+        content=gzip.compress(json.dumps(content).encode(), mtime=0), counts=found.counts()
+    )
+    return {"comparison": str(other.comparison_id)}
+
+
+@transaction.atomic
+def comparison_rename(*, user: User | None, comparison: Comparison, title: str) -> None:
+    """Give the comparison another title."""
+    title = title.strip()
+    if not 1 <= len(title) <= 200:
+        raise ApplicationError.at("title", "A title has from 1 to 200 characters.")
+    before, comparison.title = comparison.title, title
+    comparison.save(update_fields=["title"])
+    audit.record(user, "comparison.renamed", comparison, title, before=before)
+
+
+def comparison_cancel(*, user: User | None, comparison: Comparison) -> int:
+    """Cancel the jobs of the runs that have not ended; how many."""
+    cancelled = 0
+    for run in comparison.runs.select_related("job").defer(*selectors.LARGE[:3]):
+        if run.job is not None and run.job.state not in ENDED:
+            try:
+                job_cancel(job=run.job, user=user)
+            except Conflict:  # It ended in the meantime.
+                continue
+            cancelled += 1
+    return cancelled
+
+
+@transaction.atomic
+def comparison_delete(*, user: User | None, comparison: Comparison) -> None:
+    """Delete a comparison with its runs. Raises Conflict while one of them goes on."""
+    if any(not selectors.finished(run) for run in comparison.runs.select_related("job").defer(*selectors.LARGE[:3])):
+        raise Conflict("A run of this comparison goes on: cancel it first.")
+    audit.record(user, "comparison.deleted", comparison, comparison.title)
+    comparison.delete()
+
+
+@transaction.atomic
+def run_delete(*, user: User | None, run: Run) -> None:
+    """Delete a run. Raises Conflict while it goes on, or belongs to a comparison."""
+    if run.comparison_id is not None:
+        raise Conflict("The run belongs to a comparison: delete that.")
+    if not selectors.finished(run):
+        raise Conflict("The run goes on: cancel its job first.")
+    audit.record(user, "run.deleted", run, f"{run.revision.scenario.name} under {run.label}")
+    run.delete()

@@ -1,0 +1,28 @@
+"""Runs and their differences, in the background. Any worker takes any of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.jobs.tasks import Progress, job_task
+from kschedweb.playground.runs import services
+from kschedweb.playground.runs.models import Difference, Run
+from kschedweb.web.errors import NotFound
+
+
+@job_task(name="runs.run", restartable=True)
+def run(progress: Progress, *, run: str) -> dict[str, Any]:
+    """Play the run with this id; one that is done is not played again."""
+    found = Run.objects.select_related("revision__scenario", "created_by").defer("outcome").filter(pk=run).first()
+    if found is None:
+        raise NotFound("The run was deleted before it could begin.")
+    return services.run_do(run=found, step=progress.step)
+
+
+@job_task(name="runs.difference", restartable=True)
+def difference(progress: Progress, *, difference: int) -> dict[str, Any]:
+    """Work out how a run differs from the reference."""
+    found = Difference.objects.select_related("run__revision", "against__revision").filter(pk=difference).first()
+    if found is None:
+        raise NotFound("The comparison was deleted before its runs could be compared.")
+    return services.difference_do(difference=found, step=progress.step)

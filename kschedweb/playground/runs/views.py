@@ -1,0 +1,247 @@
+"""The pages of runs: the list, a new one, what came of one over its time, and each pod's decision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.core.paginator import Paginator
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from kschedweb.accounts.permissions import owned, requires
+from kschedweb.accounts.roles import Action, may, may_change
+from kschedweb.decisions.decision import Decision
+from kschedweb.decisions.shown import cell, decided
+from kschedweb.playground.runs import (
+    charts,
+    measures,
+    podtable,
+    samples,
+    selectors,
+    services,
+)
+from kschedweb.playground.runs.comparisons import (
+    chance,
+)
+from kschedweb.playground.runs.family_charts import Shown, family_charts
+from kschedweb.playground.runs.forms import LookForm, RunForm
+from kschedweb.playground.runs.links import carried
+from kschedweb.playground.runs.maps import (
+    frames,
+    nodes,
+)
+from kschedweb.playground.runs.maps import (
+    shown as maps,
+)
+from kschedweb.playground.runs.podtable import MoveList, PodList
+from kschedweb.playground.runs.reports.report import run_report
+from kschedweb.playground.runs.reports.report_file import report_response
+from kschedweb.playground.runs.samples import SampleList
+from kschedweb.web.errors import ApplicationError, NotFound
+from kschedweb.web.exports import FORMATS, export
+from kschedweb.web.nodemap.nodemap import PODS
+from kschedweb.web.pages import add_errors, done
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from django.http import HttpRequest, HttpResponse
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.engine.studies.play.outcome import Outcome
+    from kschedweb.playground.runs.models import Run
+    from kschedweb.playground.scenarios.models import ScenarioRevision
+
+PAGE_SIZE, EVENTS_SHOWN, MOST_NAMES = 50, 50, 1000
+SPEEDS = (120, 60, 20, 10, 5)  # seconds in which the player plays a whole run
+KEPT_BY_PLAYER = ("show", "by", "group", "focus", "node", "find", "other", "state", "search", "ordering", "speed")
+
+
+@require_safe
+@requires(Action.VIEW)
+def runs(request: PageRequest) -> HttpResponse:
+    listed = selectors.run_list(request.user)
+    if request.GET.get("alone"):
+        listed = listed.filter(comparison=None)
+    page = Paginator(listed, PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "playground/runs/list.html", {"page": page})
+
+
+@requires(Action.EDIT)
+def new(request: PageRequest) -> HttpResponse:
+    revision = asked_revision(request)
+    initial = {"scenario": str(revision.pk) if revision else "", "policy": request.GET.get("policy", "")}
+    form = RunForm(request.user, request.POST or None, revision=revision, initial=initial)
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                asked = form.cleaned_data
+                made = services.run_start(
+                    user=request.user, revision=form.revision, policy=asked["policy"], seed=asked["seed"]
+                )
+                return redirect("run", made.pk)
+            except ApplicationError as error:
+                add_errors(form, error)
+                status = error.status
+    return render(request, "playground/runs/new.html", {"form": form}, status=status)
+
+
+def asked_revision(request: PageRequest) -> ScenarioRevision | None:
+    """The revision of a scenario that the address names (?scenario=ID&revision=N)."""
+    scenario = request.GET.get("scenario", "")
+    return selectors.revision_asked(request.user, scenario, request.GET.get("revision", "")) if scenario else None
+
+
+@require_safe
+@requires(Action.VIEW)
+def run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
+    """What came of a run, at the time that the address names; while it goes on, how far it is."""
+    found = selectors.run_get(request.user, run_id)
+    context: dict[str, Any] = {
+        "run": found,
+        "job": found.job,
+        "ended": selectors.finished(found),
+        "may_cancel": found.job is not None and may_change(request.user, found.job),
+        "may_delete": found.comparison_id is None and selectors.finished(found) and may_change(request.user, found),
+    }
+    if found.ended_at is None:
+        context["may_again"] = context["ended"] and may(request.user.role, Action.EDIT)
+        return render(request, "playground/runs/run.html", context)
+    outcome = selectors.outcome(found)
+    look = LookForm(request.GET, nodes.shows(outcome), outcome.end)
+    pods = _pods(request, outcome, look.time)
+    if (form := request.GET.get("format")) in FORMATS:
+        return _export(form, request.GET.get("of", "pods"), found, outcome, pods)
+    if request.htmx and request.htmx.target == "pods":
+        part = {"at": look.time, "end": outcome.end} | _listed(request, outcome, pods)
+        return render(request, "playground/runs/pods.html", context | part)
+    context |= _timeline(request, found, outcome, look) | _listed(request, outcome, pods)
+    kept = measures.kept(found)
+    shown = Shown(found.label, outcome, {one.name: one for one in kept})
+    context |= {
+        "sentence": measures.sentence(found, outcome),
+        "measures": kept,
+        "families": family_charts([shown], look.key),
+        "drawn": chance.drawn(found.revision.document),
+    }
+    return render(request, "playground/runs/run.html", context)
+
+
+def _pods(request: HttpRequest, outcome: Outcome, time: float) -> PodList:
+    asked = {name: request.GET.get(name, "").strip() for name in ("state", "search", "node")}
+    return PodList(outcome, time, **asked, ordering=request.GET.get("ordering", ""))
+
+
+def _timeline(request: HttpRequest, found: Run, outcome: Outcome, look: LookForm) -> dict[str, Any]:
+    """Where the player stands, and the figures that follow it."""
+    shown: dict[str, Any] = player([outcome], look, request)
+    if outcome.nodes:
+        show = nodes.shows(outcome)[look.key]
+        amount = show if show.unit else PODS  # a state is no amount
+        at = frames.times(outcome.end, len(outcome.nodes))
+        over = frames.Frames(at, outcome.nodes, nodes.values(outcome, amount.key, at))
+        shown["heatmap"] = charts.heatmap(over, frames.rows(over), amount, outcome.end)
+        shown["map"] = maps.node_map(request, [maps.Shown(found, outcome)], look.key, look.time)
+    return shown
+
+
+def player(outcomes: Sequence[Outcome], look: LookForm, request: HttpRequest) -> dict[str, Any]:
+    """What runs/player.html needs."""
+    steps = nodes.steps(outcomes)
+    before, after = nodes.around(steps, look.time, look.end)
+    speed = request.GET.get("speed", "")
+    return {
+        "end": look.end,
+        "at": look.time,
+        "before": before,
+        "after": after,
+        "steps": steps,
+        "speeds": SPEEDS,
+        "speed": int(speed) if speed in map(str, SPEEDS) else SPEEDS[2],
+        "seek_fields": {name: request.GET[name] for name in KEPT_BY_PLAYER if request.GET.get(name)},
+    }
+
+
+def _listed(request: HttpRequest, outcome: Outcome, pods: PodList) -> dict[str, Any]:
+    forced = MoveList(outcome, forced=True)
+    by_state = pods.counts()
+    return {
+        "page": Paginator(pods, PAGE_SIZE).get_page(request.GET.get("page")),
+        "states": [(name, podtable.STATES[name], number) for name, number in by_state.items()],
+        "all_pods": len(outcome.pods),
+        "forced": forced[:EVENTS_SHOWN],
+        "forced_count": len(forced),
+        **carried(request, "at", "show", "by", "group", "focus", "find", "speed"),
+    }
+
+
+def _export(form: str, of: str, found: Run, outcome: Outcome, pods: PodList) -> HttpResponseBase:
+    if of == "moves":
+        return export(form, f"run-{found.pk}-moves", podtable.MOVE_HEAD, (row.cells() for row in MoveList(outcome)))
+    if of == "samples":
+        return export(
+            form, f"run-{found.pk}-samples", samples.HEAD, (list(row.values()) for row in SampleList(outcome))
+        )
+    if of == "measures":
+        return export(form, f"run-{found.pk}-measures", measures.HEAD, measures.rows(found))
+    return export(form, f"run-{found.pk}-pods", podtable.HEAD, (row.cells() for row in pods))
+
+
+@require_safe
+@requires(Action.VIEW)
+def report(request: PageRequest, run_id: UUID) -> HttpResponseBase:
+    """The run as one file (?format=html, json or csv)."""
+    found = run_report(
+        selectors.run_get(request.user, run_id), request.build_absolute_uri(reverse("run", args=[run_id]))
+    )
+    return report_response(found, request.GET.get("format", "html"))
+
+
+@require_POST
+@requires(Action.EDIT)
+def delete(request: PageRequest, run_id: UUID) -> HttpResponse:
+    found = owned(request.user, selectors.run_get(request.user, run_id), "a run", "delete")
+    gone = done(request, lambda: services.run_delete(user=request.user, run=found), "The run is deleted.")
+    return redirect("runs") if gone else redirect("run", run_id)
+
+
+@require_safe
+@requires(Action.VIEW)
+def decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) -> HttpResponse:
+    """Why the pod went where it went at its last try (or at ?attempt=), recomputed by playing the run up to it."""
+    found = selectors.run_get(request.user, run_id)
+    outcome = selectors.outcome(found)
+    key = f"{namespace}/{pod}"
+    if key not in outcome.index:
+        raise NotFound(f"The run knows no pod {key[:300]}.")
+    row = PodList(outcome, outcome.end).of(key)
+    context: dict[str, Any] = {"run": found, "row": row, "pod_name": pod, "namespace_name": namespace}
+    try:
+        case, tried = selectors.decided(found, key, _attempt(request, row.attempts))
+    except ApplicationError as error:
+        return render(request, "playground/runs/decision.html", {**context, "error": error})
+    shown = Decision(case)
+    if getattr(request, "htmx", False) and request.htmx.target == "cell":
+        return render(request, "decisions/arithmetic.html", cell(request, shown))
+    context |= {
+        "time": tried.time,
+        "placement": tried.placement,
+        "other_choice": tried.placement.node and tried.placement.node != shown.explanation.node,
+        "attempt": tried.attempt,
+        "attempts": row.attempts,
+        "names": shown.explanation.nodes[:MOST_NAMES],
+        **carried(request, "stage", "page", "attempt", name="base_query"),
+        **decided(request, shown, "The cluster then had no node"),
+    }
+    return render(request, "playground/runs/decision.html", context)
+
+
+def _attempt(request: HttpRequest, attempts: int) -> int:
+    """The try that is asked for, from 1; the last without one."""
+    asked = request.GET.get("attempt", "")
+    return int(asked) if asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= attempts else attempts

@@ -1,0 +1,306 @@
+"""REST: scenarios, their revisions and files, what is wrong with a document, and scenarios as one file."""
+
+from __future__ import annotations
+
+from functools import partial
+from io import BytesIO
+from typing import IO, TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics, parsers
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.playground.scenarios import selectors, services, transfer, uploads
+from kschedweb.playground.scenarios.download import export_response
+from kschedweb.playground.scenarios.filters import ScenarioFilter
+from kschedweb.playground.scenarios.models import Scenario, ScenarioFile, ScenarioRevision
+from kschedweb.playground.scenarios.serializers import (
+    ScenarioCopySerializer,
+    ScenarioCreateSerializer,
+    ScenarioDiffSerializer,
+    ScenarioFileSerializer,
+    ScenarioImportedSerializer,
+    ScenarioPatchSerializer,
+    ScenarioRevisionCreateSerializer,
+    ScenarioRevisionDetailSerializer,
+    ScenarioRevisionSerializer,
+    ScenarioSerializer,
+    ScenarioValidateSerializer,
+    ScenarioVerdictSerializer,
+)
+from kschedweb.playground.scenarios.validation import check
+from kschedweb.policies.revisions.api import RANGE, compared, numbered_answer, saved_answer, saved_as
+from kschedweb.policies.revisions.lines import unified
+from kschedweb.web.preconditions import IF_MATCH, expected
+from kschedweb.web.rest import IdempotencyMixin, validated
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+
+    from kschedweb.accounts.typing import ApiRequest
+
+RAW = "\0body"
+
+
+class ScenarioList(IdempotencyMixin, generics.ListAPIView[Scenario]):
+    """The scenarios that you may read, by name."""
+
+    action_required = {"GET": Action.VIEW, "POST": Action.EDIT}
+    serializer_class = ScenarioSerializer
+    filterset_class = ScenarioFilter
+    queryset = Scenario.objects.none()
+
+    def get_queryset(self) -> QuerySet[Scenario]:
+        return selectors.scenario_list(self.request.user)  # type: ignore[arg-type]
+
+    @extend_schema(request=ScenarioCreateSerializer, responses={201: ScenarioSerializer})
+    def post(self, request: ApiRequest) -> Response:
+        """Make a scenario with its revision 1."""
+        data = validated(ScenarioCreateSerializer, request.data)
+        made = services.scenario_create(
+            text=data["document"], comment=data["comment"], shared=data["shared"], author=request.user
+        )
+        return _scenario_answer(request, made.pk, made=True)
+
+
+class ScenarioDetail(APIView):
+    action_required = {"GET": Action.VIEW, "PATCH": Action.EDIT, "DELETE": Action.EDIT}
+
+    @extend_schema(responses=ScenarioSerializer)
+    def get(self, request: ApiRequest, scenario_id: UUID) -> Response:
+        """One scenario; the ETag is the number of its newest revision."""
+        return _scenario_answer(request, scenario_id)
+
+    @extend_schema(request=ScenarioPatchSerializer, parameters=[IF_MATCH], responses=ScenarioSerializer)
+    def patch(self, request: ApiRequest, scenario_id: UUID) -> Response:
+        """Share a scenario or not, and rename it; a new name needs `If-Match`, since it makes a revision."""
+        data = validated(ScenarioPatchSerializer, request.data)
+        found = selectors.scenario_get(request.user, scenario_id)
+        if "name" in data:
+            number = expected(request, found.newest)
+            services.scenario_rename(scenario=found, name=data["name"], expected=number, author=request.user)
+        if "shared" in data:
+            services.scenario_share(scenario=found, shared=data["shared"], author=request.user)
+        return _scenario_answer(request, scenario_id)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: ApiRequest, scenario_id: UUID) -> Response:
+        """Delete a scenario with its revisions and files; 409 while there are runs of it."""
+        services.scenario_delete(scenario=selectors.scenario_get(request.user, scenario_id), author=request.user)
+        return Response(status=204)
+
+
+class ScenarioCopy(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=ScenarioCopySerializer, responses={201: ScenarioSerializer})
+    def post(self, request: ApiRequest, scenario_id: UUID) -> Response:
+        """Make a scenario of your own that begins with what this one says."""
+        data = validated(ScenarioCopySerializer, request.data)
+        found = selectors.scenario_get(request.user, scenario_id)
+        revision = selectors.revision_get(found, data.get("revision"))
+        copy = services.scenario_copy(revision=revision, name=data["name"], author=request.user)
+        return _scenario_answer(request, copy.pk, made=True)
+
+
+class ScenarioRevisionList(IdempotencyMixin, generics.ListAPIView[ScenarioRevision]):
+    """The revisions of a scenario, newest first, without their documents."""
+
+    action_required = {"GET": Action.VIEW, "POST": Action.EDIT}
+    serializer_class = ScenarioRevisionSerializer
+    filter_backends = ()
+    queryset = ScenarioRevision.objects.none()
+
+    def get_queryset(self) -> QuerySet[ScenarioRevision]:
+        found = selectors.scenario_get(self.request.user, self.kwargs["scenario_id"])  # type: ignore[arg-type]
+        return selectors.revision_list(found).defer("text")
+
+    @extend_schema(
+        request=ScenarioRevisionCreateSerializer,
+        parameters=[IF_MATCH],
+        responses=saved_as(ScenarioRevisionDetailSerializer),
+    )
+    def post(self, request: ApiRequest, scenario_id: UUID) -> Response:
+        """Save a document as the next revision.
+
+        `If-Match` says which revision was edited: 412 where another was saved since, 428 where it is missing.
+        Where the text is that of the newest revision, that one is answered with 200.
+        """
+        data = validated(ScenarioRevisionCreateSerializer, request.data)
+        found = selectors.scenario_get(request.user, scenario_id)
+        store = partial(
+            services.scenario_save,
+            scenario=found,
+            text=data["document"],
+            comment=data["comment"],
+            author=request.user,
+        )
+        return saved_answer(request, found.newest, store, _revision_answer)
+
+
+class ScenarioRevisionDetail(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses=ScenarioRevisionDetailSerializer)
+    def get(self, request: ApiRequest, scenario_id: UUID, number: int) -> Response:
+        """One revision with its document; the ETag is its number."""
+        found = selectors.scenario_get(request.user, scenario_id)
+        return _revision_answer(request, selectors.revision_get(found, number))
+
+
+class ScenarioRestore(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+
+    @extend_schema(request=None, parameters=[IF_MATCH], responses=saved_as(ScenarioRevisionDetailSerializer))
+    def post(self, request: ApiRequest, scenario_id: UUID, number: int) -> Response:
+        """Save what an older revision said as the next revision."""
+        found = selectors.scenario_get(request.user, scenario_id)
+        store = partial(services.scenario_restore, scenario=found, number=number, author=request.user)
+        return saved_answer(request, found.newest, store, _revision_answer)
+
+
+class ScenarioExport(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses={(200, "application/gzip"): OpenApiTypes.BINARY})
+    def get(self, request: ApiRequest, scenario_id: UUID, number: int) -> HttpResponse:
+        """A revision with its cluster and files as one file, gzipped JSON, which import takes."""
+        return export_response(selectors.revision_get(selectors.scenario_get(request.user, scenario_id), number))
+
+
+class ScenarioDiff(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(parameters=RANGE, responses=ScenarioDiffSerializer)
+    def get(self, request: ApiRequest, scenario_id: UUID) -> Response:
+        """What differs between two revisions of a scenario."""
+        found = selectors.scenario_get(request.user, scenario_id)
+        old, new = compared(request, partial(selectors.revision_get, found))
+        patch = unified(old.text, new.text, f"revision {old.number}", f"revision {new.number}")
+        return Response(ScenarioDiffSerializer({"old": old.number, "new": new.number, "patch": patch}).data)
+
+
+class ScenarioValidate(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(request=ScenarioValidateSerializer, responses=ScenarioVerdictSerializer)
+    def post(self, request: ApiRequest) -> Response:
+        """Ask what is wrong with a document; nothing is saved. 200 for a refused document as well."""
+        checked = check(validated(ScenarioValidateSerializer, request.data)["document"])
+        return Response({"valid": checked.valid, "errors": [problem.as_dict() for problem in checked.problems]})
+
+
+class RawFile(parsers.BaseParser):
+    """A body that is the file itself; what it holds is found out by reading it."""
+
+    media_type = "*/*"
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> dict[str, Any]:
+        return {RAW: stream}
+
+
+class ScenarioImport(IdempotencyMixin, APIView):
+    action_required = Action.EDIT
+    parser_classes = (RawFile,)
+
+    @extend_schema(
+        request={"application/gzip": OpenApiTypes.BINARY, "application/yaml": OpenApiTypes.STR},
+        responses={201: ScenarioImportedSerializer},
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Make a scenario of an exported file, or of a document of kind Scenario; a taken name gets a number."""
+        with uploads.received(_body(request), settings.UPLOAD_LIMIT) as content:
+            imported = transfer.read("The body", content, limit=settings.UPLOAD_LIMIT)
+            made = services.scenario_import(imported=imported, author=request.user)
+        answer = _scenario_answer(request, made.pk, made=True)
+        answer.data["remarks"] = imported.remarks
+        return answer
+
+
+class ScenarioFileList(IdempotencyMixin, generics.ListAPIView[ScenarioFile]):
+    """The files of a scenario, by name."""
+
+    action_required = {"GET": Action.VIEW, "POST": Action.EDIT}
+    serializer_class = ScenarioFileSerializer
+    filter_backends = ()
+    queryset = ScenarioFile.objects.none()
+    parser_classes = (RawFile,)
+
+    def get_queryset(self) -> QuerySet[ScenarioFile]:
+        found = selectors.scenario_get(self.request.user, self.kwargs["scenario_id"])  # type: ignore[arg-type]
+        return selectors.file_list(found)
+
+    @extend_schema(
+        parameters=[OpenApiParameter("name", str, required=True, description="By which documents name it.")],
+        request={"text/csv": OpenApiTypes.STR, "application/gzip": OpenApiTypes.BINARY},
+        responses={201: ScenarioFileSerializer},
+    )
+    def post(self, request: ApiRequest, scenario_id: UUID) -> Response:
+        """Keep a file: the body is its text in UTF-8, perhaps gzipped. The same content again changes nothing."""
+        found = selectors.scenario_get(request.user, scenario_id)
+        name = request.query_params.get("name", "")
+        with uploads.received(_body(request), settings.UPLOAD_LIMIT) as content:
+            upload = uploads.read(name, content, limit=settings.UPLOAD_LIMIT)
+            row = services.file_add(scenario=found, upload=upload, author=request.user)
+        location = reverse("api:scenario-file", [found.pk, row.name], request=request)
+        return Response(ScenarioFileSerializer(row).data, status=201, headers={"Location": location})
+
+
+class ScenarioFileDetail(APIView):
+    action_required = {"GET": Action.VIEW, "DELETE": Action.EDIT}
+
+    @extend_schema(responses=ScenarioFileSerializer)
+    def get(self, request: ApiRequest, scenario_id: UUID, name: str) -> Response:
+        """What is known of a file; its text is part of the export."""
+        found = selectors.file_get(selectors.scenario_get(request.user, scenario_id), name)
+        return Response(ScenarioFileSerializer(found).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: ApiRequest, scenario_id: UUID, name: str) -> Response:
+        """Delete a file; 409 where a revision reads it."""
+        found = selectors.scenario_get(request.user, scenario_id)
+        services.file_delete(scenario=found, name=name, author=request.user)
+        return Response(status=204)
+
+
+def _body(request: ApiRequest) -> IO[bytes]:
+    """What was sent; no parser is asked about a request without a body."""
+    data: Any = request.data
+    return data.get(RAW) or BytesIO()
+
+
+def _scenario_answer(request: ApiRequest, scenario_id: UUID, *, made: bool = False) -> Response:
+    found = selectors.scenario_get(request.user, scenario_id)
+    address = "api:scenario" if made else ""
+    return numbered_answer(request, ScenarioSerializer(found).data, found.newest, address, [found.pk])
+
+
+def _revision_answer(request: ApiRequest, revision: ScenarioRevision, *, made: bool = False) -> Response:
+    body, address = ScenarioRevisionDetailSerializer(revision).data, "api:scenario-revision" if made else ""
+    return numbered_answer(request, body, revision.number, address, [revision.scenario_id, revision.number])
+
+
+_ONE = "scenarios/<uuid:scenario_id>/"
+urlpatterns = [
+    path("scenarios/", ScenarioList.as_view(), name="scenarios"),
+    path("scenarios/validate/", ScenarioValidate.as_view(), name="scenario-validate"),
+    path("scenarios/import/", ScenarioImport.as_view(), name="scenario-import"),
+    path(_ONE, ScenarioDetail.as_view(), name="scenario"),
+    path(f"{_ONE}copy/", ScenarioCopy.as_view(), name="scenario-copy"),
+    path(f"{_ONE}diff/", ScenarioDiff.as_view(), name="scenario-diff"),
+    path(f"{_ONE}files/", ScenarioFileList.as_view(), name="scenario-files"),
+    path(f"{_ONE}files/<str:name>/", ScenarioFileDetail.as_view(), name="scenario-file"),
+    path(f"{_ONE}revisions/", ScenarioRevisionList.as_view(), name="scenario-revisions"),
+    path(f"{_ONE}revisions/<int:number>/", ScenarioRevisionDetail.as_view(), name="scenario-revision"),
+    path(f"{_ONE}revisions/<int:number>/export/", ScenarioExport.as_view(), name="scenario-export"),
+    path(f"{_ONE}revisions/<int:number>/restore/", ScenarioRestore.as_view(), name="scenario-restore"),
+]

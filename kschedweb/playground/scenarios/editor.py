@@ -1,0 +1,93 @@
+"""The state of the editing page: one document, shown as YAML and as a form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.playground.scenarios import form
+from kschedweb.playground.scenarios.validation import Checked, check
+from kschedweb.policies.editing.document import DocumentError, Problem, normalised, parse
+
+if TYPE_CHECKING:
+    from kschedweb.playground.scenarios.form import ScenarioForm
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What fields offer: snapshots by id with what they are called, and the scenario's files."""
+
+    snapshots: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+
+
+@dataclass
+class Editor:
+    """``base`` is the document that the form's fields were filled from; see ``form.apply``."""
+
+    document: str
+    base: str
+    checked: Checked
+    form: ScenarioForm
+
+    @property
+    def problems(self) -> list[Problem]:
+        """In the order of the lines."""
+        return sorted(self.checked.problems, key=lambda problem: (problem.line, problem.column))
+
+    def refused(self, problems: Sequence[Problem]) -> None:
+        """Show also what was found wrong when it was to be saved."""
+        self.checked.problems.extend(problems)
+        form.place(self.form, problems)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the page's script needs."""
+        errors = [
+            {"line": one.line, "column": one.column, "endColumn": one.end_column, "message": one.message}
+            for one in self.checked.problems
+        ]
+        return {"document": self.document, "errors": errors, "warnings": []}
+
+
+def opened(document: str, choices: Choices) -> Editor:
+    """The editor as it is shown for a saved document."""
+    checked = check(document, files=choices.files)
+    shown = form.build(checked.data, checked.problems, snapshots=choices.snapshots, files=choices.files)
+    return Editor(document, document, checked, shown)
+
+
+def posted(fields: Mapping[str, str], choices: Choices) -> Editor:
+    """The editor after a person changed fields, YAML, or both, and pressed a button or none."""
+    document = normalised(fields.get("document", ""))
+    base = normalised(fields.get("base_document", document))
+    try:
+        if "base_document" in fields:
+            document = form.apply(document, base, fields)
+        document = _pressed(document, fields)
+    except DocumentError:
+        return _unreadable(document, base, fields, choices)
+    return opened(document, choices)
+
+
+def _pressed(document: str, fields: Mapping[str, str]) -> str:
+    """The buttons of the form that change the document: a section and a place in it, such as ``changes.2``."""
+    for section in form.SECTIONS:
+        if f"add_{section}" in fields:
+            return form.add(document, section, fields.get(f"new_{section}", ""))
+    for button, act in (("remove", form.remove), ("earlier", form.earlier)):
+        section, _, index = fields.get(button, "").partition(".")
+        if index.isdecimal() and len(index) < 6:
+            return act(document, section, int(index))
+    return document
+
+
+def _unreadable(document: str, base: str, fields: Mapping[str, str], choices: Choices) -> Editor:
+    """The YAML cannot be read: the form keeps what was put into it until it can be written down."""
+    try:
+        data = parse(form.apply(base, base, fields) if "base_document" in fields else base).data
+    except DocumentError:
+        base, data = "", {}
+    shown = form.build(data, [], snapshots=choices.snapshots, files=choices.files)
+    return Editor(document, base, check(document), shown)

@@ -1,0 +1,159 @@
+"""What a scenario makes of the cluster that it starts from, in short sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.simulation import events
+from kschedweb.engine.studies.document.parts import DAY, Document, Generate, Trace
+from kschedweb.playground.scenarios.schema import duration
+
+if TYPE_CHECKING:
+    from kschedweb.engine.studies.prepare.prepared import Prepared
+
+_WORDS: dict[type[events.Event], tuple[str, str]] = {
+    events.PodLeaves: ("pod is deleted", "pods are deleted"),
+    events.PodChanges: ("pod is changed", "pods are changed"),
+    events.NodeJoins: ("node joins", "nodes join"),
+    events.NodeLeaves: ("node leaves", "nodes leave"),
+    events.NodeChanges: ("node is changed", "nodes are changed"),
+    events.NodeDrains: ("node is drained", "nodes are drained"),
+    events.NodeFallsSilent: ("node falls silent", "nodes fall silent"),
+}
+_USED = {
+    "none": "nothing is measured; annotations of nodes count as they are",
+    "watermarks": "what was measured when the snapshot was taken; pods take their use along when they move",
+    "history": "what was measured in the {window} before the snapshot, one time after the other; pods take their use "
+    "along when they move",
+    "trace": "recorded use of machines, dealt out to the workloads",
+}
+MOST_NOTES = 20
+MOST_ARRIVING = 20_000  # of each arrival that are looked at while somebody edits: about a second's work
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Counts at the beginning, sentences about what follows, and notes on what was left out or read differently."""
+
+    nodes: int
+    bound: int
+    waiting: int
+    sentences: list[str]
+    notes: list[str]
+    more_notes: int = 0
+
+    @property
+    def beginning(self) -> str:
+        """``60 nodes and 1 pod on them``."""
+        pods, where = _said(self.bound, "pod", "pods") or "no pod", "it" if self.nodes == 1 else "them"
+        return f"{_said(self.nodes, 'node', 'nodes') or 'no node'} and {pods} on {where}"
+
+
+def used(document: Mapping[str, Any]) -> str:
+    """Where real use comes from in a document's plain values."""
+    asked = document.get("use")
+    said = asked if isinstance(asked, Mapping) else {}
+    return _USED.get(str(said.get("from")), _USED["none"]).format(window=duration(said.get("window") or DAY))
+
+
+def shortened(document: Document) -> Document:
+    """``document`` with no more than about MOST_ARRIVING pods from each of its arrivals, for a quick look."""
+
+    def short(part: Trace | Generate) -> Trace | Generate:
+        if isinstance(part, Trace):
+            if part.format == "records":  # whose workloads changes may name
+                return part
+            return replace(part, limit=min(part.limit or MOST_ARRIVING, MOST_ARRIVING))
+        return replace(part, until=min(part.until, _last(part)))
+
+    return replace(document, arrivals=tuple(map(short, document.arrivals)))
+
+
+def _last(part: Generate) -> float:
+    """When it has made so many, at its highest rate."""
+    return part.at + MOST_ARRIVING * 3600.0 / part.per_hour
+
+
+def effect(before: Sequence[dict[str, Any]], prepared: Prepared, document: Document | None = None) -> Effect:
+    """``before`` are the objects of the base, ``prepared`` what the changes made of them.
+
+    ``document`` is given where ``prepared`` was made of it :func:`shortened`.
+    """
+    cut = document is not None and any(
+        isinstance(one, Generate) and one.until > _last(one) for one in document.arrivals
+    )
+    old, new = _names(before, "Node"), _names(prepared.objects, "Node")
+    bound_before = {key for key, one in _pods(before).items() if _node(one)}
+    bound = {key for key, one in _pods(prepared.objects).items() if _node(one)}
+    first = [one for one in prepared.events if isinstance(one, events.PodArrives) and one.time == 0]
+    there = {key for key, one in _pods(map(_raw, first)).items() if _node(one)}  # that were recorded on their nodes
+    bound, waiting = bound | there, len(first) - len(there)
+    found = [
+        _said(len(new - old), "node added", "nodes added"),
+        _said(len(old - new), "node removed", "nodes removed"),
+        _said(_changed(before, prepared.objects), "node changed", "nodes changed"),
+        _said(len(bound_before - bound), "pod taken off its node", "pods taken off their nodes"),
+        _said(waiting, "pod to place from the beginning", "pods to place from the beginning"),
+        *_later(prepared.events, cut),
+    ]
+    said, notes = [one for one in found if one], prepared.notes
+    return Effect(len(new), len(bound), waiting, said, notes[:MOST_NOTES], max(len(notes) - MOST_NOTES, 0))
+
+
+def _later(listed: Sequence[events.Event], cut: bool) -> list[str]:
+    arriving = [one.time for one in listed if isinstance(one, events.PodArrives) and one.time > 0]
+    found = []
+    if arriving:
+        least = "at least " if cut or len(arriving) >= MOST_ARRIVING else ""
+        within = f"between {_clock(min(arriving))} and {_clock(max(arriving))}"
+        found.append(f"{least}{_said(len(arriving), 'pod arrives', 'pods arrive')} {within}")
+    counts = Counter(type(one) for one in listed)
+    for kind, (one, several) in _WORDS.items():
+        times = [event.time for event in listed if isinstance(event, kind)]
+        if counts[kind]:
+            found.append(f"{_said(counts[kind], one, several)} from {_clock(min(times))} on")
+    return found
+
+
+def _changed(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> int:
+    old = {one["metadata"]["name"]: one for one in before if one.get("kind") == "Node"}
+    new = {one["metadata"]["name"]: one for one in after if one.get("kind") == "Node"}
+    return sum(old[name] is not node and old[name] != node for name, node in new.items() if name in old)
+
+
+def _names(listed: Sequence[dict[str, Any]], kind: str) -> set[str]:
+    return {one["metadata"]["name"] for one in listed if one.get("kind") == kind}
+
+
+def _raw(event: events.PodArrives) -> dict[str, Any]:
+    return event.pod.raw if isinstance(event.pod, Pod) else event.pod
+
+
+def _pods(listed: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {
+        f"{one['metadata'].get('namespace') or 'default'}/{one['metadata']['name']}": one
+        for one in listed
+        if one.get("kind") == "Pod"
+    }
+
+
+def _node(pod: dict[str, Any]) -> str:
+    return str((pod.get("spec") or {}).get("nodeName") or "")
+
+
+def _said(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}" if number else ""
+
+
+def _clock(seconds: float) -> str:
+    """``5400`` -> ``1:30 h``, ``432000`` -> ``5.0 days``; times in the simulation, from its beginning."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{minutes // 60}:{minutes % 60:02d} h" if minutes < 3 * 1440 else f"{minutes / 1440:.1f} days"

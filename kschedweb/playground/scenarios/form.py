@@ -1,0 +1,293 @@
+"""The form of a scenario: what its document says as fields, and fields written back into the document.
+
+A posted form is compared with the document that it was shown for (the base); only what differs is written into the
+document as it is now. So a person may change fields and YAML in one go, and neither side overwrites the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from kschedweb.playground.scenarios import schema
+from kschedweb.playground.scenarios.schema import NEW, TITLES, Schema
+from kschedweb.policies.editing import arguments
+from kschedweb.policies.editing.arguments import ABSENT, Field, Posted
+from kschedweb.policies.editing.document import Path, Problem, parse
+from kschedweb.policies.editing.edits import rewrite
+from kschedweb.policies.editing.switches import as_dict, as_list
+
+EMPTY = "empty"
+SECTIONS = {"changes": "Changes", "arrivals": "Arrivals"}
+# The key of the document under which each group of fields stands; the general ones stand at its top.
+GROUPS = {"general": "", "use": "use", "run": "run"}
+MOST_ITEMS = 100
+
+
+def _shape(name: str) -> Schema:
+    """The shape of one of GROUPS."""
+    fields = schema.properties(*([GROUPS[name]] if GROUPS[name] else []))
+    shown = {key: fields[key] for key in ("name", "description")} if name == "general" else fields
+    return {"type": "object", "properties": shown}
+
+
+@dataclass
+class Item:
+    """One change or one arrival as a small form; ``at`` is ``None`` where there is no such thing."""
+
+    section: str
+    index: int
+    kind: str
+    group: Field
+    at: Field | None
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        return TITLES.get(self.kind, self.kind or "Not understood")
+
+    @property
+    def number(self) -> int:
+        return self.index + 1
+
+    @property
+    def help(self) -> str:
+        return self.group.help
+
+    @property
+    def fields(self) -> list[Field]:
+        return [*self.group.fields, *([self.at] if self.at else [])]
+
+
+@dataclass
+class ScenarioForm:
+    """All that the form shows; ``left_out`` are items beyond those that fit, edited in the YAML."""
+
+    general: Field
+    base: Field
+    use: Field
+    run: Field
+    items: dict[str, list[Item]]
+    objects: int
+    left_out: int
+
+    @property
+    def sections(self) -> list[tuple[str, str, list[Item], list[tuple[str, str]]]]:
+        """Name, title, items, and the kinds that can be added with their titles."""
+        return [
+            (name, title, self.items[name], [(kind, TITLES[kind]) for kind in schema.kinds(name)])
+            for name, title in SECTIONS.items()
+        ]
+
+
+def build(
+    data: Any, problems: Sequence[Problem], *, snapshots: Mapping[str, str] | None = None, files: Sequence[str] = ()
+) -> ScenarioForm:
+    """The form for a document's plain values, with ``problems`` beside their fields.
+
+    ``snapshots`` are the ids to choose from with what they are called, ``files`` the names of the scenario's files.
+    """
+    data = as_dict(data)
+    groups = {
+        name: arguments.form_field(
+            _with_files(_shape(name), files),
+            name,
+            name,
+            data.get(key, ABSENT) if key else data,
+            schema.defaults(_shape(name)["properties"]),
+            (key,) if key else (),
+        )
+        for name, key in GROUPS.items()
+    }
+    listed = {name: as_list(data.get(name)) for name in SECTIONS}
+    form = ScenarioForm(
+        **groups,
+        base=_base(data, snapshots or {}),
+        items={
+            name: [_item(name, index, value, files) for index, value in enumerate(values[:MOST_ITEMS])]
+            for name, values in listed.items()
+        },
+        objects=len(as_list(data.get("objects"))),
+        left_out=sum(max(len(values) - MOST_ITEMS, 0) for values in listed.values()),
+    )
+    place(form, problems)
+    return form
+
+
+def apply(text: str, base: str, posted: Posted) -> str:
+    """``text`` with the changes that ``posted`` makes to the form as shown for ``base``.
+
+    Raises ``DocumentError`` where one of the two is no YAML document.
+    """
+    data, shown = as_dict(parse(text).data), as_dict(parse(base).data)
+    target = deepcopy(data)
+    for name in GROUPS:
+        if any(key.startswith(f"{name}.") for key in posted):
+            _write(target, shown, name, posted)
+    if "base" in posted and posted["base"] != _base_value(shown):
+        _write_base(target, posted["base"])
+    for section in SECTIONS:
+        _write_items(target, shown, section, posted)
+    return text if target == data else rewrite(text, target)
+
+
+def add(text: str, section: str, kind: str) -> str:
+    """``text`` with one more change or arrival of ``kind``."""
+    data = as_dict(parse(text).data)
+    if section not in SECTIONS or kind not in schema.kinds(section):
+        return text
+    return rewrite(text, {**data, section: [*as_list(data.get(section)), {kind: deepcopy(NEW.get(kind, {}))}]})
+
+
+def remove(text: str, section: str, index: int) -> str:
+    """``text`` without one of its changes or arrivals."""
+    data = as_dict(parse(text).data)
+    items = as_list(data.get(section))
+    if section not in SECTIONS or index >= len(items):
+        return text
+    left = [*items[:index], *items[index + 1 :]]
+    if left:
+        return rewrite(text, {**data, section: left})
+    return rewrite(text, {key: value for key, value in data.items() if key != section})
+
+
+def earlier(text: str, section: str, index: int) -> str:
+    """``text`` with item ``index`` one place further up."""
+    data = as_dict(parse(text).data)
+    items = as_list(data.get(section))
+    if section not in SECTIONS or not 0 < index < len(items):
+        return text
+    items = [*items[: index - 1], items[index], items[index - 1], *items[index + 1 :]]
+    return rewrite(text, {**data, section: items})
+
+
+# --- fields from values
+
+
+def _with_files(shape: Schema, files: Sequence[str]) -> Schema:
+    """``shape`` whose fields for files offer those there are."""
+    if not files:
+        return shape
+    properties = {
+        key: {**item, "enum": list(files)} if key == "file" else item for key, item in shape["properties"].items()
+    }
+    return {**shape, "properties": properties}
+
+
+def _item(section: str, index: int, value: Any, files: Sequence[str]) -> Item:
+    kind = _kind(section, value)
+    prefix = f"{section}.{index}"
+    path: Path = (section, index)
+    if not kind:
+        return Item(section, index, "", Field("group", prefix, "", path=path), None)
+    shape = _with_files(schema.kinds(section)[kind], files)
+    usual = schema.defaults(shape["properties"])
+    group = arguments.form_field(shape, f"{prefix}.{kind}", kind, value[kind], usual, (*path, kind))
+    at = None
+    if section == "changes":
+        when = schema.moment()
+        said = value.get("at", ABSENT)
+        at = arguments.form_field(when, f"{prefix}.at", "at", said, when.get("default", ABSENT), (*path, "at"))
+    return Item(section, index, kind, group, at)
+
+
+def _kind(section: str, value: Any) -> str:
+    """Which change or arrival an item is, "" for none that is known."""
+    return next((key for key in as_dict(value) if key in schema.kinds(section)), "")
+
+
+def _base_value(data: dict[str, Any]) -> str:
+    base = as_dict(data.get("base"))
+    if base.get("snapshot"):
+        return str(base["snapshot"])
+    return EMPTY if base.get("empty") is True else ""
+
+
+def _base(data: dict[str, Any], snapshots: Mapping[str, str]) -> Field:
+    value = _base_value(data)
+    labels = {EMPTY: "An empty cluster", **snapshots}
+    if value and value not in labels:
+        labels[value] = f"Snapshot {value}"
+    return Field(
+        "choice",
+        "base",
+        "Starts from",
+        help="The cluster as it was read at that time. Changes come on top of it.",
+        value=value,
+        default="nothing chosen",
+        choices=list(labels),
+        labels=labels,
+        path=("base",),
+    )
+
+
+def place(form: ScenarioForm, problems: Sequence[Problem]) -> None:
+    """Put each problem at the field whose path is the longest beginning of its own."""
+    fields = [found for name in GROUPS for top in getattr(form, name).fields for found in top.walk()]
+    fields.append(form.base)
+    for items in form.items.values():
+        for item in items:
+            fields += item.group.walk() + (item.at.walk() if item.at else [])
+    for problem in problems:
+        hits = [shown for shown in fields if shown.path and problem.keys[: len(shown.path)] == shown.path]
+        if hits:
+            max(hits, key=lambda shown: len(shown.path)).problems.append(problem)
+            continue
+        for item in form.items.get(str(problem.keys[0]), []) if problem.keys else []:
+            if problem.keys[:2] == (item.section, item.index):
+                item.problems.append(problem)
+
+
+# --- values from fields
+
+
+def _write(target: dict[str, Any], shown: dict[str, Any], name: str, posted: Posted) -> None:
+    """Write one of GROUPS into ``target`` where its fields changed."""
+    place = GROUPS[name]
+    before = as_dict(shown.get(place)) if place else shown
+    holder = as_dict(target.get(place)) if place else target
+    for key, item in _shape(name)["properties"].items():
+        old = arguments.shown_value(item, before.get(key, ABSENT))
+        new = arguments.read(item, f"{name}.{key}", posted)
+        if old == new:
+            continue
+        value = arguments.overlay(old, new, holder.get(key, ABSENT))
+        if value is ABSENT:
+            holder.pop(key, None)
+        else:
+            holder[key] = value
+    if place and holder:
+        target[place] = holder
+    elif place:
+        target.pop(place, None)
+
+
+def _write_base(target: dict[str, Any], value: str) -> None:
+    if not value:
+        target.pop("base", None)
+    else:
+        target["base"] = {"empty": True} if value == EMPTY else {"snapshot": value}
+
+
+def _write_items(target: dict[str, Any], shown: dict[str, Any], section: str, posted: Posted) -> None:
+    items, before = as_list(target.get(section)), as_list(shown.get(section))
+    for index, old_item in enumerate(before[:MOST_ITEMS]):
+        kind = _kind(section, old_item)
+        prefix = f"{section}.{index}"
+        is_posted = any(key.startswith(f"{prefix}.") for key in posted)
+        if not kind or not is_posted or index >= len(items) or _kind(section, items[index]) != kind:
+            continue
+        wanted = {kind: schema.kinds(section)[kind]}
+        if section == "changes":
+            wanted["at"] = schema.moment()
+        for key, item_shape in wanted.items():
+            old = arguments.shown_value(item_shape, as_dict(old_item).get(key, ABSENT))
+            new = arguments.read(item_shape, f"{prefix}.{key}", posted)
+            if old != new:
+                value = arguments.overlay(old, new, items[index].get(key, ABSENT))
+                if value is ABSENT and key != kind:
+                    items[index].pop(key, None)
+                else:
+                    items[index][key] = {} if value is ABSENT else value

@@ -1,0 +1,95 @@
+"""The plain forms of the scenario pages; the structured editor is form.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from kschedweb.playground.scenarios import selectors
+from kschedweb.playground.scenarios.form import EMPTY
+from kschedweb.playground.scenarios.models import NAME_LIMIT
+from kschedweb.policies.editing.document import as_yaml
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+COPY = "copy:"
+
+
+class ScenarioCreateForm(forms.Form):
+    """A new scenario from a snapshot, a copy of another one, or an empty cluster."""
+
+    name = forms.CharField(max_length=NAME_LIMIT, help_text="How lists call it, such as “a zone fails at noon”.")
+    description = forms.CharField(max_length=500, required=False, help_text="What it asks, in a sentence.")
+    start = forms.ChoiceField(label="Start from", help_text="The cluster as it was read at that time; changes follow.")
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._user = user
+        copies = [(f"{COPY}{one.pk}", one.name) for one in selectors.scenario_list(user)]
+        choices: list[Any] = []
+        if snapshots := list(selectors.snapshot_choices().items()):
+            choices.append(("Clusters", snapshots))
+        choices.append(("Imagined", [(EMPTY, "An empty cluster")]))
+        if copies:
+            choices.append(("Copies of scenarios", copies))
+        self.fields["start"].choices = choices  # type: ignore[attr-defined]
+
+    @property
+    def copied(self) -> str:
+        """The id of the scenario that is copied, "" for none."""
+        start = str(self.cleaned_data["start"])
+        return start.removeprefix(COPY) if start.startswith(COPY) else ""
+
+    @property
+    def text(self) -> str:
+        """The first document, where nothing is copied."""
+        start = self.cleaned_data["start"]
+        about = {"description": self.cleaned_data["description"]} if self.cleaned_data["description"] else {}
+        return as_yaml(
+            {
+                "apiVersion": "kschedweb/v1",
+                "kind": "Scenario",
+                "name": self.cleaned_data["name"],
+                **about,
+                "base": {"empty": True} if start == EMPTY else {"snapshot": start},
+            }
+        )
+
+
+class ImportForm(forms.Form):
+    """A file that another site exported, or a scenario as YAML or JSON."""
+
+    file = forms.FileField(
+        label="File",
+        required=False,
+        help_text="What Export gave (.json.gz), or a document of kind Scenario as YAML or JSON.",
+    )
+    text = forms.CharField(
+        required=False,
+        strip=False,
+        label="Or paste a document",
+        widget=forms.Textarea(attrs={"rows": 10, "spellcheck": "false"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        if data.get("file") and data.get("text", "").strip():
+            self.add_error("text", "There is a file as well: give one of them.")
+        elif not self.errors and not data.get("file") and not data.get("text", "").strip():
+            self.add_error("file", "Choose a file, or paste a document.")
+        return data
+
+
+class UploadForm(forms.Form):
+    """A file that changes, arrivals or use read."""
+
+    file = forms.FileField(
+        label="File",
+        help_text="Nodes or pods as CSV, records of kube-scheduler-simulator, or the use of machines, a line each; "
+        "text in UTF-8, also gzipped.",
+    )
+    name = forms.CharField(
+        max_length=NAME_LIMIT, required=False, label="Name", help_text="By which the document names it; blank: its own."
+    )

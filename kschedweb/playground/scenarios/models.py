@@ -1,0 +1,123 @@
+"""Scenarios: what-if questions about a cluster, with immutable revisions and the files that they read."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import models
+from django.utils.functional import cached_property
+
+from kschedweb.accounts.roles import Role
+from kschedweb.clusters.models import Snapshot
+from kschedweb.policies.editing.document import parse
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+NAME_LIMIT = 100
+
+
+class Scenario(models.Model):
+    """A named scenario; what it says is in its revisions, from the newest of which name and description are taken.
+
+    ``shared`` lets everyone who is signed in read it; otherwise only who made it and admins can. ``built_in`` ones
+    come with the site: everyone reads and copies them, nobody changes them.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=NAME_LIMIT)
+    slug = models.SlugField(max_length=NAME_LIMIT, allow_unicode=True)  # of the name, once an owner
+    description = models.CharField(max_length=500, blank=True)
+    shared = models.BooleanField(default=False)
+    built_in = models.BooleanField(default=False)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    newest: int  # number of the newest revision, where selectors.scenario_list read it
+
+    class Meta:
+        ordering = ("name", "id")
+        constraints = [models.UniqueConstraint(fields=["created_by", "slug"], name="scenario_name_once_an_owner")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def private(self) -> bool:
+        """Whether only who made it and admins may know of it."""
+        return not (self.shared or self.built_in)
+
+
+class ScenarioRevision(models.Model):
+    """One saved state of a scenario: valid when it was saved, never changed, numbered from 1.
+
+    ``snapshot`` is the cluster it starts from; ``None`` for an empty one, and for an imported scenario, which brings
+    its snapshot as a file.
+    """
+
+    scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="revisions")
+    number = models.PositiveIntegerField()
+    text = models.TextField()  # the YAML as the person wrote it, comments and all
+    comment = models.CharField(max_length=500, blank=True)
+    snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.PROTECT, related_name="+")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-number",)
+        constraints = [models.UniqueConstraint(fields=["scenario", "number"], name="scenario_revision_number_once")]
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """What the text says, as plain values; not to be changed."""
+        data: dict[str, Any] = parse(self.text).data
+        return data
+
+
+class FileKind(models.TextChoices):
+    NODES = "openb-nodes", "Nodes (openb)"
+    PODS = "openb-pods", "Pods (openb)"
+    RECORDS = "records", "Records of kube-scheduler-simulator"
+    CSV = "csv", "CSV"
+    RECORDING = "recording", "Recorded use of machines"
+    SNAPSHOT = "snapshot", "The cluster it starts from"
+    FIGURES = "figures", "What its nodes and workloads used"
+
+
+UNNAMED = (FileKind.SNAPSHOT, FileKind.FIGURES)  # files that belong to a base, and that no document names
+
+
+class ScenarioFile(models.Model):
+    """A file that revisions of a scenario read, by its name; never changed, so that a revision keeps its meaning."""
+
+    scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="files")
+    name = models.CharField(max_length=NAME_LIMIT)
+    kind = models.CharField(max_length=16, choices=FileKind.choices)
+    content = models.BinaryField()  # gzipped text in UTF-8
+    size = models.PositiveBigIntegerField()  # bytes before compression
+    sha256 = models.CharField(max_length=64)  # of the text
+    lines = models.PositiveIntegerField()
+    problems = models.JSONField(default=list)  # [{"line": 7, "message": "…"}], line 0 for the whole file
+    about = models.JSONField(default=dict)  # columns, rows (the first), usable, lookedAt, objects, span (seconds)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("name",)
+        constraints = [models.UniqueConstraint(fields=["scenario", "name"], name="scenario_file_name_once")]
+
+    @property
+    def kib(self) -> int:
+        """Size in KiB, rounded up."""
+        return -(-self.size // 1024)
+
+
+def readable(user: User, scenario: str = "") -> models.Q:
+    """The condition under which ``user`` may read a row; ``scenario`` leads to its scenario, "": it is one."""
+    if user.role == Role.ADMIN:
+        return models.Q()
+    before = f"{scenario}__" if scenario else ""
+    open_to_all = models.Q(**{f"{before}shared": True}) | models.Q(**{f"{before}built_in": True})
+    return open_to_all | models.Q(**{f"{before}created_by": user})

@@ -1,0 +1,120 @@
+"""A small cluster as it is drawn: its zones, the nodes in them, and what runs there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.state.watermarks.annotations import KEY, Use
+
+ZONES = ("topology.kubernetes.io/zone", "zone")  # labels; the second as the Kubernetes documentation's examples have it
+MOST_PODS = 6  # of a node that are drawn one by one
+MOST_NODES = 12  # with names and pods; of more there is one square each
+
+
+@dataclass
+class Drawn:
+    """A node. ``level`` is its CPU in use in percent, where an annotation says so; ``state`` a decision's verdict.
+
+    ``state``: "chosen", "fits", "rejected", or "" where nothing was decided. ``said`` says why, or the score.
+    """
+
+    name: str
+    pods: list[str] = field(default_factory=list)
+    level: float | None = None
+    state: str = ""
+    said: str = ""
+
+    @property
+    def share(self) -> int:
+        """The level in thousandths."""
+        return round((self.level or 0.0) * 10)
+
+    @property
+    def shown(self) -> list[str]:
+        return self.pods[:MOST_PODS]
+
+    @property
+    def more(self) -> int:
+        return max(len(self.pods) - MOST_PODS, 0)
+
+
+@dataclass
+class Zone:
+    name: str
+    nodes: list[Drawn] = field(default_factory=list)
+
+
+@dataclass
+class Picture:
+    """``waiting`` are pods without a node; ``small`` where each node is drawn with its pods."""
+
+    zones: list[Zone]
+    waiting: list[str]
+
+    @property
+    def nodes(self) -> list[Drawn]:
+        return [node for zone in self.zones for node in zone.nodes]
+
+    @property
+    def small(self) -> bool:
+        return len(self.nodes) <= MOST_NODES
+
+    @property
+    def levels(self) -> bool:
+        """Whether the nodes' use is what there is to see."""
+        return any(node.level is not None for node in self.nodes)
+
+    @property
+    def sentence(self) -> str:
+        """The same in words: ``zoneA: node1 with p1, node2 with p2; zoneB: …``."""
+        parts = []
+        for zone in self.zones:
+            listed = ", ".join(map(_words, zone.nodes)) if self.small else f"{len(zone.nodes)} nodes"
+            parts.append(f"{zone.name}: {listed}" if zone.name else listed)
+        return "; ".join(parts)
+
+
+def picture(objects: Iterable[Mapping[str, Any]]) -> Picture:
+    """What ``objects`` look like: raw nodes and pods, of which those that waited come without ``nodeName``."""
+    zones: dict[str, Zone] = {}
+    nodes: dict[str, Drawn] = {}
+    pods: list[Mapping[str, Any]] = []
+    for raw in objects:
+        if raw.get("kind") == "Node":
+            drawn = nodes[raw["metadata"]["name"]] = Drawn(raw["metadata"]["name"], level=_level(raw))
+            zone = _zone(raw)
+            zones.setdefault(zone, Zone(zone)).nodes.append(drawn)
+        elif raw.get("kind") == "Pod":
+            pods.append(raw)
+    waiting = []
+    for raw in pods:
+        name, node = raw["metadata"]["name"], (raw.get("spec") or {}).get("nodeName")
+        if node in nodes:
+            nodes[node].pods.append(name)
+        elif not node:
+            waiting.append(name)
+    # Nodes that are in no zone come last.
+    return Picture(sorted(zones.values(), key=lambda zone: (not zone.name, zone.name)), waiting)
+
+
+def _words(node: Drawn) -> str:
+    level = "" if node.level is None else f" at {node.level:g} %"
+    return f"{node.name}{level} with {', '.join(node.pods)}" if node.pods else f"{node.name}{level or ', empty'}"
+
+
+def _zone(raw: Mapping[str, Any]) -> str:
+    labels = raw["metadata"].get("labels") or {}
+    return next((str(labels[key]) for key in ZONES if labels.get(key)), "")
+
+
+def _level(raw: Mapping[str, Any]) -> float | None:
+    text = (raw["metadata"].get("annotations") or {}).get(KEY)
+    if text is None:
+        return None
+    try:
+        return next(iter(Use.read(text).figures.get("cpu", {}).values()), None)
+    except ObjectError:
+        return None

@@ -1,0 +1,104 @@
+"""The scenarios that come with the site: a YAML file each, in two documents.
+
+The first says what the page beside it shows: ``order`` among the others, ``source``, a ``sentence``, the ``story`` and
+``tries`` as paragraphs (`code` between backquotes), the ``pod`` whose decision it is about, and the ``policy`` that it
+is run under, a file of ``policies``. The second is the scenario itself. ``brings: demo`` gives it the demo cluster,
+whose id takes the place of BROUGHT.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid5
+
+import yaml
+
+from kschedweb.clusters import demo, demo_catalog
+from kschedweb.playground.scenarios import transfer, uploads
+from kschedweb.playground.scenarios.models import FileKind
+
+FOLDER = Path(__file__).parent
+POLICIES = FOLDER / "policies"
+IDS = UUID("5f2a3c1e-7c0b-4f39-9a55-3d1b7a0c9e61")  # what the ids of ready scenarios are made from
+BROUGHT = "BROUGHT"
+LIMIT = 1 << 26  # bytes of a cluster that a scenario brings
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A scenario of the site by its ``key``, the file's name; ``text`` is its document."""
+
+    key: str
+    text: str
+    order: int
+    source: str
+    sentence: str
+    policy: str
+    story: tuple[str, ...]
+    tries: tuple[str, ...] = ()
+    pod: str = ""
+    brings: str = ""
+
+    @property
+    def id(self) -> UUID:
+        """The same on every site, so that addresses stay."""
+        return uuid5(IDS, self.key)
+
+    @property
+    def configuration(self) -> str:
+        """The document of its policy."""
+        return (POLICIES / f"{self.policy}.yaml").read_text(encoding="utf-8")
+
+    @property
+    def namespace(self) -> str:
+        return self.pod.partition("/")[0]
+
+    @property
+    def pod_name(self) -> str:
+        return self.pod.partition("/")[2]
+
+
+@cache
+def all_ready() -> tuple[Ready, ...]:
+    """In their order."""
+    return tuple(sorted((_read(path) for path in FOLDER.glob("*.yaml")), key=lambda one: one.order))
+
+
+def ready_of(scenario_id: UUID) -> Ready | None:
+    """The ready scenario of this id, ``None`` where it is none, or one of another version of the site."""
+    return next((one for one in all_ready() if one.id == scenario_id), None)
+
+
+def text_of(one: Ready) -> str:
+    """The document as it is stored: with the id of the cluster that it brings."""
+    return one.text.replace(BROUGHT, str(_demo_id())) if one.brings else one.text
+
+
+def files_of(one: Ready) -> list[uploads.Upload]:
+    """The cluster that it brings, as the file of an imported scenario; generated anew."""
+    if not one.brings:
+        return []
+    snapshot = str(_demo_id())
+    body = {"id": snapshot, "cluster": "demo", "takenAt": demo.NOW.timestamp(), "objects": demo.cluster()}
+    content = json.dumps(body, separators=(",", ":")).encode()
+    return [uploads.read(transfer.snapshot_file(snapshot), content, limit=LIMIT, kind=FileKind.SNAPSHOT)]
+
+
+@cache
+def _demo_id() -> UUID:
+    """Another one where the demo is made differently; to make it at each start only to compare it takes seconds."""
+    return uuid5(IDS, "".join(Path(str(part.__file__)).read_text(encoding="utf-8") for part in (demo, demo_catalog)))
+
+
+def _read(path: Path) -> Ready:
+    about, _, text = path.read_text(encoding="utf-8").partition("---\n")
+    said: dict[str, Any] = yaml.safe_load(about)
+    return Ready(key=path.stem, text=text, **{name: _kept(value) for name, value in said.items()})
+
+
+def _kept(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,117 @@
+"""The engine's JSON Schema of a scenario as shapes of form fields.
+
+The engine says what there is and what it means; here it is only made plain enough for an input a value.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from kschedweb.engine.studies.document.schema import json_schema
+
+Schema = dict[str, Any]
+
+TITLES = {
+    "addNodes": "Add nodes",
+    "drainNodes": "Drain nodes",
+    "cordonNodes": "Cordon nodes",
+    "uncordonNodes": "Uncordon nodes",
+    "removeNodes": "Remove nodes",
+    "taintNodes": "Taint nodes",
+    "labelNodes": "Label nodes",
+    "resizeNodes": "Resize nodes",
+    "failZone": "Fail a zone",
+    "scaleWorkload": "Scale a workload",
+    "addWorkload": "Add a workload",
+    "removeWorkload": "Remove a workload",
+    "trace": "Replay a recording",
+    "generate": "Generate pods",
+}
+# What a new change or arrival says before a person has said anything.
+NEW: dict[str, dict[str, Any]] = {
+    "addNodes": {"count": 1},
+    "scaleWorkload": {"replicas": 1},
+    "trace": {"format": "openb"},
+    "generate": {"perHour": 60, "shapes": [{"cpu": "500m", "memory": "1Gi", "life": "2h"}]},
+}
+_TAINT: Schema = {
+    "type": "object",
+    "properties": {
+        "key": {"type": "string"},
+        "value": {"type": "string"},
+        "effect": {"type": "string", "enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"]},
+    },
+}
+# The columns of a table of pods' shapes; labels and the like are edited in the YAML.
+_SHAPE = ("cpu", "memory", "weight", "life")
+
+
+@cache
+def properties(*path: str) -> dict[str, Schema]:
+    """The fields at ``path`` of a document, such as ``("changes", "addNodes")``; lists leave no trace in it."""
+    found = json_schema()
+    for key in path:
+        found = found["properties"][key]
+        found = found.get("items", found)
+    return {key: _plain(key, item) for key, item in found["properties"].items()}
+
+
+@cache
+def kinds(section: str) -> dict[str, Schema]:
+    """The changes or arrivals there are, each as the shape of its form."""
+    found = json_schema()["properties"][section]["items"]["properties"]
+    return {
+        key: {
+            "type": "object",
+            "description": item.get("description", ""),
+            "properties": properties(section, key),
+        }
+        for key, item in found.items()
+        if key in TITLES
+    }
+
+
+@cache
+def moment() -> Schema:
+    """The shape of the field that says when a change happens."""
+    return properties("changes")["at"]
+
+
+def defaults(fields: dict[str, Schema]) -> dict[str, Any]:
+    """What holds where nothing is said."""
+    return {key: item["default"] for key, item in fields.items() if "default" in item}
+
+
+def _plain(key: str, item: Schema) -> Schema:
+    """``item`` as one input, or a table or group of inputs."""
+    about = {name: item[name] for name in ("description", "default") if name in item}
+    shape = item
+    if key == "taints":
+        shape = about | {"type": "array", "items": _TAINT}
+    elif key == "shapes":
+        columns = {name: _plain(name, item["items"]["properties"][name]) for name in _SHAPE}
+        shape = about | {"type": "array", "items": {"type": "object", "properties": columns}}
+    elif "enum" in item:
+        shape = about | {"type": "string", "enum": item["enum"]}
+    elif "anyOf" in item:
+        spoken = {"default": duration(item["default"])} if "default" in item else {}
+        shape = about | spoken | {"type": "string"}
+    elif key == "tide":
+        shape = {**item, "properties": {name: _plain(name, one) for name, one in item["properties"].items()}}
+    elif item.get("type") == "object":
+        # Of any keys, or of more than a small form should have: as YAML.
+        shape = about | {"type": "object"}
+    return shape
+
+
+def duration(seconds: Any) -> Any:
+    """``5400.0`` -> ``"1h30m"``; what is no number stays as it is."""
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        return seconds
+    if seconds < 1 and seconds:
+        return f"{seconds * 1000:g}ms"
+    hours, rest = divmod(seconds, 3600)
+    minutes, left = divmod(rest, 60)
+    parts = [(hours, "h"), (minutes, "m"), (left, "s")]
+    return "".join(f"{number:g}{unit}" for number, unit in parts if number) or "0s"

@@ -1,0 +1,323 @@
+"""Every change of scenarios. A saved revision is one that the engine takes, and is never changed afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
+
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import ProtectedError, Q, QuerySet
+from django.utils.text import slugify
+
+from kschedweb.accounts import audit
+from kschedweb.accounts.roles import may_change
+from kschedweb.clusters.models import Cluster, Snapshot
+from kschedweb.engine.state.watermarks.collected import Collected
+from kschedweb.engine.studies.document.limits import MOST_BYTES
+from kschedweb.engine.studies.prepare.cluster import PartError
+from kschedweb.engine.studies.prepare.history import played
+from kschedweb.engine.studies.traces.text import lines
+from kschedweb.playground.scenarios import selectors, transfer, uploads
+from kschedweb.playground.scenarios.models import (
+    NAME_LIMIT,
+    UNNAMED,
+    FileKind,
+    Scenario,
+    ScenarioFile,
+    ScenarioRevision,
+)
+from kschedweb.playground.scenarios.validation import Checked, check, placed
+from kschedweb.policies.editing.document import kept
+from kschedweb.policies.editing.edits import rewrite
+from kschedweb.policies.revisions import services as revisions
+from kschedweb.web.errors import Conflict, NotFound
+from kschedweb.web.saving import conflict_where
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kschedweb.accounts.models import User
+
+MOST_FILES = 20
+
+
+class InvalidDocument(revisions.InvalidDocument):
+    said = "This is not a scenario that can be run."
+
+
+@transaction.atomic
+def scenario_create(
+    *,
+    text: str,
+    author: User | None,
+    comment: str = "",
+    shared: bool = False,
+    built_in: bool = False,
+    files: Iterable[uploads.Upload] = (),
+    id: UUID | None = None,
+) -> Scenario:
+    """A scenario with its revision 1, named as ``text`` says; ``Conflict`` where there is one of that name.
+
+    ``files`` are what the text names (:func:`uploads.read`); ``id`` is made up unless it is given. Raises
+    :class:`InvalidDocument`.
+    """
+    text, uploaded = kept(text), list(files)
+    checked = check(text, files=[upload.name for upload in uploaded])
+    snapshot = _base(checked, [upload.name for upload in uploaded if upload.kind == FileKind.SNAPSHOT])
+    scenario = Scenario(id=id or uuid4(), shared=shared, built_in=built_in, created_by=author)
+    _name(scenario, checked)
+    ScenarioFile.objects.bulk_create(upload.row(scenario, author) for upload in uploaded)
+    _keep_figures(scenario, checked, snapshot, author)
+    _revise(scenario, 1, text, snapshot, comment, author)
+    audit.record(author, "scenario.created", scenario, scenario.name, revision=1)
+    return scenario
+
+
+@transaction.atomic
+def scenario_save(
+    *, scenario: Scenario, text: str, author: User | None, expected: int, comment: str = ""
+) -> ScenarioRevision:
+    """The next revision of ``scenario``, or the newest one where it says the same to the letter.
+
+    ``expected`` is the number of the revision that was edited; ``PreconditionFailed`` where it is not the newest.
+    """
+    newest = _lock_newest(scenario, author, expected)
+    revision = _save(scenario, newest, kept(text), comment, author)
+    if revision != newest:
+        audit.record(author, "scenario.saved", scenario, scenario.name, revision=revision.number, comment=comment)
+    return revision
+
+
+@transaction.atomic
+def scenario_restore(*, scenario: Scenario, number: int, author: User | None, expected: int) -> ScenarioRevision:
+    """A new revision that says what revision ``number`` said."""
+    newest = _lock_newest(scenario, author, expected)
+    old = scenario.revisions.filter(number=number).first()
+    if old is None:
+        raise NotFound(f"Scenario {scenario.name} has no revision {number}.")
+    revision = _save(scenario, newest, old.text, f"Restored revision {number}", author)
+    if revision != newest:
+        audit.record(author, "scenario.restored", scenario, scenario.name, revision=revision.number, restored=number)
+    return revision
+
+
+@transaction.atomic
+def scenario_rename(*, scenario: Scenario, name: str, author: User | None, expected: int) -> ScenarioRevision:
+    """A new revision in which only the name differs."""
+    newest = _lock_newest(scenario, author, expected)
+    old = scenario.name
+    text = rewrite(newest.text, {**newest.document, "name": name.strip()})
+    revision = _save(scenario, newest, text, f"Renamed from {old}", author)
+    if revision != newest:
+        audit.record(author, "scenario.renamed", scenario, scenario.name, revision=revision.number, before=old)
+    return revision
+
+
+@transaction.atomic
+def scenario_copy(
+    *, revision: ScenarioRevision, author: User | None, name: str = "", description: str = ""
+) -> Scenario:
+    """A scenario of ``author``'s own that begins with what ``revision`` says; "": named and described as it is."""
+    source = revision.scenario
+    about = {"name": name.strip() or name_free(source.name, author)}
+    if description.strip():
+        about["description"] = description.strip()
+    text = rewrite(revision.text, {**revision.document, **about})
+    files = [uploads.Upload.of(row) for row in source.files.all()]
+    comment = f"Copied from {source.name}, revision {revision.number}"
+    return scenario_create(text=text, author=author, comment=comment, files=files)
+
+
+@transaction.atomic
+def scenario_import(*, imported: transfer.Imported, author: User | None) -> Scenario:
+    """A scenario of ``author``'s own from a file (:func:`transfer.read`); a taken name gets a number."""
+    checked = check(imported.text)
+    text = imported.text
+    if checked.valid and (name := name_free(checked.name, author)) != checked.name.strip():
+        text = rewrite(text, {**checked.data, "name": name})
+    return scenario_create(text=text, author=author, comment="Imported", files=imported.files)
+
+
+@transaction.atomic
+def scenario_share(*, scenario: Scenario, shared: bool, author: User | None) -> Scenario:
+    """Let everyone who is signed in read ``scenario``, or nobody else; ``Conflict`` where its name is taken there."""
+    _owned(scenario, author)
+    if shared and scenario.private and _known_to(None).filter(slug=scenario.slug).exists():
+        raise Conflict(f"There is a shared scenario named {scenario.name} already: rename this one, then share it.")
+    if scenario.shared != shared:
+        scenario.shared = shared
+        scenario.save(update_fields=["shared"])
+        audit.record(author, "scenario.shared" if shared else "scenario.unshared", scenario, scenario.name)
+    return scenario
+
+
+@transaction.atomic
+def scenario_delete(*, scenario: Scenario, author: User | None) -> None:
+    """Delete ``scenario`` with its revisions and files; ``Conflict`` while there are runs of it."""
+    _owned(scenario, author)
+    audit.record(author, "scenario.deleted", scenario, scenario.name, revisions=scenario.revisions.count())
+    try:
+        with transaction.atomic():
+            scenario.delete()
+    except ProtectedError:
+        raise Conflict(f"There are runs of {scenario.name}: delete them first.") from None
+
+
+@transaction.atomic
+def file_add(*, scenario: Scenario, upload: uploads.Upload, author: User | None) -> ScenarioFile:
+    """Keep a file for ``scenario``; the same content again is the row that is there.
+
+    ``Conflict`` where another file has the name, since revisions may read that one.
+    """
+    _owned(scenario, author)
+    Scenario.objects.select_for_update().filter(pk=scenario.pk).first()
+    there = scenario.files.filter(name=upload.name).first()
+    if there is not None and there.sha256 == upload.sha256:
+        return there
+    if there is not None:
+        raise Conflict.at("name", f"There is another file {upload.name} in this scenario: choose another name.")
+    if scenario.files.exclude(kind__in=UNNAMED).count() >= MOST_FILES:
+        raise Conflict(f"A scenario has at most {MOST_FILES} files: delete one that is not used any more.")
+    row = upload.row(scenario, author)
+    row.save()
+    audit.record(author, "scenario.file-added", scenario, scenario.name, file=row.name, lines=row.lines)
+    return row
+
+
+@transaction.atomic
+def file_delete(*, scenario: Scenario, name: str, author: User | None) -> None:
+    """Delete a file that no revision reads; ``Conflict`` where one does."""
+    _owned(scenario, author)
+    Scenario.objects.select_for_update().filter(pk=scenario.pk).first()  # no revision comes to read it meanwhile
+    row = scenario.files.filter(name=name).first()
+    if row is None:
+        raise NotFound(f"Scenario {scenario.name} has no file {name}.")
+    for revision in scenario.revisions.order_by("-number"):
+        checked = check(revision.text)
+        base = transfer.snapshot_file(checked.snapshot), checked.figures
+        if name in base or name in (used for _, used in checked.files):
+            raise Conflict(f"Revision {revision.number} reads {name}: it is kept as long as the scenario is.")
+    row.delete()
+    audit.record(author, "scenario.file-deleted", scenario, scenario.name, file=name)
+
+
+def name_free(name: str, owner: User | None) -> str:
+    """``name``, or where ``owner`` may know that it is taken, that name with a number behind it."""
+    stem = name.strip()[: NAME_LIMIT - 6] or "scenario"
+    tried = [stem, *(f"{stem} {number}" for number in range(2, 1000))]
+    taken = set(_known_to(owner).values_list("slug", flat=True))
+    return next((found for found in tried if slug_of(found) not in taken), stem)
+
+
+def slug_of(name: str) -> str:
+    return slugify(name, allow_unicode=True)[:NAME_LIMIT]
+
+
+def _save(
+    scenario: Scenario, newest: ScenarioRevision, text: str, comment: str, author: User | None
+) -> ScenarioRevision:
+    checked = check(text, files=scenario.files.values_list("name", flat=True))
+    snapshots = scenario.files.filter(kind=FileKind.SNAPSHOT).values_list("name", flat=True)
+    snapshot = _base(checked, snapshots)
+    if text == newest.text:
+        return newest
+    _name(scenario, checked)
+    _keep_figures(scenario, checked, snapshot, author)
+    return _revise(scenario, newest.number + 1, text, snapshot, comment, author)
+
+
+def _revise(
+    scenario: Scenario, number: int, text: str, snapshot: Snapshot | None, comment: str, author: User | None
+) -> ScenarioRevision:
+    return ScenarioRevision.objects.create(
+        scenario=scenario, number=number, text=text, snapshot=snapshot, comment=comment[:500], author=author
+    )
+
+
+def _keep_figures(scenario: Scenario, checked: Checked, snapshot: Snapshot | None, author: User | None) -> None:
+    """Keep what was collected about the base as a file, for samples go in time, and a revision must say the same.
+
+    :class:`InvalidDocument` where ``checked`` asks for more than there is.
+    """
+    assert checked.document is not None
+    assert checked.written is not None
+    use, row = checked.document.use, scenario.files.filter(name=checked.figures).first()
+    if not use.collected or (row is not None and snapshot is not None):
+        return
+    found = selectors.figures_of(use, snapshot) if snapshot is not None else None
+    taken = snapshot.taken_at.timestamp() if snapshot is not None else selectors.start_of(scenario, checked).taken_at
+    try:
+        played(use, Collected.read(lines(bytes(row.content))) if row is not None else found, taken)
+    except PartError as error:
+        problem = error.problem("use")
+        raise InvalidDocument([placed(checked.written, problem.path, problem.text)]) from None
+    if found is not None:
+        text = "\n".join(found.lines()).encode()
+        uploads.read(checked.figures, text, limit=MOST_BYTES, kind=FileKind.FIGURES).row(scenario, author).save()
+
+
+def _base(checked: Checked, brought: Iterable[str]) -> Snapshot | None:
+    """The snapshot that a valid document starts from; :class:`InvalidDocument` where anything is wrong with it.
+
+    ``None`` for an empty cluster, and where the scenario has ``brought`` its snapshot as a file.
+    """
+    if not checked.valid:
+        raise InvalidDocument(checked.problems)
+    wanted = checked.snapshot
+    if not wanted or transfer.snapshot_file(wanted) in brought:
+        return None
+    found = _snapshot(wanted)
+    if found is None:
+        assert checked.written is not None
+        said = f"There is no snapshot {wanted}: choose one of a cluster, or start from an empty one."
+        raise InvalidDocument([placed(checked.written, "base.snapshot", said)])
+    return found
+
+
+def _snapshot(wanted: str) -> Snapshot | None:
+    """The complete snapshot of this id, which stays as long as this transaction runs."""
+    try:
+        snapshots = Snapshot.objects.filter(pk=UUID(wanted), complete=True).only("pk", "cluster")
+    except ValueError:
+        return None
+    if (found := snapshots.first()) is None:
+        return None
+    # Whoever takes a new snapshot holds the cluster, and deletes old ones that nothing starts from.
+    Cluster.objects.select_for_update().filter(pk=found.cluster_id).first()
+    return snapshots.first()
+
+
+def _name(scenario: Scenario, checked: Checked) -> None:
+    """Take over name and description of a valid document; ``Conflict`` where the name is taken."""
+    scenario.name = checked.name.strip()
+    scenario.description = str(checked.data.get("description") or "").strip()
+    scenario.slug = slug_of(scenario.name)
+    namesakes = _known_to(scenario.created_by).filter(slug=scenario.slug).exclude(pk=scenario.pk)
+    taken = Conflict.at("name", f"There is a scenario named {scenario.name} already: choose another name.")
+    if namesakes.exists():
+        raise taken
+    with conflict_where(namesakes, taken):
+        scenario.save()
+
+
+def _known_to(owner: User | None) -> QuerySet[Scenario]:
+    """The scenarios whose names ``owner`` (``None``: the system) may know: a conflict must tell of no other."""
+    open_to_all = Q(shared=True) | Q(built_in=True)
+    return Scenario.objects.filter(open_to_all if owner is None else open_to_all | Q(created_by=owner))
+
+
+def _owned(scenario: Scenario, author: User | None) -> None:
+    """``PermissionDenied`` unless ``author`` (``None``: the system) may change ``scenario``."""
+    if author is None:
+        return
+    if scenario.built_in:
+        raise PermissionDenied(f"{scenario.name} comes with the site: make a copy of it, and change that.")
+    if not may_change(author, scenario):
+        raise PermissionDenied(f"{scenario.name} belongs to somebody else: make a copy of it, and change that.")
+
+
+def _lock_newest(scenario: Scenario, author: User | None, expected: int) -> ScenarioRevision:
+    """The newest revision, while nobody else can add one."""
+    _owned(scenario, author)
+    return revisions.newest_locked(scenario, ScenarioRevision.objects.filter(scenario_id=scenario.pk), expected)

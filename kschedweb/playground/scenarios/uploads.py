@@ -1,0 +1,125 @@
+"""Files that people bring for a scenario: text, also gzipped, unpacked within bounds and looked through."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import IO, TYPE_CHECKING, Any
+
+from kschedweb.clusters.importing.documents import MAGIC
+from kschedweb.clusters.importing.uploads import LARGE, one_large_at_a_time
+from kschedweb.engine.studies.traces.inspection import Inspection, inspect
+from kschedweb.engine.studies.traces.text import TraceError
+from kschedweb.playground.scenarios.models import NAME_LIMIT, FileKind, Scenario, ScenarioFile
+from kschedweb.web.errors import ApplicationError, TooLarge
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+EXPECTED = 50  # times as large as it is packed a text may be
+_GZIP = b"\x1f\x8b"
+_NAME = re.compile(rf"[\w.][\w.+@ -]{{0,{NAME_LIMIT - 1}}}")
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that was read and may be kept: ``content`` is gzipped text, ``size`` the bytes it was before."""
+
+    name: str
+    kind: str
+    content: bytes
+    size: int
+    sha256: str
+    lines: int
+    problems: list[dict[str, Any]] = field(default_factory=list)
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, row: ScenarioFile) -> Upload:
+        """A file that is kept already, to be kept again for another scenario."""
+        return cls(row.name, row.kind, bytes(row.content), row.size, row.sha256, row.lines, row.problems, row.about)
+
+    def row(self, scenario: Scenario, author: User | None) -> ScenarioFile:
+        return ScenarioFile(scenario=scenario, created_by=author, **vars(self))
+
+
+@contextmanager
+def received(file: IO[bytes], limit: int) -> Iterator[bytes]:
+    """What was sent, up to one byte beyond ``limit``; a process holds one large file at a time."""
+    head = file.read(LARGE + 1)
+    unpacks_to = len(head) * EXPECTED if head.startswith(_GZIP) else len(head)
+    with one_large_at_a_time(unpacks_to):
+        yield head + file.read(max(0, limit + 1 - len(head)))
+
+
+def read(name: str, content: bytes, *, limit: int, kind: str = "") -> Upload:
+    """``content`` of a file ``name``, looked through by the engine; "" for ``kind``: told by its first line.
+
+    Raises ``TooLarge`` where it is, packed or unpacked, more than ``limit`` bytes, and ``ApplicationError``, with the
+    line where there is one, where it is of no use or has a name that cannot be kept.
+    """
+    name = _name(name)
+    text = unpacked(name, content, limit)
+    for magic, what in MAGIC.items():
+        if text.startswith(magic):
+            raise refused("file", f"{name} is a {what} file: give the text inside, or gzip it.")
+    told: dict[str, Any] = {"kind": kind, "lines": text.count(b"\n") + (not text.endswith(b"\n"))}
+    if kind != FileKind.SNAPSHOT:
+        try:
+            told = _told(inspect(kind, text))
+        except TraceError as error:
+            raise refused("file", f"{name}: {error}.") from None
+    sha256 = hashlib.sha256(text).hexdigest()
+    return Upload(name=name, content=gzip.compress(text, 6, mtime=0), size=len(text), sha256=sha256, **told)
+
+
+def _told(found: Inspection) -> dict[str, Any]:
+    """What is kept of the engine's look at a file."""
+    about = {
+        "columns": found.columns,
+        "rows": found.rows,
+        "usable": found.usable,
+        "lookedAt": found.looked_at,
+        "objects": found.cost.objects,
+        "span": found.span,
+    }
+    problems = [{"line": line, "message": message} for line, message in found.problems]
+    return {"kind": found.kind, "lines": found.lines, "problems": problems, "about": about}
+
+
+def unpacked(name: str, content: bytes, limit: int) -> bytes:
+    """``content``, unzipped where it is gzip; never holds more than ``limit`` bytes of it."""
+    text = content
+    if content.startswith(_GZIP) and len(content) <= limit:
+        try:
+            with gzip.open(BytesIO(content)) as stream:
+                text = stream.read(limit + 1)
+        except (EOFError, OSError, zlib.error):
+            raise refused("file", f"{name}: the gzip file is damaged or ends too early. Send it again.") from None
+    if len(text) > limit:
+        message = f"{name} is larger than this site takes ({limit // 1024 // 1024} MiB of text)."
+        raise TooLarge.at("file", message)
+    return text
+
+
+def plain(row: ScenarioFile) -> bytes:
+    """The text of a kept file."""
+    return gzip.decompress(bytes(row.content))
+
+
+def refused(path: str, message: str) -> ApplicationError:
+    return ApplicationError.at(path, message)
+
+
+def _name(name: str) -> str:
+    name = name.replace("\\", "/").rpartition("/")[2].strip().removesuffix(".gz")
+    if not _NAME.fullmatch(name):
+        said = f"A file's name has letters, digits, dots, hyphens and spaces, and at most {NAME_LIMIT} characters."
+        raise refused("name", said)
+    return name

@@ -1,0 +1,131 @@
+"""What the engine says about a scenario's text, with every problem at its line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kschedweb.engine.studies.document.document import Document, DocumentError, read
+from kschedweb.playground.scenarios.models import NAME_LIMIT
+from kschedweb.policies.editing.document import Document as Text
+from kschedweb.policies.editing.document import DocumentError as TextError
+from kschedweb.policies.editing.document import Path, Problem, parse
+
+_STEP = re.compile(r"\['([^']*)'\]|([^.\[\]]+)|\[(\d+)\]")
+DESCRIPTION_LIMIT = 500
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A text with all that is wrong with it; ``document`` is ``None`` where the engine would not take it."""
+
+    text: str
+    written: Text | None
+    document: Document | None
+    problems: list[Problem]
+
+    @property
+    def valid(self) -> bool:
+        return self.document is not None and not self.problems
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the text says as plain values; empty where it is no mapping."""
+        data = self.written.data if self.written else None
+        return data if isinstance(data, dict) else {}
+
+    @property
+    def name(self) -> str:
+        return str(self.data.get("name") or "")
+
+    @property
+    def snapshot(self) -> str:
+        """The id of the snapshot that it starts from, "" where it names none."""
+        base = self.data.get("base")
+        return str(base.get("snapshot") or "") if isinstance(base, dict) else ""
+
+    @property
+    def figures(self) -> str:
+        """The file with what was collected about that snapshot, "" where it asks for none."""
+        return "" if self.document is None else self.document.use.figures(self.snapshot)
+
+    @property
+    def files(self) -> list[tuple[Path, str]]:
+        """Where files are named, and their names."""
+        return list(_files(self.data))
+
+
+def check(text: str, *, files: Iterable[str] | None = None) -> Checked:
+    """Read ``text`` as the engine would, and look whether the files that it names are among ``files``.
+
+    ``None`` for ``files`` asks for none. Never raises for bad input.
+    """
+    try:
+        written = parse(text)
+    except TextError as error:
+        return Checked(text, None, None, [error.problem])
+    document, problems = None, []
+    try:
+        document = read(written.data)
+    except DocumentError as error:
+        problems = [placed(written, found.path, found.text) for found in error.problems]
+    checked = Checked(text, written, document, problems)
+    if document is not None:
+        problems += _own(checked)
+        problems += _missing(checked, set(files)) if files is not None else []
+    return checked
+
+
+def placed(written: Text, path: str, message: str) -> Problem:
+    """The problem at ``path``, such as ``changes[2].drainNodes.nodes``, with its place in the text."""
+    keys = steps(path)
+    line, column, end = written.place(keys)
+    return Problem(message, path, line, column, end, keys)
+
+
+def steps(path: str) -> Path:
+    """``changes[0].addNodes.count`` -> ``("changes", 0, "addNodes", "count")``."""
+    return tuple(int(index) if index else name or quoted for quoted, name, index in _STEP.findall(path))
+
+
+def path_of(keys: Path) -> str:
+    """The reverse of :func:`steps`."""
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
+
+
+def _own(checked: Checked) -> Iterator[Problem]:
+    """What the engine does not mind, but a list of scenarios does."""
+    assert checked.written is not None
+    name, description = checked.name.strip(), str(checked.data.get("description") or "")
+    if not name:
+        yield placed(checked.written, "name", "A scenario needs a name.")
+    elif not any(letter.isalnum() for letter in name) or not name.isprintable():
+        yield placed(checked.written, "name", "A name is one line with at least one letter or digit.")
+    elif len(name) > NAME_LIMIT:
+        yield placed(checked.written, "name", f"A name has at most {NAME_LIMIT} characters.")
+    if len(description) > DESCRIPTION_LIMIT:
+        yield placed(checked.written, "description", f"A description has at most {DESCRIPTION_LIMIT} characters.")
+
+
+def _missing(checked: Checked, known: set[str]) -> Iterator[Problem]:
+    assert checked.written is not None
+    for keys, name in checked.files:
+        if name not in known:
+            said = f"There is no file {name} in this scenario: upload it under Files, or name another one."
+            yield placed(checked.written, path_of(keys), said)
+
+
+def _files(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    if path and path[0] == "objects":
+        return
+    if isinstance(data, dict):
+        for key, value in data.items():
+            if key == "file" and isinstance(value, str):
+                yield (*path, key), value
+            elif key != "manifest":
+                yield from _files(value, (*path, key))
+    elif isinstance(data, list):
+        for index, item in enumerate(data):
+            yield from _files(item, (*path, index))

@@ -1,0 +1,350 @@
+"""The scenario pages: list, new, import, editor, files, revisions, diff, export, copy, share, delete."""
+
+from __future__ import annotations
+
+from functools import partial
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action, may, may_change
+from kschedweb.engine.studies.document.schema import json_schema
+from kschedweb.playground.scenarios import editor, selectors, services, transfer, uploads
+from kschedweb.playground.scenarios.download import export_response
+from kschedweb.playground.scenarios.editor import Choices
+from kschedweb.playground.scenarios.effect import effect, used
+from kschedweb.playground.scenarios.filters import ScenarioFilter
+from kschedweb.playground.scenarios.forms import ImportForm, ScenarioCreateForm, UploadForm
+from kschedweb.playground.scenarios.models import UNNAMED, Scenario, ScenarioRevision
+from kschedweb.playground.scenarios.ready import ready_of
+from kschedweb.policies.revisions.views import (
+    UNTRIED,
+    Attempt,
+    compared,
+    line_diff,
+    number_of,
+    restored,
+    schema_response,
+    tried,
+)
+from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
+from kschedweb.web.pages import add_errors
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http.response import HttpResponseBase
+
+    from kschedweb.accounts.typing import PageRequest
+    from kschedweb.playground.scenarios.editor import Editor
+
+PAGE_SIZE = 50
+
+
+@requires(Action.VIEW)
+@require_safe
+def scenarios(request: PageRequest) -> HttpResponse:
+    """People's own scenarios as a table, the ready ones above it as cards; a search is over all of them."""
+    listed = selectors.scenario_list(request.user)
+    searched = bool(request.GET.get("search"))
+    filters = ScenarioFilter(request.GET, queryset=listed if searched else listed.filter(built_in=False))
+    page = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
+    ready = selectors.ready_list() if not searched and page.number == 1 else []
+    return render(request, "playground/scenarios/list.html", {"page": page, "filters": filters, "ready": ready})
+
+
+@requires(Action.EDIT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def scenario_new(request: PageRequest) -> HttpResponse:
+    if request.method != "POST":
+        form = ScenarioCreateForm(initial={"start": request.GET.get("snapshot")}, user=request.user)
+        return render(request, "playground/scenarios/new.html", {"form": form})
+    form = ScenarioCreateForm(request.POST, user=request.user)
+    if not form.is_valid():
+        return render(request, "playground/scenarios/new.html", {"form": form}, status=422)
+    try:
+        if form.copied:
+            revision = selectors.revision_get(selectors.scenario_get(request.user, form.copied))
+            about = {key: form.cleaned_data[key] for key in ("name", "description")}
+            made = services.scenario_copy(revision=revision, author=request.user, **about)
+        else:
+            made = services.scenario_create(text=form.text, author=request.user)
+    except ApplicationError as error:
+        add_errors(form, error)
+        return render(request, "playground/scenarios/new.html", {"form": form}, status=error.status)
+    messages.success(request, f"Scenario {made.name} is made. Add what changes in the cluster, or which pods arrive.")
+    return redirect("scenario", made.pk)
+
+
+@requires(Action.EDIT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def scenario_import(request: PageRequest) -> HttpResponse:
+    form = ImportForm(request.POST or None, request.FILES or None)
+    context: dict[str, Any] = {"form": form, "limit": settings.UPLOAD_LIMIT // 1024 // 1024}
+    if request.method != "POST":
+        return render(request, "playground/scenarios/import.html", context)
+    form = context["form"] = ImportForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return render(request, "playground/scenarios/import.html", context, status=422)
+    upload = form.cleaned_data["file"]
+    name, sent = (upload.name, upload) if upload else ("The text", BytesIO(form.cleaned_data["text"].encode()))
+    try:
+        with uploads.received(sent, settings.UPLOAD_LIMIT) as content:
+            imported = transfer.read(name, content, limit=settings.UPLOAD_LIMIT)
+            made = services.scenario_import(imported=imported, author=request.user)
+    except services.InvalidDocument as error:
+        context["problems"] = error.errors
+        form.add_error("file" if upload else "text", error.detail)
+        return render(request, "playground/scenarios/import.html", context, status=error.status)
+    except ApplicationError as error:
+        form.add_error("file" if upload else "text", error.detail)
+        return render(request, "playground/scenarios/import.html", context, status=error.status)
+    messages.success(request, f"Scenario {made.name} is imported.")
+    if imported.remarks:
+        messages.warning(request, f"{len(imported.remarks)} remarks on its objects. The first: {imported.remarks[0]}.")
+    return redirect("scenario", made.pk)
+
+
+@requires(Action.VIEW)
+@require_http_methods(["GET", "HEAD", "POST"])
+def scenario(request: PageRequest, scenario_id: UUID) -> HttpResponseBase:
+    """The editor; a POST is any of its buttons, without JavaScript as well."""
+    if request.method == "POST":
+        return _edited(request, scenario_id)
+    found = selectors.scenario_get(request.user, scenario_id)
+    revision = selectors.revision_get(found, number_of(request, "revision"))
+    return _editor_page(request, found, revision, editor.opened(revision.text, _choices(found)))
+
+
+@requires(Action.EDIT)
+def _edited(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    newest = selectors.revision_get(found)
+    shown = editor.posted(request.POST.dict(), _choices(found))
+
+    def store(text: str, comment: str, expected: int) -> int:
+        try:
+            saved = services.scenario_save(
+                scenario=found, text=text, comment=comment, expected=expected, author=request.user
+            )
+        except services.InvalidDocument as error:
+            shown.refused(error.problems)
+            raise
+        return saved.number
+
+    attempt = tried(request, shown, newest.number, store)
+    if attempt is not None:
+        return _editor_page(request, found, newest, shown, attempt)
+    return redirect("scenario", found.pk)
+
+
+@requires(Action.EDIT)
+@require_POST
+def scenario_preview(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    """Parts of the editor after a change on either side, for HTMX."""
+    found = selectors.scenario_get(request.user, scenario_id)
+    shown = editor.posted(request.POST.dict(), _choices(found))
+    return render(request, "playground/scenarios/_preview.html", _editor_context(request, found, shown))
+
+
+@requires(Action.VIEW)
+@require_POST
+def scenario_effect(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    """What the document as it stands makes of the cluster, for HTMX."""
+    found = selectors.scenario_get(request.user, scenario_id)
+    shown = editor.posted(request.POST.dict(), _choices(found))
+    return render(request, "playground/scenarios/_effect.html", _effect(found, shown))
+
+
+@requires(Action.VIEW)
+@require_http_methods(["GET", "HEAD", "POST"])
+def scenario_files(request: PageRequest, scenario_id: UUID) -> HttpResponseBase:
+    if request.method == "POST":
+        return _file_added(request, scenario_id)
+    return _files_page(request, selectors.scenario_get(request.user, scenario_id), UploadForm())
+
+
+@requires(Action.EDIT)
+def _file_added(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    form = UploadForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _files_page(request, found, form, status=422)
+    file = form.cleaned_data["file"]
+    try:
+        with uploads.received(file, settings.UPLOAD_LIMIT) as content:
+            upload = uploads.read(form.cleaned_data["name"] or file.name, content, limit=settings.UPLOAD_LIMIT)
+            row = services.file_add(scenario=found, upload=upload, author=request.user)
+    except ApplicationError as error:
+        add_errors(form, error)
+        return _files_page(request, found, form, status=error.status)
+    said = f"{row.name} is kept: {row.lines:,} lines, {row.get_kind_display()}."
+    if row.problems:
+        messages.warning(request, f"{said} What cannot be used of it, or is read differently, stands beside it.")
+    else:
+        messages.success(request, said)
+    return redirect("scenario-files", found.pk)
+
+
+@requires(Action.VIEW)
+@require_http_methods(["GET", "HEAD", "POST"])
+def scenario_file(request: PageRequest, scenario_id: UUID, name: str) -> HttpResponseBase:
+    """The file itself; a POST deletes it."""
+    if request.method == "POST":
+        return _file_deleted(request, scenario_id, name)
+    row = selectors.file_get(selectors.scenario_get(request.user, scenario_id), name)
+    response = HttpResponse(uploads.plain(row), content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{row.name}"'
+    return response
+
+
+@requires(Action.EDIT)
+def _file_deleted(request: PageRequest, scenario_id: UUID, name: str) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    services.file_delete(scenario=found, name=name, author=request.user)
+    messages.success(request, f"{name} is deleted.")
+    return redirect("scenario-files", found.pk)
+
+
+@requires(Action.VIEW)
+@require_safe
+def scenario_revisions(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    page = Paginator(selectors.revision_list(found).defer("text"), PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "playground/scenarios/revisions.html", {**_about(request, found), "page": page})
+
+
+@requires(Action.EDIT)
+@require_POST
+def scenario_restore(request: PageRequest, scenario_id: UUID, number: int) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+
+    def store(expected: int) -> int:
+        made = services.scenario_restore(scenario=found, number=number, expected=expected, author=request.user)
+        return made.number
+
+    restored(request, number, store)
+    return redirect("scenario-revisions", found.pk)
+
+
+@requires(Action.VIEW)
+@require_safe
+def scenario_diff(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    old, new, context = compared(request, partial(selectors.revision_get, found), found.newest)
+    context |= _about(request, found)
+    context |= line_diff(old.text, new.text, f"revision {old.number}", f"revision {new.number}")
+    return render(request, "playground/scenarios/diff.html", context)
+
+
+@requires(Action.VIEW)
+@require_safe
+def scenario_export(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    """A revision with all that it needs as one file."""
+    found = selectors.scenario_get(request.user, scenario_id)
+    return export_response(selectors.revision_get(found, number_of(request, "revision")))
+
+
+@requires(Action.EDIT)
+@require_POST
+def scenario_copy(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    copy = services.scenario_copy(revision=selectors.revision_get(found), author=request.user)
+    messages.success(request, f"{copy.name} is your own copy of {found.name}.")
+    return redirect("scenario", copy.pk)
+
+
+@requires(Action.EDIT)
+@require_POST
+def scenario_share(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    shared = request.POST.get("shared") == "1"
+    try:
+        services.scenario_share(scenario=found, shared=shared, author=request.user)
+    except Conflict as error:
+        messages.error(request, error.detail)
+        return redirect("scenario", found.pk)
+    said = "Everyone who is signed in can read it under this address." if shared else "Only you and admins can read it."
+    messages.success(request, said)
+    return redirect("scenario", found.pk)
+
+
+@requires(Action.EDIT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def scenario_delete(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    found = selectors.scenario_get(request.user, scenario_id)
+    if request.method != "POST":
+        return render(request, "playground/scenarios/delete.html", _about(request, found))
+    try:
+        services.scenario_delete(scenario=found, author=request.user)
+    except ApplicationError as error:
+        context = {**_about(request, found), "refused": error}
+        return render(request, "playground/scenarios/delete.html", context, status=error.status)
+    messages.success(request, f"Scenario {found.name} is deleted.")
+    return redirect("scenarios")
+
+
+@requires(Action.VIEW)
+@require_GET
+def scenario_schema(request: PageRequest) -> HttpResponse:
+    return schema_response(json_schema())
+
+
+def _editor_page(
+    request: PageRequest,
+    found: Scenario,
+    revision: ScenarioRevision,
+    shown: Editor,
+    attempt: Attempt = UNTRIED,
+) -> HttpResponse:
+    context = _editor_context(request, found, shown) | attempt.context(found.newest) | {"revision": revision}
+    context["real_use"] = used(revision.document) if revision.document.get("use") else ""
+    if attempt.conflict is not None:
+        newest = selectors.revision_get(found)
+        context |= {"newest": newest, "expected": newest.number}
+        context |= line_diff(newest.text, shown.document, f"revision {newest.number}", "yours")
+    return render(request, "playground/scenarios/edit.html", context, status=attempt.status)
+
+
+def _editor_context(request: PageRequest, found: Scenario, shown: Editor) -> dict[str, Any]:
+    return {**_about(request, found), "editor": shown}
+
+
+def _effect(found: Scenario, shown: Editor) -> dict[str, Any]:
+    if not shown.checked.valid:
+        return {}
+    try:
+        start = selectors.start_of(found, shown.checked)
+        prepared = selectors.preview(shown.document, start, found)
+    except Unprocessable as error:
+        return {"refused": error}
+    return {"effect": effect(start.objects, prepared, shown.checked.document), "start": start}
+
+
+def _about(request: PageRequest, found: Scenario) -> dict[str, Any]:
+    return {
+        "scenario": found,
+        "kept": found,
+        "kind": "scenario",
+        "key": found.pk,
+        "may_copy": may(request.user.role, Action.EDIT),
+        "may_change": may_change(request.user, found) and not found.built_in,
+        "explained": ready_of(found.pk) is not None,
+    }
+
+
+def _files_page(request: PageRequest, found: Scenario, form: UploadForm, status: int = 200) -> HttpResponse:
+    context = {**_about(request, found), "form": form, "files": selectors.file_list(found)}
+    return render(request, "playground/scenarios/files.html", context, status=status)
+
+
+def _choices(found: Scenario) -> Choices:
+    files = selectors.file_list(found).exclude(kind__in=UNNAMED).values_list("name", flat=True)
+    return Choices(selectors.snapshot_choices(), tuple(files))

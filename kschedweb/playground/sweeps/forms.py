@@ -1,0 +1,177 @@
+"""A sweep as a form: what is swept, the dimensions as rows, the objectives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from kschedweb.playground.runs.forms import ComparisonForm, RunForm
+from kschedweb.playground.runs.services import LARGEST_SEED
+from kschedweb.playground.sweeps import services
+from kschedweb.playground.sweeps.models import Method
+from kschedweb.playground.sweeps.offers import Offer
+from kschedweb.policies.editing.arguments import number
+
+if TYPE_CHECKING:
+    from kschedweb.engine.studies.measure.objectives import Objective
+    from kschedweb.web.errors import FieldProblem
+
+BLANK_ROWS = 2
+CELLS = ("path", "low", "high", "step", "values")
+BEGINNING = ("skew_cpu", "moved")
+
+
+class BaseForm(RunForm):
+    """Which scenario and policy a sweep is about; the rest of its form depends on them."""
+
+    seed: Any = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["policy"].label = "Base policy"
+
+
+class SweepForm(BaseForm):
+    title = forms.CharField(label="Title", required=False, max_length=200, help_text="Without one it is made up.")
+    method = forms.ChoiceField(
+        label="Method",
+        choices=Method.choices,
+        initial=Method.TPE,
+        help_text="A grid plays every combination; Optuna looks where earlier trials were good.",
+    )
+    trials = forms.IntegerField(
+        label="Trials",
+        min_value=2,
+        max_value=services.MOST_TRIALS,
+        initial=100,
+        required=False,
+        help_text="Of a search with Optuna. A third at most tries one dimension at a time.",
+    )
+    seeds = forms.CharField(
+        label="Seeds of the scenario",
+        initial="1",
+        max_length=60,
+        help_text=f"Up to {services.MOST_SEEDS} whole numbers with spaces between: each trial is played with each.",
+    )
+    seed = forms.IntegerField(
+        label="Seed of the search",
+        min_value=0,
+        max_value=LARGEST_SEED - services.MOST_TRIALS,
+        initial=1,
+        required=False,
+        help_text="Another one begins elsewhere.",
+    )
+
+    clean_seeds = ComparisonForm.clean_seeds
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("method") != Method.GRID and not cleaned.get("trials") and "trials" not in self.errors:
+            self.add_error("trials", "Say how many trials the search may have.")
+        return cleaned
+
+
+@dataclass
+class Row:
+    """A dimension in the form; ``offer`` is ``None`` for a row whose path a person writes."""
+
+    name: str
+    offer: Offer | None
+    used: bool = False
+    log: bool = False
+    cells: dict[str, str] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def low(self) -> str:
+        return self.cells.get("low", "")
+
+    @property
+    def high(self) -> str:
+        return self.cells.get("high", "")
+
+    @property
+    def step(self) -> str:
+        return self.cells.get("step", "")
+
+    @property
+    def values(self) -> str:
+        return self.cells.get("values", "")
+
+    @property
+    def path(self) -> str:
+        return self.cells.get("path", "")
+
+    @property
+    def label(self) -> str:
+        return self.offer.label if self.offer else self.path or "another field"
+
+    def dimension(self) -> dict[str, Any]:
+        """As engine.whatif.space reads it."""
+        plain: dict[str, Any] = {"path": self.path}
+        if self.values:
+            return plain | {"values": [_typed(one.strip()) for one in self.values.split(",") if one.strip()]}
+        plain |= {key: number(text) for key, text in (("from", self.low), ("to", self.high)) if text}
+        if self.log:
+            return plain | {"log": True}
+        return plain | ({"step": number(self.step)} if self.step else {})
+
+
+def _typed(text: str) -> Any:
+    return {"true": True, "false": False}[text] if text in ("true", "false") else number(text)
+
+
+def rows(offers: Sequence[Offer], posted: Mapping[str, str] | None) -> list[Row]:
+    """A row for each offer and some blank ones, as ``posted`` fills them in."""
+    listed = [Row(f"d{place}", offer) for place, offer in enumerate(offers)]
+    listed += [Row(f"d{len(offers) + place}", None) for place in range(BLANK_ROWS)]
+    for row in listed:
+        if posted is None:
+            offer = row.offer
+            row.cells = {} if offer is None else {
+                "path": offer.path, "low": offer.low, "high": offer.high, "step": offer.step, "values": offer.values
+            }  # fmt: skip
+            continue
+        row.cells = {cell: posted.get(f"{row.name}-{cell}", "").strip()[:300] for cell in CELLS}
+        row.log = f"{row.name}-log" in posted
+        row.used = f"{row.name}-use" in posted
+        if row.offer is not None:
+            row.cells["path"] = row.offer.path
+    return listed
+
+
+def show_problems(listed: Sequence[Row], errors: Sequence[FieldProblem]) -> list[FieldProblem]:
+    """Put what is wrong with a dimension into its row; what belongs to none is returned."""
+    used = [row for row in listed if row.used]
+    left = []
+    for error in errors:
+        path, _, _ = error["path"].partition("]")
+        place = path.removeprefix("space[")
+        if path.startswith("space[") and place.isdecimal() and int(place) < len(used):
+            used[int(place)].errors.append(error["message"])
+        else:
+            left.append(error)
+    return left
+
+
+@dataclass
+class Choice:
+    """An objective that can be chosen, and the direction that is."""
+
+    objective: Objective
+    chosen: bool
+    direction: str
+
+
+def choices(known: Sequence[Objective], posted: Mapping[str, str] | None) -> list[Choice]:
+    found = []
+    for one in known:
+        if posted is None:
+            found.append(Choice(one, one.name in BEGINNING, one.direction))
+        else:
+            direction = posted.get(f"direction-{one.name}", one.direction)
+            found.append(Choice(one, f"objective-{one.name}" in posted, direction))
+    return found

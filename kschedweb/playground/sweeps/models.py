@@ -1,0 +1,86 @@
+"""Sweeps: a scenario played under many policies that differ in weights and arguments; a trial is one of them."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+from kschedweb.jobs.models import Job
+from kschedweb.playground.scenarios.models import ScenarioRevision
+from kschedweb.policies.models import Revision
+
+
+class Method(models.TextChoices):
+    GRID = "grid", "Grid: every combination"
+    TPE = "tpe", "Optuna, TPE: learns where good values lie"
+    NSGA2 = "nsga2", "Optuna, NSGA-II: breeds a front of several objectives"
+
+
+class TrialState(models.TextChoices):
+    WAITING = "waiting", "Waiting"
+    RUNNING = "running", "Running"
+    DONE = "done", "Done"
+    FAILED = "failed", "Failed"
+
+
+class Origin(models.TextChoices):
+    BASE = "base", "the base policy"
+    ALONE = "alone", "one at a time"
+    SEARCH = "search", "search"
+
+
+class Sweep(models.Model):
+    """What is varied around a policy, and what for. Its trials are the truth about how far it is."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    title = models.CharField(max_length=200)
+    revision = models.ForeignKey(ScenarioRevision, on_delete=models.PROTECT, related_name="sweeps")
+    policy = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
+    label = models.CharField(max_length=120)  # of the base policy: "default@1", also once that is deleted
+    configuration = models.TextField()  # its document as it was
+    space = models.JSONField()  # as engine.whatif.space reads it
+    objectives = models.JSONField()  # [{"measure": "skew_cpu", "direction": "lower"}], the first orders the tables
+    method = models.CharField(max_length=8, choices=Method.choices)
+    planned = models.PositiveIntegerField()  # trials
+    seeds = models.JSONField()  # of the scenario; a trial plays it once with each
+    seed = models.PositiveIntegerField()  # of the search
+    measures = models.JSONField(default=list)  # what was measured, from the base policy's trial, without values
+    engine = models.CharField(max_length=64, blank=True)  # the version that ran the base policy's trial
+    turn = models.PositiveIntegerField(default=0)  # the number of the one message that is out
+    job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+
+    @property
+    def state(self) -> str:
+        """As its job's; one whose job was purged has what it has."""
+        return self.job.state if self.job else "succeeded"
+
+
+class Trial(models.Model):
+    """One point of the space. A worker that does it holds a claim, which lapses when the worker falls silent."""
+
+    sweep = models.ForeignKey(Sweep, on_delete=models.CASCADE, related_name="trials")
+    number = models.PositiveIntegerField()  # 0 is the base policy
+    origin = models.CharField(max_length=8, choices=Origin.choices)
+    point = models.JSONField()  # a value for each dimension
+    state = models.CharField(max_length=8, choices=TrialState.choices, default=TrialState.WAITING)
+    attempt = models.PositiveSmallIntegerField(default=0)  # a worker whose attempt is over changes nothing
+    claimed_until = models.DateTimeField(null=True)
+    worker = models.CharField(max_length=120, blank=True)  # who did it
+    values = models.JSONField(default=dict)  # measure -> its value with each seed
+    places = models.BinaryField(null=True)  # of the base policy: gzipped JSON, by seed the node of each pod
+    notes = models.JSONField(default=dict)  # what the search remembers of it
+    error = models.TextField(blank=True)
+    seconds = models.FloatField(null=True)  # that it took
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("number",)
+        constraints = [models.UniqueConstraint(fields=["sweep", "number"], name="trial_number_once_a_sweep")]
+        indexes = [models.Index(fields=["sweep", "state"])]

@@ -1,0 +1,118 @@
+"""Reading sweeps and their trials."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.db.models import Count, Q
+from django.http import Http404
+
+from kschedweb.decisions.services import Shelf
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.studies.measure.objectives import Objective, known
+from kschedweb.engine.studies.search.space import Space, read
+from kschedweb.jobs.models import ENDED
+from kschedweb.playground.scenarios.models import readable
+from kschedweb.playground.sweeps.models import Sweep, Trial, TrialState
+from kschedweb.policies.editing.document import parse
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from kschedweb.accounts.models import User
+    from kschedweb.playground.scenarios.models import ScenarioRevision
+
+_spaces: Shelf[Space] = Shelf(16)
+_TEMPLATES = {one.name: one for one in known(["{}"])}
+
+
+def sweep_list(user: User) -> QuerySet[Sweep]:
+    """The sweeps whose scenario ``user`` may read, newest first; ``done`` and ``failed`` are trials."""
+    rows = Sweep.objects.select_related("revision__scenario", "policy__policy", "job", "created_by")
+    rows = rows.filter(readable(user, "revision__scenario"))
+    return rows.defer("revision__text", "policy__document").annotate(
+        done=Count("trials", filter=Q(trials__state=TrialState.DONE)),
+        failed=Count("trials", filter=Q(trials__state=TrialState.FAILED)),
+        running=Count("trials", filter=Q(trials__state=TrialState.RUNNING)),
+    ).order_by("-created_at", "-id")  # fmt: skip
+
+
+def sweep_get(user: User, sweep_id: UUID | str) -> Sweep:
+    found = sweep_list(user).filter(pk=sweep_id).first()
+    if found is None:
+        raise Http404("There is no such sweep, or its scenario is not shared with you.")
+    return found
+
+
+def finished(sweep: Sweep) -> bool:
+    """Whether nothing more is to come, unless it is resumed."""
+    return sweep.job is None or sweep.job.state in ENDED
+
+
+def trial_list(sweep: Sweep) -> QuerySet[Trial]:
+    """By number, without what is large."""
+    return Trial.objects.filter(sweep=sweep).defer("places", "notes").order_by("number")
+
+
+def space(sweep: Sweep) -> Space:
+    """What the sweep varies; the last few are kept, since it never changes."""
+    return _spaces.get(sweep.pk, lambda: read(sweep.space, parse(sweep.configuration).data or {}))
+
+
+def costs(sweep: Sweep, trial: Trial) -> list[float] | None:
+    """The objectives' values, each the mean over the seeds; ``None`` where one has none."""
+    found = []
+    for one in sweep.objectives:
+        known_values = [value for value in trial.values.get(one["measure"], ()) if value is not None]
+        if not known_values:
+            return None
+        found.append(sum(known_values) / len(known_values))
+    return found
+
+
+def objective(name: str) -> Objective | None:
+    """What a measure of that name is, ``None`` where none is called so. Any resource may be named."""
+    found = _common().get(name)
+    if found is not None:
+        return found
+    for template, one in _TEMPLATES.items():
+        before, placeholder, after = template.partition("{}")
+        resource = name[len(before) : len(name) - len(after)]
+        if placeholder and name.startswith(before) and name.endswith(after) and 0 < len(resource) <= 63:
+            return Objective(name, one.label.format(resource), one.direction)
+    return None
+
+
+@cache
+def _common() -> dict[str, Objective]:
+    return {one.name: one for one in known()}
+
+
+def objectives(revision: ScenarioRevision | None) -> list[Objective]:
+    """What can be chosen, with the extended resources that the scenario's own document names."""
+    resources = [CPU, MEMORY]
+    if revision is not None:
+        resources += [name for name in _extended(revision.document) if name not in resources]
+    return known(resources)
+
+
+def _extended(document: dict[str, Any]) -> list[str]:
+    """Extended resources of nodes that the document brings along."""
+    found = dict.fromkeys(
+        name
+        for raw in document.get("objects") or ()
+        if isinstance(raw, dict) and raw.get("kind") == "Node"
+        for name in ((raw.get("status") or {}).get("allocatable") or {})
+        if "/" in name
+    )
+    texts = str(document.get("arrivals") or "") + str(document.get("changes") or "")
+    if "openb" in texts:
+        found["nvidia.com/gpu"] = None
+    return list(found)
+
+
+def forget() -> None:
+    """Drop what is kept; for tests that change what a primary key means."""
+    _spaces.clear()

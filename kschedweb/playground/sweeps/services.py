@@ -1,0 +1,224 @@
+"""Starting sweeps, ending them, going on with them, and keeping what they found as a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from django.db import transaction
+from django.http import Http404
+
+from kschedweb.accounts import audit
+from kschedweb.decisions.selectors import profiles_named
+from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.search.space import Space, read
+from kschedweb.jobs.models import ENDED
+from kschedweb.jobs.services import job_cancel, job_start
+from kschedweb.playground.runs.services import LARGEST_SEED, seeds_checked
+from kschedweb.playground.sweeps import selectors
+from kschedweb.playground.sweeps.models import Method, Origin, Sweep, Trial, TrialState
+from kschedweb.policies.editing.document import parse
+from kschedweb.policies.editing.edits import rewrite
+from kschedweb.policies.models import Policy, Revision
+from kschedweb.policies.services import policy_create, revision_save
+from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.playground.scenarios.models import ScenarioRevision
+
+MOST_TRIALS = 2000
+MOST_OBJECTIVES = 4
+MOST_SEEDS = 3  # prepared scenarios that a worker keeps in memory
+MOST_ALONE = 5  # values of each dimension that are tried one at a time
+DIRECTIONS = ("lower", "higher")
+
+
+@transaction.atomic
+def sweep_start(
+    *,
+    user: User | None,
+    revision: ScenarioRevision,
+    policy: str,
+    space: Any,
+    objectives: Sequence[dict[str, str]],
+    method: str = Method.TPE,
+    trials: int = 100,
+    seeds: Sequence[int] = (1,),
+    seed: int = 1,
+    title: str = "",
+) -> Sweep:
+    """Start looking for better weights and arguments of ``policy`` ("name" or "name@revision") on a scenario.
+
+    ``space`` is a list of dimensions as engine.whatif.space reads it, ``objectives`` a list of measure and direction.
+    ``trials`` bounds a search, of which the base policy and one-at-a-time trials are the beginning; a grid has as many
+    as it has. Raises ApplicationError with the path of everything that is wrong.
+    """
+    base = _base(policy)
+    found = _space(space, base.document)
+    sweep = Sweep(
+        title=title.strip()[:200] or f"{revision.scenario.name}: {base.policy.name} with other weights",
+        revision=revision,
+        policy=base,
+        label=f"{base.policy.name}@{base.number}",
+        configuration=base.document,
+        space=[one.to_dict() for one in found.dimensions],
+        objectives=_objectives(objectives),
+        method=_method(method, len(objectives)),
+        seeds=seeds_checked(seeds, MOST_SEEDS),
+        seed=_search_seed(seed),
+        created_by=user,
+    )
+    points = _beginning(found, sweep.method, trials)
+    sweep.planned = len(points) if sweep.method == Method.GRID else trials
+    sweep.save()
+    Trial.objects.bulk_create(
+        Trial(sweep=sweep, number=number, origin=origin, point=list(point))
+        for number, (origin, point) in enumerate(points)
+    )
+    _send_out(sweep, user)
+    audit.record(user, "sweep.started", sweep, sweep.title, trials=sweep.planned)
+    return sweep
+
+
+def _base(policy: str) -> Revision:
+    try:
+        return profiles_named(policy)
+    except (Http404, NotFound):
+        raise ApplicationError.at("policy", f"There is no policy {policy[:120]}.") from None
+
+
+def _space(raw: Any, document: str) -> Space:
+    try:
+        return read(raw, parse(document).data or {})
+    except DocumentError as error:
+        found = [cast("FieldProblem", {"path": one.path, "message": one.text}) for one in error.problems]
+        raise ApplicationError(f"The space cannot be searched: {error.problems[0]}.", errors=found) from None
+
+
+def _objectives(asked: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    if not 1 <= len(asked) <= MOST_OBJECTIVES:
+        raise ApplicationError.at("objectives", f"Choose from 1 to {MOST_OBJECTIVES} objectives.")
+    found: list[dict[str, str]] = []
+    for place, one in enumerate(asked):
+        name, direction = str(one.get("measure", "")), str(one.get("direction") or "")
+        usual = selectors.objective(name)
+        if usual is None:
+            raise ApplicationError.at(f"objectives[{place}].measure", f"There is no measure {name[:120]!r}.")
+        if name in {other["measure"] for other in found}:
+            raise ApplicationError.at(f"objectives[{place}].measure", f"{usual.label} is there twice.")
+        direction = direction or usual.direction
+        if direction not in DIRECTIONS:
+            raise ApplicationError.at(
+                f"objectives[{place}].direction", f"Say whether {usual.label} should be lower or higher."
+            )
+        found.append({"measure": name, "direction": direction})
+    return found
+
+
+def _method(method: str, objectives: int) -> str:
+    if method not in Method.values:
+        raise ApplicationError.at(
+            "method", f"There is no method {method[:40]!r}; known are {', '.join(Method.values)}."
+        )
+    if method == Method.NSGA2 and objectives < 2:
+        raise ApplicationError.at(
+            "method", "NSGA-II looks for a front of several objectives: choose a second one, or TPE."
+        )
+    return method
+
+
+def _search_seed(seed: int) -> int:
+    if not 0 <= seed <= LARGEST_SEED - MOST_TRIALS:
+        raise ApplicationError.at("seed", "Name a whole number from 0 on.")
+    return seed
+
+
+def _beginning(space: Space, method: str, trials: int) -> list[tuple[str, tuple[Any, ...]]]:
+    """The trials that are known from the beginning: of a grid all of them."""
+    alone = space.alone(MOST_ALONE)
+    points: list[tuple[str, tuple[Any, ...]]] = [(Origin.BASE, space.start)]
+    if method != Method.GRID:
+        if not 2 <= trials <= MOST_TRIALS:
+            raise ApplicationError.at("trials", f"A search has from 2 to {MOST_TRIALS:,} trials.")
+        return points + [(Origin.ALONE, point) for point in alone[: trials // 3]]
+    if space.size > MOST_TRIALS:
+        said = f"The grid has {space.size:,} points, and {MOST_TRIALS:,} is the most: vary less, or let Optuna search."
+        raise ApplicationError.at("space", said)
+    listed = [*((Origin.ALONE, point) for point in alone), *((Origin.SEARCH, point) for point in space.grid())]
+    seen = {space.start}
+    for origin, point in listed:
+        if point not in seen:
+            seen.add(point)
+            points.append((origin, point))
+    return points
+
+
+def _send_out(sweep: Sweep, user: User | None) -> None:
+    params, private = {"sweep": str(sweep.pk)}, sweep.revision.scenario.private
+    sweep.job = job_start("sweeps.run", title=f"Sweep: {sweep.title}", params=params, user=user, private=private)
+    sweep.save(update_fields=["job"])
+
+
+def sweep_cancel(*, user: User | None, sweep: Sweep) -> None:
+    """Let no further trial begin; those that run are given up. Raises Conflict where it has ended."""
+    if sweep.job is None:
+        raise Conflict("The sweep has ended.")
+    job_cancel(job=sweep.job, user=user)
+
+
+@transaction.atomic
+def sweep_resume(*, user: User | None, sweep: Sweep) -> Sweep:
+    """Go on with the trials that are not done; those that failed are tried again. Raises Conflict."""
+    if sweep.job is not None and sweep.job.state not in ENDED:
+        raise Conflict("The sweep goes on: there is nothing to resume.")
+    failed = sweep.trials.filter(state=TrialState.FAILED)
+    failed.update(state=TrialState.WAITING, attempt=0, error="", ended_at=None, claimed_until=None)
+    if sweep.trials.filter(state=TrialState.DONE).count() >= sweep.planned:
+        raise Conflict("Every trial is done: there is nothing to resume.")
+    _send_out(sweep, user)
+    audit.record(user, "sweep.resumed", sweep, sweep.title)
+    return sweep
+
+
+@transaction.atomic
+def sweep_delete(*, user: User | None, sweep: Sweep) -> None:
+    """Delete a sweep with its trials. Raises Conflict while it goes on."""
+    if sweep.job is not None and sweep.job.state not in ENDED:
+        raise Conflict("The sweep goes on: cancel it first.")
+    audit.record(user, "sweep.deleted", sweep, sweep.title)
+    sweep.delete()
+
+
+@transaction.atomic
+def sweep_policy_save(*, user: User, sweep: Sweep, number: int, name: str, address: str = "") -> Revision:
+    """Keep trial ``number`` as a new revision of policy ``name``, or as a new policy where there is none of that name.
+
+    A further revision goes onto the base policy's only, and only where nobody changed it since the sweep began:
+    PreconditionFailed otherwise. ``address`` of the sweep goes into the comment.
+    """
+    trial = sweep.trials.filter(number=number).first()
+    if trial is None:
+        raise NotFound(f"The sweep has no trial {number}.")
+    space = selectors.space(sweep)
+    document = rewrite(sweep.configuration, space.document(trial.point))
+    comment = _comment(sweep, space, trial, address)
+    policy = Policy.objects.filter(name=name).first()
+    if policy is None:
+        policy = policy_create(name=name, document=document, author=user, comment=comment)
+        return policy.revisions.get(number=1)
+    if sweep.policy is None or sweep.policy.policy_id != policy.pk:
+        raise ApplicationError.at(
+            "name", f"There is a policy {name} that the sweep did not begin with: choose another name."
+        )
+    return revision_save(policy=policy, document=document, author=user, expected=sweep.policy.number, comment=comment)
+
+
+def _comment(sweep: Sweep, space: Space, trial: Trial, address: str) -> str:
+    changes = [
+        f"{one.label} {value}"
+        for one, value, before in zip(space.dimensions, trial.point, space.start, strict=True)
+        if value != before
+    ]
+    said = f"Trial {trial.number} of the sweep “{sweep.title}”: {', '.join(changes) or 'as the base policy'}"
+    return f"{said[: 490 - len(address)]}. {address}".strip()

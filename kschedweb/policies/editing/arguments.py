@@ -1,0 +1,295 @@
+"""Arguments of plugins as typed form fields, built from the engine's JSON Schema and read back into plain values.
+
+A blank field is an absent value, so that the default holds. What a person types is kept even where it is wrong: the
+engine judges it, and its words are shown beside the field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cache
+from math import isfinite
+from typing import Any
+
+from kschedweb.engine import config
+from kschedweb.policies.editing.document import DocumentError, Path, Problem, as_yaml, parse
+from kschedweb.policies.editing.load_aware import Slider, given_as_a_whole, slider
+from kschedweb.policies.editing.switches import as_dict, as_list
+
+Schema = dict[str, Any]
+Posted = Mapping[str, str]
+
+ABSENT = object()
+ROW_LIMIT = 50
+MOST_HIDDEN = 2  # fields of an item that a table may leave out
+_IDENTIFYING = frozenset({"apiVersion", "kind"})
+
+
+@dataclass
+class Field:
+    """One input, or a group or table of inputs; ``value`` and ``default`` are text as shown."""
+
+    kind: str  # number, boolean, choice, text, lines, yaml, table, group
+    name: str
+    label: str
+    help: str = ""
+    value: str = ""
+    default: str = ""
+    choices: list[str] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)  # of choices that are not shown as they are
+    minimum: int | None = None
+    maximum: int | None = None
+    fields: list[Field] = field(default_factory=list)
+    rows: list[list[Field]] = field(default_factory=list)
+    path: Path = ()
+    problems: list[Problem] = field(default_factory=list)
+    slider: Slider | None = None
+
+    @property
+    def id(self) -> str:
+        return f"f-{self.name}".replace(".", "-")
+
+    @property
+    def all_choices(self) -> list[str]:
+        return ["true", "false"] if self.kind == "boolean" else self.choices
+
+    @property
+    def options(self) -> list[tuple[str, str]]:
+        """Each choice with what is shown for it."""
+        return [(choice, self.labels.get(choice, choice)) for choice in self.all_choices]
+
+    @property
+    def rows_shown(self) -> int:
+        return min(max(self.value.count("\n") + 1, 2), 14)
+
+    @property
+    def has_values(self) -> bool:
+        return any(item.value for item in self.walk())
+
+    def walk(self) -> list[Field]:
+        """This field and all below it."""
+        below = [*self.fields, *(cell for row in self.rows for cell in row)]
+        return [self, *(found for child in below for found in child.walk())]
+
+
+@cache
+def definitions() -> Schema:
+    return config.json_schema()
+
+
+def args_schema(plugin: str) -> Schema | None:
+    """The schema of a plugin's arguments, ``None`` for a plugin that takes none."""
+    found = definitions().get("$defs", {}).get(f"{plugin}Args")
+    return found if isinstance(found, dict) else None
+
+
+def resolved(schema: Schema) -> Schema:
+    """``schema`` with its reference followed; words beside the reference win."""
+    reference = schema.get("$ref")
+    if not isinstance(reference, str):
+        return schema
+    target: Any = definitions()
+    for step in reference.removeprefix("#/").split("/"):
+        target = target[step]
+    return {**resolved(target), **{key: value for key, value in schema.items() if key != "$ref"}}
+
+
+def form_field(schema: Schema, name: str, label: str, value: Any, default: Any, path: Path) -> Field:
+    """The field that shows ``value`` (``ABSENT``: blank) of ``schema``, with ``default`` in grey."""
+    schema = resolved(schema)
+    kind = _kind(schema)
+    if kind == "table" and not _fits_table(value):
+        kind = "yaml"
+    shown = Field(
+        kind,
+        name,
+        label,
+        help=str(schema.get("description", "")),
+        default=_text(kind, default),
+        minimum=schema.get("minimum"),
+        maximum=schema.get("maximum"),
+        path=path,
+    )
+    if kind == "group":
+        below, below_default = as_dict(value), as_dict(default)
+        if below and given_as_a_whole(name):
+            below_default = dict.fromkeys(_properties(schema), 0)
+        shown.fields = [
+            form_field(item, f"{name}.{key}", key, below.get(key, ABSENT), below_default.get(key, ABSENT), (*path, key))
+            for key, item in _properties(schema).items()
+        ]
+    elif kind == "table":
+        shown.rows = _rows(schema, name, as_list(value), path)
+    else:
+        shown.value = _text(kind, value)
+        shown.slider = slider(schema, name) if kind == "number" else None
+        shown.choices = [str(choice) for choice in schema.get("enum", ())]
+        if shown.value and kind == "choice" and shown.value not in shown.choices:
+            shown.choices.append(shown.value)
+    return shown
+
+
+def read(schema: Schema, name: str, posted: Posted) -> Any:
+    """The value that the fields of ``schema`` say, ``ABSENT`` where all are blank."""
+    schema = resolved(schema)
+    kind = _kind(schema)
+    if kind == "group":
+        return _read_group(_properties(schema), name, posted)
+    if kind == "table":
+        if name in posted:
+            return _read_yaml(posted[name])
+        item = resolved(schema["items"])
+        rows = [_read_group(_columns(item), f"{name}.{index}", posted) for index in range(_row_count(name, posted))]
+        return [row for row in rows if row is not ABSENT] or ABSENT
+    text = posted.get(name, "")
+    if kind == "lines":
+        return [line.strip() for line in text.splitlines() if line.strip()] or ABSENT
+    if kind == "yaml":
+        return _read_yaml(text)
+    text = text.strip()
+    return ABSENT if not text else _scalar(kind, text)
+
+
+def overlay(old: Any, new: Any, current: Any) -> Any:
+    """``current`` with the changes that lead from ``old`` to ``new``; ``ABSENT`` stands for a missing value.
+
+    What the fields do not show (and so is in neither) stays as it is in ``current``.
+    """
+    if old == new:
+        return current
+    if isinstance(old, list) and isinstance(new, list) and isinstance(current, list) and len(old) == len(current):
+        return [_overlay_row(old, item, current, index) for index, item in enumerate(new)]
+    if not isinstance(new, dict) or not isinstance(old, dict) or not isinstance(current, dict):
+        return ABSENT if new is ABSENT else deepcopy(new)
+    merged = dict(current)
+    for key in [*new, *(key for key in old if key not in new)]:
+        value = overlay(old.get(key, ABSENT), new.get(key, ABSENT), current.get(key, ABSENT))
+        if value is ABSENT:
+            merged.pop(key, None)
+        else:
+            merged[key] = value
+    return merged if merged else ABSENT
+
+
+def _overlay_row(old: list[Any], item: Any, current: list[Any], index: int) -> Any:
+    """A row that only moved brings along what it does not show; a row changed in place keeps it."""
+    if item in old:
+        return current[old.index(item)]
+    return overlay(old[index], item, current[index]) if index < len(old) else deepcopy(item)
+
+
+def shown_value(schema: Schema, value: Any) -> Any:
+    """What :func:`read` gives back for a form that shows ``value``."""
+    fields = form_field(schema, "v", "", value, ABSENT, ()).walk()
+    return read(schema, "v", {shown.name: shown.value for shown in fields if shown.kind not in ("group", "table")})
+
+
+def _kind(schema: Schema) -> str:
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kind = next((name for name in kind if name != "null"), None)
+    if kind == "string":
+        return "choice" if schema.get("enum") else "text"
+    if kind == "array":
+        item = resolved(schema.get("items", {}))
+        return "lines" if _kind(item) in ("text", "choice") else "table" if _is_flat(item) else "yaml"
+    if kind == "object" and schema.get("properties"):
+        return "group"
+    return {"boolean": "boolean", "integer": "number", "number": "number"}.get(str(kind), "yaml")
+
+
+def _columns(schema: Schema) -> Schema:
+    """The properties of a list's item that fit into a cell."""
+    cells = ("number", "text", "choice", "boolean")
+    return {key: item for key, item in _properties(schema).items() if _kind(resolved(item)) in cells}
+
+
+def _is_flat(schema: Schema) -> bool:
+    """Whether an item of a list is, for the most part, a row of cells: what does not fit into one is not shown."""
+    cells, all_of_it = len(_columns(schema)), len(_properties(schema))
+    return cells > all_of_it / 2 and all_of_it - cells <= MOST_HIDDEN
+
+
+def _properties(schema: Schema) -> Schema:
+    return {key: item for key, item in as_dict(schema.get("properties")).items() if key not in _IDENTIFYING}
+
+
+def _fits_table(value: Any) -> bool:
+    """Whether ``value`` can be shown in rows; text that can hold anything is shown otherwise."""
+    return value is ABSENT or (
+        isinstance(value, list) and len(value) < ROW_LIMIT and all(isinstance(item, dict) for item in value)
+    )
+
+
+def _rows(schema: Schema, name: str, values: list[Any], path: Path) -> list[list[Field]]:
+    """A row of fields for each item, and a blank one to add another."""
+    columns = _columns(resolved(schema["items"]))
+    return [
+        [
+            form_field(item, f"{name}.{index}.{key}", key, as_dict(value).get(key, ABSENT), ABSENT, (*path, index, key))
+            for key, item in columns.items()
+        ]
+        for index, value in enumerate([*values, {}])
+    ]
+
+
+def _row_count(name: str, posted: Posted) -> int:
+    start = f"{name}."
+    indices = (key[len(start) :].partition(".")[0] for key in posted if key.startswith(start))
+    return min(max((int(index) + 1 for index in indices if index.isdecimal() and len(index) < 5), default=0), ROW_LIMIT)
+
+
+def _read_group(properties: Schema, name: str, posted: Posted) -> Any:
+    values = {key: read(item, f"{name}.{key}", posted) for key, item in properties.items()}
+    return {key: value for key, value in values.items() if value is not ABSENT} or ABSENT
+
+
+def _text(kind: str, value: Any) -> str:
+    if value is ABSENT or value is None or kind == "group":
+        return ""
+    if kind == "lines" and isinstance(value, list):
+        return "\n".join(str(item) for item in value)
+    if kind == "table":
+        return ", ".join(_cell(item) for item in as_list(value))
+    if isinstance(value, str):
+        return value
+    if kind == "yaml":
+        return as_yaml(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _cell(item: Any) -> str:
+    return " ".join(str(value) for value in item.values()) if isinstance(item, dict) else str(item)
+
+
+def _scalar(kind: str, text: str) -> Any:
+    """``text`` as the type that it is meant to be; as text where it is something else."""
+    if kind == "boolean":
+        return {"true": True, "false": False}.get(text, text)
+    return number(text) if kind == "number" else text
+
+
+def number(text: str) -> Any:
+    """``text`` as a number; as text where it is none."""
+    try:
+        return int(text) if len(text) < 20 else text
+    except ValueError:
+        pass
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return value if isfinite(value) else text
+
+
+def _read_yaml(text: str) -> Any:
+    if not text.strip():
+        return ABSENT
+    try:
+        value = parse(text).data
+    except DocumentError:
+        return text
+    return ABSENT if value is None else value

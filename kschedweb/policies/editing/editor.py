@@ -1,0 +1,162 @@
+"""The state of the editing page: one document, shown as YAML and as the form of one of its profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.policies.editing import form
+from kschedweb.policies.editing.document import DocumentError, Problem, normalised, parse
+from kschedweb.policies.validation import Checked, check
+
+if TYPE_CHECKING:
+    from kschedweb.engine.config import Configuration
+    from kschedweb.policies.editing.form import ProfileForm
+
+
+@dataclass(frozen=True)
+class EffectivePlugin:
+    """A plugin at an extension point; ``is_default`` where the default profile has it there with the same weight."""
+
+    name: str
+    weight: int
+    is_default: bool
+
+
+@dataclass(frozen=True)
+class EffectiveArgument:
+    plugin: str
+    path: str
+    value: str
+    is_default: bool
+
+
+@dataclass
+class Editor:
+    """``base`` is the document that the form's fields were filled from; see ``form.apply``."""
+
+    document: str
+    base: str
+    checked: Checked
+    form: ProfileForm
+
+    @property
+    def problems(self) -> list[Problem]:
+        """In the order of the lines."""
+        return sorted(self.checked.errors, key=lambda problem: (problem.line, problem.column))
+
+    @property
+    def configuration(self) -> Configuration | None:
+        return self.checked.loaded.configuration if self.checked.loaded else None
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return state(self.document, self.checked.errors, self.checked.warnings)
+
+
+def state(document: str, errors: list[Problem], warnings: list[Problem]) -> dict[str, Any]:
+    """What the page's script needs."""
+    return {
+        "document": document,
+        "errors": [_diagnostic(problem) for problem in errors],
+        "warnings": [_diagnostic(problem) for problem in warnings],
+    }
+
+
+def opened(document: str, profile: int = 0) -> Editor:
+    """The editor as it is shown for a saved document."""
+    checked = check(document)
+    data = checked.document.data if checked.document else {}
+    return Editor(document, document, checked, form.build(data, profile, checked.errors))
+
+
+def posted(fields: Mapping[str, str]) -> Editor:
+    """The editor after a person changed fields, YAML, or both, and pressed a button or none."""
+    document = normalised(fields.get("document", ""))
+    base = normalised(fields.get("base", document))
+    profile = _index(fields.get("profile", ""))
+    shows_form = "profile" in fields and "base" in fields
+    try:
+        if shows_form:
+            document = form.apply(document, base, fields, profile)
+        document, profile = _pressed(document, fields, profile)
+    except DocumentError:
+        return _unreadable(document, base, fields, profile, shows_form)
+    if "show_profile" in fields:
+        profile = _index(fields["show_profile"])
+    return opened(document, profile)
+
+
+def effective_points(editor: Editor) -> list[tuple[str, list[EffectivePlugin]]]:
+    """The shown profile's plugins at each extension point, in the order in which they run."""
+    if editor.configuration is None:
+        return []
+    default = {point: dict(plugins) for point, plugins in form.default_points().items()}
+    return [
+        (
+            point,
+            [
+                EffectivePlugin(
+                    reference.name,
+                    reference.weight if point == "score" else 0,
+                    reference.name in default[point]
+                    and (point != "score" or default[point][reference.name] == reference.weight),
+                )
+                for reference in references
+            ],
+        )
+        for point, references in editor.configuration.profiles[editor.form.index].points.items()
+    ]
+
+
+def effective_arguments(editor: Editor) -> list[EffectiveArgument]:
+    """Every argument of the shown profile after defaults, one leaf a row."""
+    if editor.configuration is None:
+        return []
+    default = form.default_arguments()
+    rows = []
+    for plugin, values in sorted(editor.configuration.profiles[editor.form.index].args.items()):
+        known = dict(form.leaves(default.get(plugin, {})))
+        rows += [
+            EffectiveArgument(plugin, path, value, known.get(path) == value)
+            for path, value in form.leaves(values)
+            if path not in ("kind", "apiVersion")
+        ]
+    return rows
+
+
+def _pressed(document: str, fields: Mapping[str, str], profile: int) -> tuple[str, int]:
+    """The buttons of the form that change the document."""
+    if "add_profile" in fields:
+        document = form.add_profile(document)
+        data = parse(document).data
+        return document, len(data["profiles"]) - 1
+    if "remove_profile" in fields:
+        return form.remove_profile(document, profile), 0
+    if fields.get("reset"):
+        return form.reset(document, profile, fields["reset"]), profile
+    return document, profile
+
+
+def _unreadable(document: str, base: str, fields: Mapping[str, str], profile: int, shows_form: bool) -> Editor:
+    """The YAML cannot be read: the form keeps what was put into it until it can be written down."""
+    try:
+        shown = form.apply(base, base, fields, profile) if shows_form else base
+        data = parse(shown).data
+    except DocumentError:
+        base, data = "", {}
+    return Editor(document, base, check(document), form.build(data, profile, []))
+
+
+def _index(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 6 else 0
+
+
+def _diagnostic(problem: Problem) -> dict[str, Any]:
+    return {
+        "line": problem.line,
+        "column": problem.column,
+        "endColumn": problem.end_column,
+        "message": problem.message,
+    }

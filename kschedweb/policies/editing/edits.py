@@ -1,0 +1,299 @@
+"""Change what a YAML text says by changing as little of the text as possible.
+
+A round trip through an emitter would lay the whole file out anew and lose comments beside removed keys. Here the
+difference between what the text says and what it shall say is cut into the text at the marks that the parser gives;
+every other byte stays as it was.
+"""
+
+from __future__ import annotations
+
+import json
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
+
+from kschedweb.engine.yamltext.reading import value_of
+from kschedweb.engine.yamltext.writing import Dumper, written
+from kschedweb.policies.editing.document import DocumentError, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_EDIT_LIMIT = 5_000
+# What makes an item of a list the same item although another field of it changed.
+_NAMES = ("name", "schedulerName", "topologyKey", "urlPrefix")
+
+
+class _Edit(NamedTuple):
+    start: int
+    end: int
+    text: str
+
+
+def rewrite(text: str, target: dict[str, Any]) -> str:
+    """``text`` changed to say ``target``. Raises ``DocumentError`` where ``text`` is no YAML document."""
+    document = parse(text)
+    for _ in range(_EDIT_LIMIT):
+        if _same(document.data, target):
+            return text
+        edit = next(_Editor(text, document.root).edits(target), None)
+        if edit is None:
+            break
+        text = text[: edit.start] + edit.text + text[edit.end :]
+        try:
+            document = parse(text)
+        except DocumentError:
+            break
+    return _anew(target)
+
+
+def _anew(target: dict[str, Any]) -> str:
+    """The last resort: right, but without the comments."""
+    return _dump(target, offset=2)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Equality as YAML sees it: ``1`` is not ``true``, order of keys is nothing."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(value, b[key]) for key, value in a.items())
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return isinstance(a, bool) == isinstance(b, bool) and a == b
+
+
+class _Editor:
+    """Finds the edits that bring ``root`` closer to a target; each is meant for the text as it is now."""
+
+    def __init__(self, text: str, root: yaml.Node | None) -> None:
+        self.text = text
+        self.root = root
+        self.offset = _sequence_offset(root)
+
+    def edits(self, target: dict[str, Any]) -> Iterator[_Edit]:
+        root = self.root
+        if root is None:
+            yield _Edit(len(self.text), len(self.text), _dump(target, self.offset))
+        elif not isinstance(root, yaml.MappingNode) or not root.value or not target:
+            yield _Edit(root.start_mark.index, self._end(root), _dump(target, self.offset).rstrip("\n"))
+        else:
+            yield from self._mapping(root, target)
+
+    # --- comparing
+
+    def _mapping(self, node: yaml.MappingNode, target: dict[str, Any]) -> Iterator[_Edit]:
+        last = {label.value: index for index, (label, _) in enumerate(node.value)}
+        for name, index in last.items():
+            if name in target:
+                label, value = node.value[index]
+                yield from self._value(value, target[name], label, bool(node.flow_style))
+        for name, value in target.items():
+            if name not in last:
+                yield self._insert_key(node, name, value)
+        for index, (label, _) in enumerate(node.value):
+            if label.value not in target or last[label.value] != index:
+                yield self._delete_key(node, index)
+
+    def _sequence(self, node: yaml.SequenceNode, target: list[Any]) -> Iterator[_Edit]:
+        old = [_identity(value_of(item)) for item in node.value]
+        matcher = SequenceMatcher(None, old, [_identity(item) for item in target], autojunk=False)
+        inserted: list[tuple[int, Any]] = []
+        deleted: list[int] = []
+        for _, i1, i2, j1, j2 in matcher.get_opcodes():
+            paired = min(i2 - i1, j2 - j1)
+            for step in range(paired):
+                yield from self._value(node.value[i1 + step], target[j1 + step], None, bool(node.flow_style))
+            inserted += [(i1 + paired, item) for item in target[j1 + paired : j2]]
+            deleted += range(i1 + paired, i2)
+        for index, item in inserted:
+            yield self._insert_item(node, index, item)
+        for index in deleted:
+            yield self._delete_item(node, index)
+
+    def _value(self, node: yaml.Node, target: Any, label: yaml.Node | None, flow: bool) -> Iterator[_Edit]:
+        if _same(value_of(node), target):
+            return
+        if isinstance(node, yaml.MappingNode) and isinstance(target, dict) and node.value and target:
+            yield from self._mapping(node, target)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(target, list) and node.value and target:
+            yield from self._sequence(node, target)
+        else:
+            yield self._replace(node, target, label, flow)
+
+    # --- places in the text
+
+    def _end(self, node: yaml.Node) -> int:
+        """Where the last visible character of ``node`` ends."""
+        if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+            last = node.value[-1]
+            if isinstance(last, tuple):
+                return max(self._end(last[1]), self._colon(last[0]))
+            return self._end(last)
+        end = node.end_mark.index
+        if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
+            end = len(self.text[:end].rstrip())
+        return max(end, node.start_mark.index)
+
+    def _colon(self, label: yaml.Node) -> int:
+        """Behind the colon that follows a key."""
+        return self.text.index(":", label.end_mark.index) + 1
+
+    def _line_start(self, index: int) -> int:
+        return self.text.rfind("\n", 0, index) + 1
+
+    def _line_end(self, index: int) -> int:
+        end = self.text.find("\n", index)
+        return len(self.text) if end < 0 else end
+
+    def _begins_line(self, index: int) -> bool:
+        return not self.text[self._line_start(index) : index].strip()
+
+    def _dash(self, item: yaml.Node) -> int:
+        """The dash in front of an item of a block sequence."""
+        tokens = yaml.scan(self.text, Loader=yaml.CSafeLoader)
+        marks = (token.start_mark.index for token in tokens if isinstance(token, yaml.BlockEntryToken))
+        return max(mark for mark in marks if mark < item.start_mark.index)
+
+    # --- making edits
+
+    def _replace(self, node: yaml.Node, target: Any, label: yaml.Node | None, flow: bool) -> _Edit:
+        start, end = node.start_mark.index, self._end(node)
+        block = not flow and isinstance(target, (dict, list)) and bool(target)
+        inline = _inline(target, quoted=flow or getattr(node, "style", None) == '"')
+        if label is None:
+            if block:
+                inline = _indent(_dump(target, self.offset), node.start_mark.column + (start == end)).lstrip(" ")
+            return _Edit(start, end, inline if start < end else " " + inline)
+        colon = self._colon(label)
+        if flow:
+            return _Edit(colon, max(end, colon), " " + inline)
+        if not block and start < end and not _is_block(node):
+            return _Edit(start, end, inline)
+        # What stands on the key's line besides the value is a comment, and stays there.
+        if start > self._line_end(colon):
+            comment = self.text[colon : self._line_end(colon)].rstrip()
+        else:
+            comment = self.text[max(end, colon) : self._line_end(max(end, colon))].rstrip()
+            end = self._line_end(max(end, colon))
+        body = f"{comment}\n{self._block(target, label.start_mark.column)}" if block else f" {inline}{comment}"
+        return _Edit(colon, end, body)
+
+    def _block(self, value: Any, column: int) -> str:
+        """``value`` as a block below a key that begins at ``column``, without the last newline."""
+        column += self.offset if isinstance(value, list) else 2
+        return _indent(_dump(value, self.offset), column)
+
+    def _insert_key(self, node: yaml.MappingNode, name: str, value: Any) -> _Edit:
+        label = node.value[-1][0]
+        end = self._end(node)
+        if node.flow_style:
+            label, last = node.value[-1]
+            end = max(self._end(last), label.end_mark.index)
+            key = json.dumps(name) if label.style == '"' else name
+            return _Edit(end, end, f"{self._separator(label)}{key}: {_inline(value, quoted=True)}")
+        first = node.value[0][0].start_mark
+        end = self._line_end(end)
+        return _Edit(end, end, "\n" + _indent(_dump({name: value}, self.offset), first.column))
+
+    def _insert_item(self, node: yaml.SequenceNode, index: int, value: Any) -> _Edit:
+        if node.flow_style:
+            if index == 0:
+                start = node.value[0].start_mark.index
+                return _Edit(start, start, _inline(value, quoted=True) + ", ")
+            last = node.value[index - 1]
+            end = self._end(last)
+            return _Edit(end, end, self._separator(last) + _inline(value, quoted=True))
+        dash = self._dash(node.value[0])
+        column = dash - self._line_start(dash)
+        body = _indent(_dump([value], self.offset), column)
+        if index == 0 and self._begins_line(dash):
+            start = self._line_start(dash)
+            return _Edit(start, start, body + "\n")
+        if index == 0:
+            return _Edit(dash, dash, f"{body.lstrip(' ')}\n{' ' * column}")
+        end = self._line_end(self._end(node.value[index - 1]))
+        return _Edit(end, end, "\n" + body)
+
+    def _separator(self, previous: yaml.Node) -> str:
+        start = previous.start_mark.index
+        return ",\n" + " " * previous.start_mark.column if self._begins_line(start) else ", "
+
+    def _delete_key(self, node: yaml.MappingNode, index: int) -> _Edit:
+        label, value = node.value[index]
+        if node.flow_style:
+            spans = [(key.start_mark.index, max(self._end(item), key.end_mark.index)) for key, item in node.value]
+            return _without(spans, index)
+        return self._delete_lines(label.start_mark.index, max(self._end(value), self._colon(label)))
+
+    def _delete_item(self, node: yaml.SequenceNode, index: int) -> _Edit:
+        if node.flow_style:
+            return _without([(item.start_mark.index, self._end(item)) for item in node.value], index)
+        dash = self._dash(node.value[index])
+        return self._delete_lines(dash, max(self._end(node.value[index]), dash + 1))
+
+    def _delete_lines(self, start: int, end: int) -> _Edit:
+        end = self._line_end(end)
+        if self._begins_line(start):
+            return _Edit(self._line_start(start), min(end + 1, len(self.text)), "")
+        # The first key behind a dash: the dash stays and belongs to the next line.
+        return _Edit(start, end, "")
+
+
+def _without(spans: list[tuple[int, int]], index: int) -> _Edit:
+    """Cut one entry and its comma out of a flow collection of two or more."""
+    if index:
+        return _Edit(spans[index - 1][1], spans[index][1], "")
+    return _Edit(spans[0][0], spans[1][0], "")
+
+
+def _identity(item: Any) -> str:
+    if isinstance(item, dict):
+        for name in _NAMES:
+            if isinstance(item.get(name), str):
+                return f"{name}={item[name]}"
+    return json.dumps(item, sort_keys=True, default=str)
+
+
+def _sequence_offset(root: yaml.Node | None) -> int:
+    """How far the document's own block sequences lie to the right of their key: 0 or 2, as most documents do."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+        elif isinstance(node, yaml.MappingNode):
+            for label, value in node.value:
+                if isinstance(value, yaml.SequenceNode) and not value.flow_style:
+                    return 0 if value.start_mark.column == label.start_mark.column else 2
+                waiting.append(value)
+    return 2
+
+
+class _Dumper(Dumper):
+    indented = True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, indentless and not self.indented)
+
+
+class _FlatDumper(_Dumper):
+    indented = False
+
+
+def _dump(value: Any, offset: int) -> str:
+    return written(value, dumper=_Dumper if offset else _FlatDumper)
+
+
+def _indent(text: str, column: int) -> str:
+    return "\n".join(" " * column + line if line else line for line in text.rstrip("\n").split("\n"))
+
+
+def _is_block(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.CollectionNode) and not node.flow_style
+
+
+def _inline(value: Any, *, quoted: bool) -> str:
+    """``value`` on one line: JSON, which every YAML reader takes, or a plain scalar where it need not be quoted."""
+    if quoted or not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return written([value], flow=True).strip()[1:-1]

@@ -1,0 +1,24 @@
+"""What stands beside the arguments of a plugin in the editor. Who can draw it registers; nothing here knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kschedweb.policies.editing.editor import Editor
+    from kschedweb.policies.models import Revision
+
+# From what is shown, what is saved and the posted fields to panels by plugin.
+Drawing = Callable[["Editor", "Revision", Mapping[str, str]], Mapping[str, object]]
+
+_drawings: list[Drawing] = []
+
+
+def register(drawing: Drawing) -> None:
+    _drawings.append(drawing)
+
+
+def panels(shown: Editor, saved: Revision, posted: Mapping[str, str]) -> dict[str, object]:
+    """The panel of each plugin that has one, by plugin."""
+    return {plugin: panel for drawing in _drawings for plugin, panel in drawing(shown, saved, posted).items()}

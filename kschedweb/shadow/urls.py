@@ -1,7 +1,0 @@
-from django.urls import path
-
-from kschedweb.shadow import views
-
-urlpatterns = [
-    path("live/<uuid:live_id>/shadow/", views.shadow, name="live-shadow"),
-]

@@ -1,0 +1,297 @@
+"""REST: recorded use of nodes over time, its skew and distribution, and requests against use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from django.urls import path
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics, serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters.selectors import cluster_get, snapshot_current
+from kschedweb.watermarks.figures import NODE_STATISTICS, WORDS, WORKLOAD_STATISTICS
+from kschedweb.watermarks.selectors import freshness
+from kschedweb.watermarks.usage import charts, measures, selectors
+from kschedweb.watermarks.usage.forms import DEFAULT, RANGES, AskedForm, WorkloadForm, asked
+from kschedweb.web.errors import ApplicationError
+from kschedweb.web.pagination import ListPagination
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+    from kschedweb.clusters.models import Cluster
+    from kschedweb.watermarks.usage.question import Asked
+
+
+def _parameter(name: str, description: str, enum: Any = None, type: Any = str) -> OpenApiParameter:
+    return OpenApiParameter(name, type, description=description, enum=enum, default=DEFAULT.get(name))
+
+
+RESOURCE = _parameter("resource", "Which resource.", ["cpu", "memory"])
+MEANINGS = ", ".join(f"`{key}` {WORDS[key]}" for key in NODE_STATISTICS)
+STATISTIC = _parameter("statistic", f"Which figure: {MEANINGS}.", NODE_STATISTICS)
+OF_WORKLOADS = _parameter("statistic", "Which figure.", WORKLOAD_STATISTICS)
+SEARCH = _parameter("search", "A part of the name.")
+TIME = (
+    _parameter("range", "How long before now; without effect where `from` or `to` is given.", list(RANGES)),
+    _parameter("from", "The beginning (ISO 8601, UTC where no offset is given)."),
+    _parameter("to", "The end; now without one."),
+)
+ORDERING = _parameter(
+    "ordering", "By which value, downwards with a `-` in front; unknown ones come last.",
+    sorted([*selectors.ORDERS, *(f"-{name}" for name in selectors.ORDERS)]),
+)  # fmt: skip
+
+
+class TimedSerializer(serializers.Serializer[Any]):
+    """What was asked, and over which time it was answered."""
+
+    resource = serializers.CharField()
+    statistic = serializers.CharField()
+    unit = serializers.CharField(help_text="`%` of allocatable; of a standard deviation `points`.")
+    start = serializers.DateTimeField()
+    end = serializers.DateTimeField()
+    origins = serializers.ListField(child=serializers.CharField(), help_text="Where the figures come from.")
+    resolution = serializers.IntegerField(help_text="Seconds between samples, at least.")
+
+
+class SkewPointSerializer(serializers.Serializer[Any]):
+    """How far apart nodes are at one time; `null` where nothing is known."""
+
+    time = serializers.DateTimeField()
+    skew = serializers.FloatField(allow_null=True, help_text="Hottest less coldest node, in points.")
+    standard_deviation = serializers.FloatField(allow_null=True, help_text="Of the population, in points.")
+    coefficient_of_variation = serializers.FloatField(allow_null=True, help_text="Percent of the mean.")
+    mean = serializers.FloatField(allow_null=True)
+    hottest_node = serializers.CharField(allow_blank=True)
+    hottest = serializers.FloatField(allow_null=True)
+    coldest_node = serializers.CharField(allow_blank=True)
+    coldest = serializers.FloatField(allow_null=True)
+    nodes = serializers.IntegerField(help_text="How many have a figure.")
+
+
+class SkewSerializer(TimedSerializer):
+    points = SkewPointSerializer(many=True)
+
+
+class NodeHistorySerializer(serializers.Serializer[Any]):
+    """A node's figure at each time of `times`; `null` where there is none."""
+
+    name = serializers.CharField()
+    values = serializers.ListField(child=serializers.FloatField(allow_null=True))
+
+
+class HistorySerializer(TimedSerializer):
+    times = serializers.ListField(child=serializers.DateTimeField())
+    next = serializers.URLField(allow_null=True)
+    previous = serializers.URLField(allow_null=True)
+    results = NodeHistorySerializer(many=True)
+
+
+class BarSerializer(serializers.Serializer[Any]):
+    """Nodes whose figure is at least `low` and less than `high` (the last bar holds its end)."""
+
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    nodes = serializers.IntegerField()
+
+
+class DistributionSerializer(TimedSerializer):
+    time = serializers.DateTimeField(allow_null=True)
+    nodes = serializers.IntegerField(help_text="How many have a figure.")
+    mean = serializers.FloatField(allow_null=True)
+    standard_deviation = serializers.FloatField(allow_null=True)
+    quantiles = serializers.DictField(
+        child=serializers.FloatField(), help_text="By the percent of the nodes that lie at or below."
+    )
+    bars = BarSerializer(many=True)
+
+
+class UseSerializer(serializers.Serializer[Any]):
+    """What is requested and what is used; CPU in millicores, memory in bytes."""
+
+    name = serializers.CharField(help_text="A node, or a workload as `namespace/Kind/name`.")
+    zone = serializers.CharField(allow_blank=True)
+    pods = serializers.IntegerField()
+    allocatable = serializers.FloatField(help_text="Of a node; 0 for a workload.")
+    requested = serializers.FloatField()
+    used = serializers.SerializerMethodField()
+    ratio = serializers.SerializerMethodField(help_text="Requested / used.")
+    unused = serializers.SerializerMethodField(help_text="Requested less used.")
+    updated = serializers.DateTimeField(source="moment", allow_null=True)
+
+    def get_used(self, use: selectors.Use) -> float | None:
+        return charts.number(use.used, 3)
+
+    def get_ratio(self, use: selectors.Use) -> float | None:
+        return charts.number(use.ratio, 4) if np.isfinite(use.ratio) else None
+
+    def get_unused(self, use: selectors.Use) -> float | None:
+        return charts.number(use.unused, 3)
+
+
+def _asked(request: Request, form_class: type[AskedForm] = AskedForm) -> Asked:
+    form = form_class(request.query_params)
+    question = asked(form)
+    if form.errors:
+        errors = [{"path": name, "message": " ".join(map(str, found))} for name, found in form.errors.items()]
+        raise ApplicationError("The filter is not valid.", errors=errors)  # type: ignore[arg-type]
+    return question
+
+
+def _iso(seconds: float) -> str:
+    return f"{charts.moment(seconds).replace(' ', 'T')}:{int(seconds % 60):02d}Z"
+
+
+def _seen(request: Request, name: str) -> tuple[Cluster, selectors.Seen]:
+    cluster = cluster_get(name)
+    question = _asked(request)
+    return cluster, selectors.seen(cluster, question, freshness(cluster, timezone.now().timestamp()))
+
+
+def _timed(found: selectors.Seen) -> dict[str, Any]:
+    question = found.asked
+    return {
+        "resource": question.resource,
+        "statistic": question.statistic,
+        "unit": question.unit,
+        "start": question.start,
+        "end": question.end,
+        "origins": found.origins,
+        "resolution": found.resolution,
+    }
+
+
+class SkewView(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(
+        operation_id="watermarks_skew", responses=SkewSerializer, parameters=[RESOURCE, STATISTIC, SEARCH, *TIME]
+    )
+    def get(self, request: Request, name: str) -> Response:
+        """How far apart the nodes of a cluster are, over time."""
+        _, found = _seen(request, name)
+        rows = charts.skew_rows(found.names, found.times.tolist(), found.skew)
+        points = [dict(zip(charts.SKEW_HEAD, row, strict=True)) for row in rows]
+        for point, time in zip(points, found.times.tolist(), strict=True):
+            point["time"] = _iso(time)
+        return Response({**SkewSerializer({**_timed(found), "points": []}).data, "points": points})
+
+
+class HistoryView(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(
+        operation_id="watermarks_history",
+        responses=HistorySerializer,
+        parameters=[
+            RESOURCE, STATISTIC, SEARCH, *TIME, _parameter("order", "Which nodes come first.", ["use", "name"]),
+            OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": 500, "default": 50}),
+            OpenApiParameter("cursor", str, description="Where the page begins; taken from `next` or `previous`."),
+        ],
+    )  # fmt: skip
+    def get(self, request: Request, name: str) -> Response:
+        """What nodes of a cluster used over time, a page of nodes at a time."""
+        _, found = _seen(request, name)
+        order = measures.ordered(found.names, measures.means(found.values), found.asked.order == "name")
+        pages = ListPagination()
+        columns = pages.paginate_queryset(order.tolist(), request)
+        results = [
+            {"name": found.names[column], "values": charts.numbers(found.values[:, column], 3)} for column in columns
+        ]
+        links = {"next": pages.following, "previous": pages.preceding}
+        times = [_iso(time) for time in found.times.tolist()]
+        plain = HistorySerializer({**_timed(found), **links, "times": [], "results": []}).data
+        return Response({**plain, "times": times, "results": results})
+
+
+class DistributionView(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(
+        operation_id="watermarks_distribution",
+        responses=DistributionSerializer,
+        parameters=[RESOURCE, STATISTIC, SEARCH, *TIME, _parameter("at", "The time; the newest without one.")],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        """How the nodes of a cluster are spread at one time."""
+        _, found = _seen(request, name)
+        at = found.nearest(found.asked.at)
+        spread = measures.distribution(found.values[at]) if at is not None else None
+        answer: dict[str, Any] = {"time": None, "nodes": 0, "mean": None, "standard_deviation": None}
+        answer |= {"quantiles": {}, "bars": []}
+        if spread is not None and at is not None:
+            edges = spread.edges.tolist()
+            answer = {
+                "time": _iso(found.times[at]),
+                "nodes": spread.known,
+                "mean": spread.mean,
+                "standard_deviation": spread.deviation,
+                "quantiles": {
+                    str(share): value for share, value in zip(measures.SHARES, spread.quantiles.tolist(), strict=True)
+                },
+                "bars": [
+                    {"low": low, "high": high, "nodes": count}
+                    for low, high, count in zip(edges, edges[1:], spread.counts.tolist(), strict=False)
+                ],
+            }
+        plain = DistributionSerializer({**_timed(found), **answer, "time": None}).data
+        return Response({**plain, "time": answer["time"]})
+
+
+class _UseList(generics.ListAPIView[Any]):
+    action_required = Action.VIEW
+    serializer_class = UseSerializer
+    pagination_class = ListPagination
+    filter_backends = ()
+
+    def arranged(self, uses: list[selectors.Use]) -> list[selectors.Use]:
+        ordering = self.request.query_params.get("ordering") or "-unused"
+        if ordering.removeprefix("-") not in selectors.ORDERS:
+            message = f"Choose one of {', '.join(selectors.ORDERS)}, with a - in front for downwards."
+            raise ApplicationError.at("ordering", message)
+        return selectors.arranged(uses, ordering)
+
+
+class NodeUseList(_UseList):
+    """What is requested on each node of a cluster, against what it uses by the newest figures."""
+
+    def get_queryset(self) -> Any:
+        cluster = cluster_get(self.kwargs["name"])
+        question = _asked(self.request)
+        snapshot = snapshot_current(cluster)
+        return self.arranged(selectors.node_uses(snapshot, question) if snapshot else [])
+
+    @extend_schema(operation_id="watermarks_nodes", parameters=[RESOURCE, STATISTIC, SEARCH, ORDERING])
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """What is requested on each node of a cluster, against what it uses by the newest figures."""
+        return super().get(request, *args, **kwargs)
+
+
+class WorkloadUseList(_UseList):
+    """What each workload of a cluster requests, against what it uses by the newest figures."""
+
+    def get_queryset(self) -> Any:
+        cluster = cluster_get(self.kwargs["name"])
+        question = _asked(self.request, WorkloadForm)
+        snapshot = snapshot_current(cluster)
+        return self.arranged(selectors.workload_uses(snapshot, question) if snapshot else [])
+
+    @extend_schema(operation_id="watermarks_workloads", parameters=[RESOURCE, OF_WORKLOADS, SEARCH, ORDERING])
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """What each workload of a cluster requests, against what it uses by the newest figures."""
+        return super().get(request, *args, **kwargs)
+
+
+urlpatterns = [
+    path("clusters/<slug:name>/watermarks/history/", HistoryView.as_view(), name="watermark-history"),
+    path("clusters/<slug:name>/watermarks/skew/", SkewView.as_view(), name="watermark-skew"),
+    path("clusters/<slug:name>/watermarks/distribution/", DistributionView.as_view(), name="watermark-distribution"),
+    path("clusters/<slug:name>/watermarks/nodes/", NodeUseList.as_view(), name="watermark-nodes"),
+    path("clusters/<slug:name>/watermarks/workloads/", WorkloadUseList.as_view(), name="watermark-workloads"),
+]

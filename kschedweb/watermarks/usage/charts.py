@@ -1,0 +1,326 @@
+"""The charts of recorded use. Each knows its sentence and its table; charts.ts gives it the theme's colours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import numpy as np
+
+from kschedweb.watermarks.usage.measures import SHARES, Distribution, Floats, Row, Skew
+from kschedweb.watermarks.usage.question import Asked
+from kschedweb.web.figures import Chart
+
+if TYPE_CHECKING:
+    from kschedweb.watermarks.usage.selectors import Use
+
+MOST_LINES = 60  # of a table or a heatmap: what a person still reads
+CLOCK = {"type": "date", "title": {"text": "time (UTC)", "standoff": 12}, "tickangle": 0, "nticks": 9}
+MOST_TIMES = 8  # columns of the heatmap's table
+
+
+def moment(seconds: float) -> str:
+    """Seconds of the epoch as a chart and a table show them, in UTC."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
+
+
+def number(value: float, digits: int = 1) -> float | None:
+    """``value`` rounded, ``None`` for NaN: JSON knows no NaN."""
+    return None if np.isnan(value) else round(float(value), digits)
+
+
+def whole(value: float) -> str:
+    """A percentage in a sentence: "68 %"."""
+    return "unknown" if np.isnan(value) else f"{value:.0f} %"
+
+
+def numbers(values: Floats, digits: int = 1) -> list[float | None]:
+    return [None if value != value else round(value, digits) for value in values.tolist()]
+
+
+def thinned(count: int, most: int) -> list[int]:
+    """At most ``most`` of ``count`` places, evenly apart, the last one always among them."""
+    if count <= most:
+        return list(range(count))
+    return [int(place) for place in np.unique(np.linspace(0, count - 1, most).round())]
+
+
+def skew_chart(asked: Asked, names: Sequence[str], times: Sequence[float], skew: Skew, address: str) -> Chart:
+    """The hottest, mean and coldest node over time, and beneath how far apart nodes are.
+
+    A click on a time opens ``address``, the distribution, at that time.
+    """
+    at = [moment(time) for time in times]
+    links = {clock: f"{address}&{urlencode({'at': clock.replace(' ', 'T')})}" for clock in at}
+    percent: list[tuple[str, Floats, dict[str, Any]]] = [
+        ("hottest node", skew.top, {}),
+        ("mean", skew.mean, {"line": {"dash": "dot"}}),
+        ("coldest node", skew.bottom, {}),
+    ]
+    apart: list[tuple[str, Floats, dict[str, Any]]] = [
+        ("skew (hottest − coldest)", skew.points, {}),
+        ("standard deviation", skew.deviation, {}),
+        ("coefficient of variation, %", skew.variation, {"line": {"dash": "dash"}}),
+    ]
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines" if len(at) > 1 else "markers",
+            "name": name,
+            "x": at,
+            "y": numbers(values),
+            "yaxis": axis,
+            "hovertemplate": "%{y}",
+            **more,
+        }
+        for axis, group in (("y", percent), ("y2", apart))
+        for name, values, more in group
+    ]
+    vertical = {"rangemode": "tozero", "automargin": True}
+    layout = {
+        "height": 480,
+        "hovermode": "x unified",
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        "xaxis": {**CLOCK, "anchor": "y2"},
+        "yaxis": {**vertical, "domain": [0.52, 1], "title": {"text": f"node, {asked.unit}"}},
+        "yaxis2": {**vertical, "domain": [0, 0.46], "title": {"text": "points, %"}},
+        "margin": {"t": 60, "b": 60},
+        "meta": {"links": links},
+    }
+    head = [
+        "Time (UTC)", "Skew (points)", "Standard deviation (points)", "Coefficient of variation (%)",
+        f"Mean ({asked.unit})", "Hottest node", f"Hottest ({asked.unit})", "Coldest node", f"Coldest ({asked.unit})",
+        "Nodes",
+    ]  # fmt: skip
+    rows = skew_rows(names, times, skew)
+    kept = [rows[place] for place in thinned(len(rows), MOST_LINES)]
+    return Chart({"data": data, "layout": layout}, _skew_summary(skew), head, kept)
+
+
+SKEW_HEAD = (
+    "time", "skew", "standard_deviation", "coefficient_of_variation", "mean", "hottest_node", "hottest", "coldest_node",
+    "coldest", "nodes",
+)  # fmt: skip
+
+
+def skew_rows(names: Sequence[str], times: Sequence[float], skew: Skew) -> list[list[object]]:
+    """A row a time, in the order of SKEW_HEAD."""
+    columns = [
+        [moment(time) for time in times],
+        numbers(skew.points),
+        numbers(skew.deviation),
+        numbers(skew.variation),
+        numbers(skew.mean),
+        [names[place] if place >= 0 else "" for place in skew.hottest.tolist()],
+        numbers(skew.top),
+        [names[place] if place >= 0 else "" for place in skew.coldest.tolist()],
+        numbers(skew.bottom),
+        skew.known.tolist(),
+    ]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _skew_summary(skew: Skew) -> str:
+    points = skew.points[~np.isnan(skew.points)]
+    if not points.size:
+        return "No node has a figure in this time."
+    return (
+        f"Over this time the skew was {points.mean():.0f} points on average, between {points.min():.0f} and "
+        f"{points.max():.0f}; the standard deviation {np.nanmean(skew.deviation):.0f} points."
+    )
+
+
+def heatmap_chart(asked: Asked, times: Sequence[float], rows: Sequence[Row], total: int, address: str) -> Chart:
+    """Nodes over time, one line a node or a group of neighbours in the order; a click on a group shows its nodes."""
+    at = [moment(time) for time in times]
+    grouped = any(row.last > row.first for row in rows)
+    links = {row.label: f"{address}&{urlencode(_inside(row))}" for row in rows}
+    figure = {
+        "data": [
+            {
+                "type": "heatmap",
+                "x": at,
+                "y": [row.label for row in rows],
+                "z": [numbers(row.mean) for row in rows],
+                "hovertemplate": f"%{{y}}<br>%{{x}} UTC<br>%{{z}} {asked.unit}<extra></extra>",
+                "hoverongaps": False,
+                "colorscale": "Cividis",
+                "zmin": 0,
+                **({} if asked.is_deviation else {"zmax": 100}),
+                "colorbar": {"title": {"text": asked.unit}, "thickness": 12},
+                "ygap": 1 if len(rows) <= 30 else 0,
+            }
+        ],
+        "layout": {
+            "height": 120 + max(160, 12 * len(rows)),
+            "xaxis": {**CLOCK, "showgrid": False},
+            "yaxis": {"autorange": "reversed", "automargin": True, "type": "category", "showgrid": False},
+            "margin": {"b": 60},
+            "meta": {"links": links},
+        },
+    }
+    shown = thinned(len(times), MOST_TIMES)
+    head = [
+        "Nodes" if grouped else "Node", f"Mean ({asked.unit})", f"Lowest ({asked.unit})", f"Highest ({asked.unit})",
+        *[at[place] for place in shown],
+    ]  # fmt: skip
+    table: list[list[object]] = []
+    for row in rows:
+        known = row.mean[~np.isnan(row.mean)]
+        mean = number(float(known.mean())) if known.size else None
+        table.append(
+            [row.label, mean, number(row.low), number(row.high), *(number(row.mean[place]) for place in shown)]
+        )
+    count = sum(row.last - row.first + 1 for row in rows)
+    words = f"{count:,} of {total:,} nodes" if count < total else f"{total:,} nodes"
+    if grouped:
+        words += f" in {len(rows)} groups of neighbours in this order; a cell is the mean of its group"
+    return Chart(figure, f"{words}, {len(times)} times.", head, table)
+
+
+def _inside(row: Row) -> dict[str, str | int]:
+    """The filter that shows the nodes of a line: a group's one by one, or one alone."""
+    return {"first": row.first, "last": row.last} if row.last > row.first else {"search": row.label}
+
+
+def distribution_chart(asked: Asked, found: Distribution) -> Chart:
+    """How many nodes lie in each bar of 5 points, with a box of the quartiles above."""
+    edges = found.edges.tolist()
+    spans = [f"{low:.0f}–{high:.0f}" for low, high in pairwise(edges)]
+    by_share = dict(zip(SHARES, found.quantiles.tolist(), strict=True))
+    figure = {
+        "data": [
+            {
+                "type": "bar",
+                "x": [(low + high) / 2 for low, high in pairwise(edges)],
+                "y": found.counts.tolist(),
+                "width": edges[1] - edges[0],
+                "customdata": [[span] for span in spans],
+                "hovertemplate": f"%{{customdata[0]}} {asked.unit}: %{{y}} nodes<extra></extra>",
+                "marker": {"line": {"width": 1}},
+            },
+            {
+                "type": "box",
+                "name": "",
+                "orientation": "h",
+                "yaxis": "y2",
+                "y": [0],
+                "lowerfence": [by_share[0]],
+                "q1": [by_share[25]],
+                "median": [by_share[50]],
+                "q3": [by_share[75]],
+                "upperfence": [by_share[100]],
+                "mean": [found.mean],
+                "hoverinfo": "x",
+            },
+        ],
+        "layout": {
+            "height": 340,
+            "showlegend": False,
+            "bargap": 0,
+            "xaxis": {"title": {"text": f"{asked.figure} ({asked.unit})"}, "range": [0, edges[-1]], "anchor": "y"},
+            "yaxis": {"title": {"text": "nodes"}, "domain": [0, 0.78], "automargin": True, "rangemode": "tozero"},
+            "yaxis2": {"domain": [0.84, 1], "visible": False},
+        },
+    }
+    quantiles = ", ".join(f"{share} % of the nodes at or below {by_share[share]:.0f}" for share in (25, 50, 75))
+    mean = f"Mean {found.mean:.0f} {asked.unit}, standard deviation {found.deviation:.0f} points"
+    summary = f"{mean}; {quantiles} {asked.unit}."
+    share = 100 / found.known
+    rows: list[list[object]] = [
+        [span, count, round(count * share, 1)] for span, count in zip(spans, found.counts.tolist(), strict=True)
+    ]
+    return Chart(figure, summary, [f"{asked.figure} ({asked.unit})", "Nodes", "Share of nodes (%)"], rows)
+
+
+def nodes_chart(asked: Asked, uses: Sequence[Use]) -> Chart | None:
+    """Every node as a point: what is requested of it across, what it uses upwards; on the line both are equal."""
+    known = [use for use in uses if use.known and use.allocatable]
+    if not known:
+        return None
+    across = [round(use.requested_share, 1) for use in known]
+    up = [round(use.used_share, 1) for use in known]
+    end = max(100.0, *across, *up)
+    figure = {
+        "data": [
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": across,
+                "y": up,
+                "customdata": [[use.name] for use in known],
+                "hovertemplate": "%{customdata[0]}<br>requested %{x} %<br>used %{y} %<extra></extra>",
+                "marker": {"size": 7 if len(known) < 500 else 4, "opacity": 0.7},
+            },
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": [0, end],
+                "y": [0, end],
+                "hoverinfo": "skip",
+                "line": {"dash": "dot", "width": 1},
+            },
+        ],
+        "layout": {
+            "height": 400,
+            "showlegend": False,
+            "xaxis": {"title": {"text": f"{asked.resource_words} requested (% of allocatable)"}, "rangemode": "tozero"},
+            "yaxis": {
+                "title": {"text": f"{asked.resource_words} used (% of allocatable)"}, "rangemode": "tozero",
+                "automargin": True,
+            },
+        },
+    }  # fmt: skip
+    below = sum(use.unused > 0 for use in known)
+    summary = (
+        f"{below:,} of {len(known):,} nodes lie below the line: less is used than requested. "
+        "The table below has the same numbers."
+    )
+    return Chart(figure, summary, [], [])
+
+
+MOST_BARS = 20
+
+
+def workloads_chart(asked: Asked, uses: Sequence[Use]) -> Chart | None:
+    """The first workloads of the order, what each requests beside what it uses, in cores or GiB."""
+    known = [use for use in uses if use.known][:MOST_BARS]
+    if not known:
+        return None
+    scale, unit = (1000, "cores") if asked.resource == "cpu" else (1 << 30, "GiB")
+    places = list(range(len(known)))
+    labels = [f"{use.parts[0]}/{use.parts[2]}" for use in known]
+    figure = {
+        "data": [
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": name,
+                "y": places,
+                "x": [round(amount / scale, 2) for amount in amounts],
+                "customdata": [[use.name] for use in known],
+                "hovertemplate": f"%{{customdata[0]}}<br>{name} %{{x}} {unit}<extra></extra>",
+            }
+            for name, amounts in (
+                ("requested", [use.requested for use in known]),
+                ("used", [use.used for use in known]),
+            )
+        ],
+        "layout": {
+            "height": 110 + 28 * len(known),
+            "barmode": "group",
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+            "xaxis": {"title": {"text": f"{asked.resource_words} ({unit})"}, "rangemode": "tozero"},
+            "yaxis": {
+                "autorange": "reversed",
+                "automargin": True,
+                "tickvals": places,
+                "ticktext": [label if len(label) <= 26 else f"{label[:25]}…" for label in labels],
+            },
+            "margin": {"t": 40},
+        },
+    }
+    return Chart(figure, f"The first {len(known)} of the table's order, which has the same numbers.", [], [])

@@ -1,0 +1,110 @@
+"""What an address asks of recorded use: which figure, over which time, of which nodes. The same for pages and REST."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.utils import timezone
+
+from kschedweb.watermarks.figures import NODE_STATISTICS, WORDS, WORKLOAD_STATISTICS
+from kschedweb.watermarks.usage.question import Asked
+
+RANGES = {"1h": 3600, "6h": 6 * 3600, "24h": 24 * 3600, "7d": 7 * 86_400}  # seconds
+RANGE_WORDS = {"1h": "1 hour", "6h": "6 hours", "24h": "24 hours", "7d": "7 days"}
+RESOURCES = {"cpu": "CPU", "memory": "Memory"}
+STATISTICS = {key: WORDS[key].capitalize() for key in NODE_STATISTICS}
+ORDERS = {"use": "Hottest first", "name": "By name"}
+DEFAULT = {"resource": "cpu", "statistic": "1h", "range": "24h", "order": "use"}
+EARLIEST, LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+LONGEST = 366 * 86_400  # seconds
+
+
+def _choice(choices: Mapping[str, str], label: str) -> forms.ChoiceField:
+    said = f"Choose one of {', '.join(choices)}."
+    return forms.ChoiceField(
+        choices=list(choices.items()), label=label, required=False, error_messages={"invalid_choice": said}
+    )
+
+
+class _MomentField(forms.DateTimeField):
+    """A time in UTC; one with an offset is converted."""
+
+    default_error_messages = {
+        "invalid": "Write a date and a time, such as 2026-11-20T09:00 (UTC).",
+        "far": "Choose a time between 2000 and 2100.",
+    }
+
+    def to_python(self, value: Any) -> datetime | None:
+        moment = super().to_python(value)
+        if moment is None:
+            return None
+        if not EARLIEST <= moment < LATEST:
+            raise forms.ValidationError(self.error_messages["far"], code="far")
+        return moment.astimezone(UTC)
+
+
+def _moment(label: str) -> forms.DateTimeField:
+    return _MomentField(label=label, required=False)
+
+
+class AskedForm(forms.Form):
+    """The filters above every chart. Whatever is left out has a default; times are in UTC."""
+
+    resource = _choice(RESOURCES, "Resource")
+    statistic = _choice(STATISTICS, "Figure")
+    range = _choice(RANGE_WORDS, "Time")
+    to = _moment("To (UTC)")
+    at = _moment("At (UTC)")
+    order = _choice(ORDERS, "Order")
+    search = forms.CharField(label="Node name holds", required=False, max_length=253)
+    first = forms.IntegerField(required=False, min_value=1, max_value=1_000_000)
+    last = forms.IntegerField(required=False, min_value=1, max_value=1_000_000)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["from"] = _moment("From (UTC)")  # a word of Python, so no attribute
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        start, end = cleaned.get("from"), cleaned.get("to")
+        if start and not end and "to" not in self.errors:
+            end = timezone.now()
+        if start and end:
+            if start >= end:
+                self.add_error("to" if cleaned.get("to") else "from", "The time must end after it begins.")
+            elif (end - start).total_seconds() > LONGEST:
+                self.add_error("from", "At most 366 days are shown at once.")
+        return cleaned
+
+
+class WorkloadForm(AskedForm):
+    """The same about workloads, of which fewer figures are collected."""
+
+    statistic = _choice({key: STATISTICS[key] for key in WORKLOAD_STATISTICS}, "Figure")
+
+
+def asked(form: AskedForm, now: datetime | None = None) -> Asked:
+    """What ``form`` asks; a field that is wrong counts as left out, so that a page has something to show beside it."""
+    form.is_valid()
+    given = {name: value for name, value in form.cleaned_data.items() if value not in ("", None)}
+    given = {name: value for name, value in given.items() if name not in form.errors}
+    now = now or timezone.now()
+    begins, ends = given.get("from"), given.get("to")
+    length = timedelta(seconds=RANGES[given.get("range", DEFAULT["range"])])
+    end = ends or now
+    start = begins or end - length
+    return Asked(
+        resource=given.get("resource", DEFAULT["resource"]),
+        statistic=given.get("statistic", DEFAULT["statistic"]),
+        range="" if begins or ends else given.get("range", DEFAULT["range"]),
+        start=start,
+        end=end,
+        at=given.get("at"),
+        order=given.get("order", DEFAULT["order"]),
+        search=given.get("search", "").replace("\0", "").strip(),
+        first=given.get("first", 1),
+        last=given.get("last", 0),
+    )

@@ -1,0 +1,302 @@
+"""What the pages and REST resources of recorded use read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+
+import numpy as np
+
+from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
+from kschedweb.watermarks import selectors
+from kschedweb.watermarks.figures import NODE, WORDS, WORKLOAD
+from kschedweb.watermarks.inventory import WITHOUT_OWNER, inventory_of
+from kschedweb.watermarks.selectors import Freshness, Table
+from kschedweb.watermarks.usage import measures
+from kschedweb.watermarks.usage.measures import Floats
+from kschedweb.watermarks.usage.question import Asked
+
+STALE = 3  # intervals of the source
+POINTS = 300  # times of a chart; at most a row of samples each
+UNFINISHED = ("", "Running", "Pending", "Unknown")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Recorded use of nodes over the asked time. ``asked`` is the question that was answered in the end."""
+
+    asked: Asked
+    late: bool  # nothing in the asked time: what is shown ended with the newest figures
+    names: tuple[str, ...]
+    times: Floats
+    values: Floats  # [times, nodes]
+    origins: tuple[str, ...]
+    resolution: int  # seconds
+
+    @cached_property
+    def skew(self) -> measures.Skew:
+        return measures.skew(self.values)
+
+    @cached_property
+    def last(self) -> int | None:
+        """The newest time with a figure."""
+        return self.skew.last()
+
+    def nearest(self, moment: datetime | None) -> int | None:
+        """The last time with a figure at or before ``moment``, or the first one after it; the newest without one."""
+        if moment is None:
+            return self.last
+        known = np.flatnonzero(self.skew.known)
+        if not known.size:
+            return None
+        before = int(np.searchsorted(self.times[known], moment.timestamp(), side="right")) - 1
+        return int(known[max(before, 0)])
+
+
+def seen(cluster: Cluster, asked: Asked, freshness: Freshness | None = None, points: int = POINTS) -> Seen:
+    """The use of ``cluster``'s nodes that ``asked`` asks for, in at most ``points`` times.
+
+    Where a time that ends now holds nothing and older figures are there, the same length of time before their end.
+    """
+    found = _history(cluster, asked, points)
+    if found.times.size or freshness is None or freshness.updated is None or asked.range == "":
+        return found
+    if freshness.updated > asked.start:
+        return found
+    older = _history(cluster, asked.ended_at(freshness.updated), points)
+    return Seen(older.asked, True, older.names, older.times, older.values, older.origins, older.resolution)
+
+
+def _history(cluster: Cluster, asked: Asked, points: int) -> Seen:
+    found = selectors.history(
+        cluster, NODE, asked.resource, asked.statistic, asked.start.timestamp(), asked.end.timestamp(), points
+    )
+    names, values = found.names, found.values.astype(np.float64)
+    if asked.search:
+        part = asked.search.lower()
+        kept = [column for column, name in enumerate(names) if part in name.lower()]
+        names, values = tuple(names[column] for column in kept), values[:, kept]
+    return Seen(asked, False, names, found.times, values, found.origins, found.resolution)
+
+
+# Requests against use ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Use:
+    """What is asked for and what is used; CPU in millicores, memory in bytes."""
+
+    name: str
+    requested: float
+    used: float  # NaN: unknown
+    updated: float  # seconds of the epoch; NaN: unknown
+    allocatable: float = 0.0  # of a node
+    pods: int = 1
+    zone: str = ""
+    parts: tuple[str, ...] = ()  # namespace, kind and name of a workload
+
+    @property
+    def known(self) -> bool:
+        return self.used == self.used
+
+    @property
+    def idle(self) -> bool:
+        return self.used <= 0
+
+    @property
+    def ratio(self) -> float:
+        """How many times its use is asked for; NaN where it is not known, infinite where nothing is used."""
+        if not self.known:
+            return float("nan")
+        return self.requested / self.used if self.used > 0 else float("inf")
+
+    @property
+    def unused(self) -> float:
+        """What is asked for and not used; negative where more is used than asked for."""
+        return self.requested - self.used
+
+    @property
+    def requested_share(self) -> float:
+        """Percent of allocatable."""
+        return 100 * self.requested / self.allocatable if self.allocatable else float("nan")
+
+    @property
+    def used_share(self) -> float:
+        return 100 * self.used / self.allocatable if self.allocatable else float("nan")
+
+    @property
+    def moment(self) -> datetime | None:
+        return None if np.isnan(self.updated) else datetime.fromtimestamp(self.updated, UTC)
+
+
+ORDERS: Mapping[str, Callable[[Use], float | str]] = {
+    "name": lambda use: use.name,
+    "requested": lambda use: use.requested,
+    "used": lambda use: use.used,
+    "ratio": lambda use: use.ratio,
+    "unused": lambda use: use.unused,
+    "requested_share": lambda use: use.requested_share,
+    "used_share": lambda use: use.used_share,
+    "pods": lambda use: use.pods,
+}
+
+
+def arranged(uses: list[Use], ordering: str) -> list[Use]:
+    """``uses`` by one of ORDERS, downwards with a "-" in front; what is not known comes last either way."""
+    key = ORDERS[ordering.lstrip("-")]
+
+    def unknown(use: Use) -> bool:
+        value = key(use)
+        return value != value
+
+    known = sorted((use for use in uses if not unknown(use)), key=lambda use: use.name)
+    known.sort(key=key, reverse=ordering.startswith("-"))  # type: ignore[arg-type]  # all of one kind
+    return known + [use for use in uses if unknown(use)]
+
+
+def node_uses(snapshot: Snapshot, asked: Asked) -> list[Use]:
+    """Every node of ``snapshot`` with what its pods request and what it uses by the newest figures."""
+    resource = asked.resource
+    rows = NodeRow.objects.filter(snapshot=snapshot)
+    if asked.search:
+        rows = rows.filter(name__icontains=asked.search)
+    columns = ("name", "zone", f"{resource}_requested", f"{resource}_allocatable", "pods_bound")
+    figures = _newest(selectors.table(snapshot.cluster, NODE), asked)
+    uses = []
+    for name, zone, requested, allocatable, pods in rows.values_list(*columns):
+        percent, updated = figures.get(name, (float("nan"), float("nan")))
+        uses.append(Use(name, requested, percent * allocatable / 100, updated, allocatable, pods, zone))
+    return uses
+
+
+def workload_uses(snapshot: Snapshot, asked: Asked) -> list[Use]:
+    """Every workload of ``snapshot`` with pods on nodes: what they request in all, and what they use."""
+    resource = asked.resource
+    # A pod's figure in cores becomes millicores, as requests are counted.
+    unit = 1000 if resource == "cpu" else 1
+    figures = _newest(selectors.table(snapshot.cluster, WORKLOAD), asked)
+    rows = PodRow.objects.filter(snapshot=snapshot, phase__in=UNFINISHED).exclude(node="").order_by()
+    inventory = inventory_of(snapshot.cluster)
+    pods_of, requested_by = np.zeros((2, len(inventory.workloads) + 1))
+    for namespace, pod, request in rows.values_list("namespace", "name", f"{resource}_request"):
+        # Pods without a workload are counted in the last place, which is left out.
+        place = inventory.owners.get((namespace, pod), WITHOUT_OWNER)
+        pods_of[place] += 1
+        requested_by[place] += request
+    part = asked.search.lower()
+    uses = []
+    totals = zip(pods_of[:-1].tolist(), requested_by[:-1].tolist(), strict=True)
+    for name, (pods, requested) in zip(inventory.workloads, totals, strict=True):
+        if pods and part in name.lower():
+            each, updated = figures.get(name, (float("nan"), float("nan")))
+            used = each * pods * unit
+            uses.append(Use(name, requested, used, updated, pods=int(pods), parts=tuple(name.split("/", 2))))
+    return uses
+
+
+@dataclass(frozen=True)
+class Total:
+    """Requests and use of many together, of those whose use is known."""
+
+    known: int
+    all: int
+    requested: float
+    used: float
+    allocatable: float
+    greediest: Use | None  # who leaves most unused
+
+    @property
+    def ratio(self) -> float:
+        return self.requested / self.used if self.used > 0 else float("nan")
+
+    @property
+    def requested_share(self) -> float:
+        """Percent of what nodes have."""
+        return 100 * self.requested / self.allocatable if self.allocatable else float("nan")
+
+    @property
+    def used_share(self) -> float:
+        return 100 * self.used / self.allocatable if self.allocatable else float("nan")
+
+
+def total(uses: list[Use]) -> Total:
+    known = [use for use in uses if use.known]
+    return Total(
+        len(known),
+        len(uses),
+        sum(use.requested for use in known),
+        sum(use.used for use in known),
+        sum(use.allocatable for use in known),
+        max(known, key=lambda use: use.unused, default=None),
+    )
+
+
+def _newest(table: Table | None, asked: Asked) -> dict[str, tuple[float, float]]:
+    """Value and time of the asked figure by object."""
+    key = (asked.resource, asked.statistic)
+    if table is None or key not in table.figures:
+        return {}
+    return dict(zip(table.names, zip(table.figures[key].tolist(), table.times[key].tolist(), strict=True), strict=True))
+
+
+# Beside the requests, on other pages ----------------------------------------------------------------------------------
+
+ORIGINS = {"demo": "the demo's recording", "prometheus": "Prometheus"}
+PREFERRED = ("1h", "15m", "5m", "1d", "10m")  # the first that was collected is shown
+
+
+@dataclass(frozen=True)
+class Present:
+    """What nodes use by the newest figures: percent of allocatable."""
+
+    statistic: str
+    origin: str
+    at: datetime
+    stale: bool
+    cpu: Mapping[str, float]
+    memory: Mapping[str, float]
+
+    def of(self, node: str) -> tuple[float | None, float | None]:
+        """CPU and memory of a node."""
+        return self.cpu.get(node), self.memory.get(node)
+
+    @property
+    def words(self) -> str:
+        """Such as "average of 1 hour"."""
+        return WORDS[self.statistic]
+
+    @property
+    def skew(self) -> measures.Skew:
+        """Of CPU, of one time."""
+        return measures.skew(np.array([list(self.cpu.values())]))
+
+
+def stale_before(cluster: Cluster, origin: str, now: datetime) -> datetime | None:
+    """Figures from before this moment are stale; ``None`` for the demo's, which no source renews."""
+    if origin == "demo":
+        return None
+    return now - timedelta(seconds=STALE * selectors.source_get(cluster).interval)
+
+
+def present(cluster: Cluster, now: datetime) -> Present | None:
+    """What the nodes of ``cluster`` use, to stand beside what is requested; ``None`` where nothing was collected."""
+    table = selectors.table(cluster, NODE)
+    if table is None:
+        return None
+    found = next((entry for entry in PREFERRED if ("cpu", entry) in table.figures), None)
+    if found is None:
+        return None
+    at = datetime.fromtimestamp(table.at, UTC)
+    limit = stale_before(cluster, table.origin, now)
+    cpu, memory = (_by_name(table, (resource, found)) for resource in ("cpu", "memory"))
+    return Present(found, ORIGINS.get(table.origin, table.origin), at, limit is not None and at < limit, cpu, memory)
+
+
+def _by_name(table: Table, key: tuple[str, str]) -> dict[str, float]:
+    """Known values only."""
+    values = table.figures.get(key)
+    if values is None:
+        return {}
+    return {name: value for name, value in zip(table.names, values.tolist(), strict=True) if value == value}

@@ -1,0 +1,177 @@
+"""/livez: the process can serve. /readyz: so can what it needs. Both need no login and no particular host name.
+
+Each check has a thread of its own, in which it may wait for a server that never answers: whoever asks waits for the
+answer as long as they like, and no second thread begins to wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import redis
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connection, connections
+from django.db.migrations.executor import MigrationExecutor
+from django.http import JsonResponse
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+READY_WITHIN = 1.5  # seconds after which a check without an answer has failed
+GRACE = 0.2  # seconds that a silent database has in the end
+STUCK = 20.0  # seconds for which the pool may give no connection although the database answers
+logger = structlog.get_logger(__name__)
+
+
+class HealthMiddleware:
+    """Answers before anything else does: a probe knows neither the site's name nor its https address."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path == "/livez":
+            return liveness()
+        if request.path == "/readyz":
+            return readiness()
+        return self.get_response(request)
+
+
+class Check:
+    """Something that holds unless ``ask`` raises; an answer stands for ``fresh`` seconds."""
+
+    def __init__(self, name: str, ask: Callable[[], None], fresh: float = 0.0) -> None:
+        self.name, self.ask, self.fresh = name, ask, fresh
+        self._lock = Lock()
+        self._thread = ThreadPoolExecutor(1, f"check {name}")
+        self._running: Future[bool] | None = None
+        self._begun = 0.0
+
+    def begin(self) -> Future[bool]:
+        """Whether it holds, once that is known: by the check that runs, by one a moment ago, or by a new one."""
+        with self._lock:
+            now = time.monotonic()
+            if self._running is None or (self._running.done() and now - self._begun >= self.fresh):
+                self._running, self._begun = self._thread.submit(self._holds), now
+            return self._running
+
+    @property
+    def silent(self) -> float:
+        """Seconds since the check began that still runs; 0 where none does."""
+        with self._lock:
+            runs = self._running is not None and not self._running.done()
+            return time.monotonic() - self._begun if runs else 0.0
+
+    def _holds(self) -> bool:
+        try:
+            self.ask()
+        except Exception:
+            logger.warning("not_ready", check=self.name, exc_info=True)
+            return False
+        finally:
+            connections.close_all()
+        return True
+
+
+def readiness() -> JsonResponse:
+    """200 where every check holds, else 503; the reason of a failed check is in the log, not in the answer."""
+    begun = {check.name: check.begin() for check in CHECKS}
+    known = wait(begun.values(), READY_WITHIN).done
+    results = {name: future in known and future.result() for name, future in begun.items()}
+    ready = all(results.values())
+    checks = {name: "ok" if held else "failed" for name, held in results.items()}
+    return JsonResponse({"status": "ok" if ready else "failed", "checks": checks}, status=200 if ready else 503)
+
+
+def liveness() -> JsonResponse:
+    """200 unless only a new start can help; looks at what is known and waits for nothing."""
+    POOL.begin()
+    dead = pool.stuck_for > STUCK
+    return JsonResponse({"status": "failed" if dead else "ok"}, status=503 if dead else 200)
+
+
+async def database_is_away(silence: float) -> bool:
+    """Whether the database refuses a connection, or has said nothing for ``silence`` seconds."""
+    if connection.vendor != "postgresql":
+        return False
+    asked = REACHABLE.begin()
+    answered = asyncio.wrap_future(asked)
+    # A process that was busy all the while has not listened: only a second silence counts.
+    for seconds in (silence - REACHABLE.silent, GRACE):
+        await asyncio.wait({answered}, timeout=seconds)
+    return not (asked.done() and asked.result())
+
+
+class Line:
+    """A connection beside the pool, which tells a database that is away from a pool that has no connection left."""
+
+    def __init__(self) -> None:
+        self._connection: psycopg.Connection[Any] | None = None
+
+    def ask(self) -> None:
+        try:
+            self._select()
+        except psycopg.Error:
+            # It may have been lost since the last time; another one tells how things are now.
+            self._connection = None
+            self._select()
+
+    def _select(self) -> None:
+        if self._connection is None:
+            self._connection = psycopg.connect(**connection.get_connection_params(), autocommit=True)
+        self._connection.execute("SELECT 1")
+
+
+class Pool:
+    """The connections that this process shares: whether whoever asks gets one."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    @property
+    def stuck_for(self) -> float:
+        """Seconds for which it has given no connection although the database answered."""
+        return time.monotonic() - self._since if self._since is not None else 0.0
+
+    def ask(self) -> None:
+        if getattr(connection, "pool", None) is None:
+            return
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+        except (DatabaseError, InterfaceError):
+            away = not wait({answered := REACHABLE.begin()}, READY_WITHIN).done or not answered.result()
+            self._since = None if away else self._since or time.monotonic()
+            raise
+        self._since = None
+
+
+def database() -> None:
+    """The database answers and has every table of this version."""
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        raise RuntimeError("migrations are missing")
+
+
+def broker() -> None:
+    """Redis answers (embedded, the broker is this process)."""
+    if settings.REDIS_URL:
+        with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1) as client:
+            client.ping()
+
+
+def register(name: str, ask: Callable[[], None]) -> None:
+    """Have /readyz ask a further check, which raises where it does not hold."""
+    CHECKS.append(Check(name, ask))
+
+
+pool = Pool()
+CHECKS = [Check("database", database), Check("broker", broker)]
+REACHABLE, POOL = Check("reachable", Line().ask, fresh=0.5), Check("pool", pool.ask, fresh=5.0)

@@ -1,0 +1,59 @@
+"""The rows behind the ``Idempotency-Key`` header."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import models, transaction
+from django.utils import timezone
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser
+
+KEPT = timedelta(hours=24)
+# A request that has not answered by now died with its process.
+ABANDONED = timedelta(minutes=5)
+
+
+class IdempotencyKey(models.Model):
+    """A POST that named a key: its digest, and what it answered (``status`` 0: still being done)."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=128)
+    digest = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField(default=0)
+    body = models.JSONField(null=True)
+    created_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        app_label = "jobs"
+        constraints = [models.UniqueConstraint(fields=["user", "key"], name="idempotency_key_once_a_user")]
+
+
+@transaction.atomic
+def key_claim(*, user: AbstractBaseUser, key: str, digest: str) -> tuple[IdempotencyKey, bool]:
+    """The row of ``key`` and whether the caller now owns it (it is new, expired, or was abandoned)."""
+    now = timezone.now()
+    row, created = IdempotencyKey.objects.get_or_create(
+        user=user, key=key, defaults={"digest": digest, "created_at": now}
+    )
+    if created:
+        return row, True
+    stale = now - (KEPT if row.status else ABANDONED)
+    taken = IdempotencyKey.objects.filter(pk=row.pk, status=row.status, created_at=row.created_at, created_at__lt=stale)
+    if taken.update(digest=digest, status=0, body=None, created_at=now):
+        row.refresh_from_db()
+        return row, True
+    return row, False
+
+
+def key_answered(*, row: IdempotencyKey, status: int, body: Any) -> None:
+    """Keep the answer; ``body`` is plain JSON without secrets."""
+    IdempotencyKey.objects.filter(pk=row.pk, status=0, created_at=row.created_at).update(status=status, body=body)
+
+
+def key_released(*, row: IdempotencyKey) -> None:
+    """Forget the key: nothing was done, so the same request may be tried again."""
+    IdempotencyKey.objects.filter(pk=row.pk, status=0, created_at=row.created_at).delete()

@@ -1,0 +1,78 @@
+"""Logging for every process: one JSON object a line, with request id, without secrets.
+
+While debugging the lines are coloured text instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+from django.core.exceptions import ImproperlyConfigured
+
+from kschedweb.web.redaction import redact_event
+
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+
+def _shared() -> list[Any]:
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+        structlog.processors.format_exc_info,
+        structlog.processors.UnicodeDecoder(),
+    ]
+
+
+def _expected(logger: Any, method: str, event: Any) -> Any:
+    """Leave out that a stream was cut: everybody who leaves a page with live figures does that."""
+    if event.get("event") == "streaming_cancelled":
+        raise structlog.DropEvent
+    return event
+
+
+def configuration(*, json_lines: bool, level: str) -> dict[str, Any]:
+    """Set structlog up and return the dict for Django's ``LOGGING``; a wrong level stops the start."""
+    if level not in LEVELS:
+        raise ImproperlyConfigured(f"KSCHEDWEB_LOG_LEVEL must be one of {', '.join(LEVELS)}.")
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            _expected,
+            *_shared(),
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    renderer = structlog.processors.JSONRenderer() if json_lines else structlog.dev.ConsoleRenderer()
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "lines": {
+                "()": structlog.stdlib.ProcessorFormatter,
+                "foreign_pre_chain": _shared(),
+                "processors": [
+                    structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                    redact_event,
+                    renderer,
+                ],
+            },
+        },
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
+        "root": {"handlers": ["stderr"], "level": level},
+        "loggers": {
+            "django": {"handlers": [], "level": level, "propagate": True},
+            # Their lines repeat what django-structlog writes for each request.
+            "django.server": {"handlers": [], "level": "WARNING", "propagate": True},
+            "django.request": {"level": "CRITICAL"},
+            "axes": {"level": "ERROR"},  # what it warns of is in the audit trail and in the lines about that
+            "httpx": {"level": "WARNING"},
+            "kombu": {"level": "WARNING"},
+        },
+    }

@@ -1,0 +1,266 @@
+"""Node maps: every node as a cell, in groups, coloured by one figure; the same as a sentence and as tables.
+
+A page gets the sentence and the tables; nodemap.ts draws the cells from columns that it asks REST for. What goes there
+is bounded: MOST_NODES nodes, the groupings of grouping.py, one or two bytes a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kschedweb.web.errors import Unprocessable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kschedweb.web.nodemap.grouping import Grouping
+
+MOST_NODES = 20_000
+MOST_ROWS = 500  # of a table of nodes
+FULL = 95.0  # percent of anything that a node has, from which on it is called full
+STATES = ("without a pod", "with pods", "full", "cordoned", "not ready")
+WITHOUT_POD, WITH_PODS, FULL_STATE, CORDONED, NOT_READY = range(len(STATES))
+
+
+@dataclass(frozen=True)
+class Show:
+    """What a map is coloured by. ``unit`` is "%", "pods", or "" for states; ``verb`` says whose percent it is."""
+
+    key: str
+    label: str
+    unit: str = "%"
+    verb: str = "requested"
+    what: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        return {"name": self.key, "label": self.label, "unit": self.unit, "verb": self.verb, "what": self.what}
+
+
+PODS, STATE = Show("pods", "pods on the node", "pods"), Show("state", "state of the node", "")
+
+
+def requested(resource: str) -> Show:
+    """Coloured by what pods request of ``resource``."""
+    what = {"cpu": "CPU"}.get(resource, resource)
+    return Show(resource, f"{what} requested", what=what)
+
+
+def used(resource: str) -> Show:
+    """Coloured by what is really used of ``resource``."""
+    what = {"cpu": "CPU"}.get(resource, resource)
+    return Show(f"use-{resource}", f"{what} used", verb="used", what=what)
+
+
+def states(
+    pods: NDArray[Any], fullest: NDArray[Any], cordoned: NDArray[np.bool_], ready: NDArray[np.bool_]
+) -> NDArray[np.float32]:
+    """Places in STATES. All have the same shape; ``fullest`` is percent of what a node has least of left.
+
+    Where ``pods`` is nan a node is not there, and neither is its state.
+    """
+    found = np.where(pods > 0, WITH_PODS, WITHOUT_POD).astype(np.float32)
+    found[fullest >= FULL] = FULL_STATE
+    found[cordoned] = CORDONED
+    found[~ready] = NOT_READY
+    found[np.isnan(pods)] = np.nan
+    return found
+
+
+def bounded(count: int) -> None:
+    """Raises Unprocessable where there are more nodes than a map draws."""
+    if count > MOST_NODES:
+        raise Unprocessable(f"A node map draws at most {MOST_NODES:,} nodes, these are {count:,}: filter them first.")
+
+
+# What a page shows of a map without drawing it.
+
+
+@dataclass(frozen=True, eq=False)
+class Now:
+    """The nodes at one time: ``values`` of what is shown and ``pods``, float[nodes], nan where a node is not there."""
+
+    names: Sequence[str]
+    groupings: Sequence[Grouping]
+    show: Show
+    values: NDArray[np.float32]
+    pods: NDArray[np.float32]
+    moment: str = ""  # "After 3 h", "" for a snapshot
+
+    @property
+    def there(self) -> NDArray[np.intp]:
+        return np.flatnonzero(~np.isnan(self.values))
+
+    def summary(self) -> str:
+        """One sentence; nodemap-words.ts makes the same one at every other time."""
+        said = self._said()
+        return f"{self.moment} {said}" if self.moment else _capital(said)
+
+    def _said(self) -> str:
+        places = self.there
+        values = np.rint(self.values[places].astype(np.float64))
+        count, empty = len(places), int((self.pods[places] == 0).sum())
+        if not self.show.unit:
+            parts = ", ".join(f"{int((values == code).sum()):,} {words}" for code, words in enumerate(STATES))
+            return f"{_nodes(count)}: {parts}."
+        if self.show.unit == "pods":
+            most = int(values.max(initial=0))
+            return f"{_nodes(count)} with {int(values.sum()):,} pods, at most {most:,} on one, {empty:,} with none."
+        if not count:
+            return f"no node has {self.show.what}."
+        has = "has" if count == 1 else "have"
+        return (
+            f"{_nodes(count)} {has} {self.show.what}: {_round(values.mean())} % is {self.show.verb} on average, "
+            f"{_round(values.max())} % of the fullest; {empty:,} without a pod."
+        )
+
+    def group_table(self, by: Grouping | None) -> tuple[list[str], list[list[object]]]:
+        """A row a group: name, nodes, and what is shown."""
+        states = not self.show.unit
+        more = [words.capitalize() for words in STATES] if states else self._head()
+        rows: list[list[object]] = []
+        codes = by.codes if by is not None else np.zeros(len(self.names), dtype=np.int32)
+        for code in range(len(by.values) if by is not None else 1):
+            places = self.there[codes[self.there] == code]
+            if len(places):
+                name = by.words(code) if by is not None else "all nodes"
+                rows.append([name, len(places), *self._group(places)])
+        return [_capital(by.label) if by is not None else "Group", "Nodes", *more], rows
+
+    def _head(self) -> list[str]:
+        unit = self.show.unit
+        return [f"Mean ({unit})", f"Most ({unit})", "Pods", "Without a pod"]
+
+    def _group(self, places: NDArray[np.intp]) -> list[object]:
+        values, pods = self.values[places].astype(np.float64), self.pods[places]
+        if not self.show.unit:
+            return [int((values == code).sum()) for code in range(len(STATES))]
+        return [round(float(values.mean()), 1), _plain(values.max()), int(np.nansum(pods)), int((pods == 0).sum())]
+
+    def node_table(self, by: Grouping | None, only: str = "") -> tuple[list[str], list[list[object]]]:
+        """The nodes of the group ``only`` ("": all), what most is shown of first; at most MOST_ROWS."""
+        places = self.there
+        if only and by is not None:
+            kept = [by.words(code) == only for code in range(len(by.values))]
+            places = places[np.array(kept, dtype=bool)[by.codes[places]]]
+        order = places[np.argsort(-self.values[places], kind="stable")][:MOST_ROWS].tolist()
+        head = f"{_capital(self.show.label)} ({self.show.unit})" if self.show.unit == "%" else "State"
+        middle = [] if self.show.unit == "pods" else [head]
+        rows: list[list[object]] = []
+        for place in order:
+            value = self.values[place]
+            shown = [_plain(value) if self.show.unit else STATES[int(value)]] if middle else []
+            group = by.words(int(by.codes[place])) if by is not None else "–"
+            rows.append([self.names[place], group, *shown, int(self.pods[place])])
+        return ["Node", _capital(by.label) if by is not None else "Group", *middle, "Pods"], rows
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _round(value: Any) -> int:
+    """Half upwards, as JavaScript rounds."""
+    return int(np.floor(float(value) + 0.5))
+
+
+def _plain(value: Any) -> float | int:
+    number = round(float(value), 1)
+    return int(number) if number == int(number) else number
+
+
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count:,} nodes"
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of the maps of a figure: its heading and link, its nodes now, and where its columns are."""
+
+    label: str
+    now: Now
+    columns: str  # address of the document
+    frames: str  # … of the values of what is shown
+    pods: str  # … of the pods of a node
+    decisions: str  # beginning of the address of a pod's decision
+    nodes: str  # beginning of the address that lists a node's pods without JavaScript
+    address: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeMap:
+    """What parts/nodemap.html shows: maps side by side that are looked at in the same way."""
+
+    sides: list[Side]
+    shows: list[Show]
+    by: str
+    group: str = ""
+    focus: str = ""  # the node whose pods are shown
+    find: str = ""
+    fields: dict[str, str] = field(default_factory=dict)  # what else of the address a form carries on
+    time: float | None = None  # seconds in a run; None for a snapshot
+
+    @property
+    def show(self) -> Show:
+        return self.sides[0].now.show
+
+    @property
+    def at(self) -> str:
+        """The time as JavaScript reads it."""
+        return "" if self.time is None else repr(float(self.time))
+
+    @property
+    def groupings(self) -> list[str]:
+        return list(dict.fromkeys(one.label for side in self.sides for one in side.now.groupings))
+
+    @property
+    def chosen(self) -> str:
+        """The grouping that holds: the one asked for, or the first."""
+        known = self.groupings
+        return self.by if self.by in known else (known[0] if known else "")
+
+    @property
+    def tables(self) -> list[dict[str, Any]]:
+        """Of each side its sentence, its groups and its nodes."""
+        made = []
+        for side in self.sides:
+            by = next((one for one in side.now.groupings if one.label == self.chosen), None)
+            group_head, groups = side.now.group_table(by)
+            node_head, nodes = side.now.node_table(by, self.group)
+            made.append(
+                {
+                    "side": side,
+                    "summary": side.now.summary(),
+                    "group_head": group_head,
+                    "groups": groups,
+                    "node_head": node_head,
+                    "nodes": nodes,
+                    "total": len(side.now.there),
+                }
+            )
+        return made
+
+
+def document(
+    names: Sequence[str],
+    grouped: Sequence[Grouping],
+    times: NDArray[np.float64],
+    shows: Iterable[Show],
+    *,
+    exact: bool = True,
+) -> dict[str, Any]:
+    """What nodemap.ts asks for once: the nodes, their groups, when there are frames, and what can be shown.
+
+    ``exact``: between two frames nothing changes.
+    """
+    return {
+        "names": list(names),
+        "groupings": [one.to_dict() for one in grouped],
+        "times": np.round(times, 6).tolist(),
+        "exact": exact,
+        "shows": [show.to_dict() for show in shows],
+        "states": list(STATES),
+    }

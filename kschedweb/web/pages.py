@@ -1,0 +1,31 @@
+"""What pages do with a service's refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from django.contrib import messages
+
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from django.forms import BaseForm
+    from django.http import HttpRequest
+
+
+def add_errors(form: BaseForm, error: ApplicationError) -> None:
+    """Show what a service refused beside the fields it names, the rest above the form."""
+    for item in error.errors or [{"path": "", "message": error.detail}]:
+        form.add_error(item["path"] if item["path"] in form.fields else None, item["message"])
+
+
+def done(request: HttpRequest, act: Callable[[], object], said: str) -> bool:
+    """Have ``act`` done, and say so on the next page, or why it was refused."""
+    try:
+        act()
+    except ApplicationError as error:
+        messages.error(request, error.detail)
+        return False
+    messages.success(request, said)
+    return True

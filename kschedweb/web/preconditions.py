@@ -1,0 +1,42 @@
+"""``If-Match`` on documents with numbered revisions, so that nobody overwrites what they have not read."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from drf_spectacular.utils import OpenApiParameter
+
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description='The ETag of the revision that was edited, `"3"`, or `*` for whatever is the newest.',
+)
+_ETAG = re.compile(r'^(?:W/)?"?(\d{1,9})"?$')
+
+
+class PreconditionRequired(ApplicationError):
+    """The request would overwrite without saying what it has read."""
+
+    status = 428
+
+
+def expected(request: Request, newest: int) -> int:
+    """The revision that ``If-Match`` names; raises ``ApplicationError`` where it names none."""
+    header = request.headers.get("If-Match", "").strip()
+    if header == "*":
+        return int(newest)
+    found = _ETAG.match(header)
+    if found:
+        return int(found[1])
+    if header:
+        raise ApplicationError('If-Match must be the ETag of one revision, such as "3", or *.')
+    raise PreconditionRequired(
+        f'Say with If-Match which revision you edited, such as If-Match: "{newest}", so that none is lost.'
+    )

@@ -1,0 +1,125 @@
+"""Every error in one shape: problem details (RFC 9457) under /api/, a page elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template.loader import render_to_string
+
+from kschedweb.web.errors import ApplicationError, FieldProblem
+from kschedweb.web.outages import DatabaseAway, outage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+API_PREFIX = "/api/"
+MEDIA_TYPE = "application/problem+json"
+
+
+def request_id() -> str:
+    """The id that this request carries in its answer, its log lines and its jobs."""
+    return str(structlog.contextvars.get_contextvars().get("request_id", ""))
+
+
+def phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Error"
+
+
+def problem(path: str, status: int, detail: str, errors: Sequence[FieldProblem] = ()) -> dict[str, Any]:
+    """The members of a problem document; ``path`` is the address that was asked for."""
+    return {
+        "type": "about:blank",
+        "title": phrase(status),
+        "status": status,
+        "detail": detail,
+        "instance": path,
+        "request_id": request_id(),
+        "errors": list(errors),
+    }
+
+
+def answer(
+    request: HttpRequest, status: int, detail: str, errors: Sequence[FieldProblem] = (), *, bare: bool = False
+) -> HttpResponse:
+    """A problem document for programs, the error page for people; ``bare`` without the frame, which asks the database.
+
+    An error of an early middleware comes before the session, which the frame needs too.
+    """
+    if request.path.startswith(API_PREFIX):
+        document = problem(request.path, status, detail, errors)
+        return JsonResponse(document, status=status, content_type=MEDIA_TYPE)
+    bare = bare or not hasattr(request, "user")
+    context = {
+        "status": status,
+        "title": phrase(status),
+        "detail": detail,
+        "errors": errors,
+        "request_id": request_id(),
+    }
+    page = render_to_string("error_bare.html", context) if bare else render_to_string("error.html", context, request)
+    return HttpResponse(page, status=status)
+
+
+def refusal(request: HttpRequest, error: ApplicationError) -> HttpResponse:
+    """The answer that ``error`` asks for."""
+    bare = isinstance(error, DatabaseAway)
+    response = answer(request, error.status, error.detail, error.errors, bare=bare)
+    if error.retry_after is not None:
+        response["Retry-After"] = str(error.retry_after)
+    return response
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if isinstance(exception, RequestDataTooBig):
+        return answer(request, 413, "The upload is larger than this server allows.")
+    if away := outage(exception):
+        return refusal(request, away)
+    return answer(request, 400, "The request could not be understood.")
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return answer(request, 403, str(exception) or "You are not allowed to do this.")
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return answer(request, 403, "The form was too old or came from another site. Go back, reload the page, try again.")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    message = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
+    return answer(request, 404, message or "There is nothing at this address.")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    if away := outage(sys.exception()):
+        return refusal(request, away)
+    detail = "The server failed on this request. Nothing was saved. Tell the operator the request id."
+    try:
+        return answer(request, 500, detail)
+    except Exception:  # The frame itself may be what failed.
+        structlog.get_logger(__name__).exception("error_page_failed")
+        return HttpResponse(f"{detail}\n{request_id()}\n", status=500, content_type="text/plain; charset=utf-8")
+
+
+class ProblemMiddleware:
+    """Puts the request id on every answer, and answers an ``ApplicationError``, or an outage, that no view caught."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        response["X-Request-ID"] = request_id()
+        return response
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        error = exception if isinstance(exception, ApplicationError) else outage(exception)
+        return refusal(request, error) if error is not None else None

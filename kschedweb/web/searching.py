@@ -1,0 +1,55 @@
+"""What the search finds: results in groups. Apps register theirs when they are ready."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from django.urls import reverse
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+PER_GROUP = 8
+
+
+@dataclass(frozen=True)
+class Result:
+    label: str
+    address: str
+    icon: str
+    note: str = ""
+
+
+# From the request and what is asked for, in which case may matter, to results; more than PER_GROUP are cut off.
+Finder = Callable[["HttpRequest", str], Iterable[Result]]
+
+
+@dataclass(frozen=True)
+class Group:
+    title: str
+    place: int
+    find: Finder
+
+
+_groups: list[Group] = []
+
+
+def register(title: str, place: int, find: Finder) -> None:
+    """Have the search show what ``find`` finds under ``title``, at its ``place`` among the groups."""
+    _groups.append(Group(title, place, find))
+    _groups.sort(key=attrgetter("place"))
+
+
+def link(label: str, icon: str, name: str, *args: str, note: str = "") -> Result:
+    """A result that leads to the page ``name`` of ``args``."""
+    return Result(label, reverse(name, args=args), icon, note)
+
+
+def search(request: HttpRequest, words: str) -> list[tuple[str, list[Result]]]:
+    """What has a name that holds ``words``, in groups that are not empty."""
+    found = ((group.title, list(islice(group.find(request, words), PER_GROUP))) for group in _groups)
+    return [(title, results) for title, results in found if results]

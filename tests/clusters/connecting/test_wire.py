@@ -1,0 +1,165 @@
+"""Calls over kept connections, against a server that does what servers do and what they must not do."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kschedweb.clusters.connecting.addresses import Endpoint
+from kschedweb.clusters.connecting.wire import Wire, WireError
+from tests.support.processes import free_port
+
+Script = Callable[[int, bytes], bytes]
+
+
+class Server:
+    """Answers each request with what ``script`` (number, request) gives; b"" closes the connection."""
+
+    def __init__(self) -> None:
+        self.script: Script = lambda number, request: answer(b"{}")
+        self.connections = 0
+        self.requests: list[bytes] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                line, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            threading.Thread(target=self._serve, args=(line,), daemon=True).start()
+
+    def _serve(self, line: socket.socket) -> None:
+        with line:
+            rest = b""
+            while True:
+                while b"\r\n\r\n" not in rest:
+                    chunk = line.recv(4096)
+                    if not chunk:
+                        return
+                    rest += chunk
+                head, _, rest = rest.partition(b"\r\n\r\n")
+                length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+                while len(rest) < length:
+                    rest += line.recv(4096)
+                self.requests.append(head + b"\n" + rest[:length])
+                rest = rest[length:]
+                said = self.script(len(self.requests), head)
+                if not said:
+                    return
+                line.sendall(said)
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+def answer(body: bytes, code: str = "200 OK", more: str = "") -> bytes:
+    return f"HTTP/1.1 {code}\r\nContent-Length: {len(body)}\r\n{more}\r\n".encode() + body
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    running = Server()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def wire(server: Server) -> Iterator[Wire]:
+    endpoint = Endpoint("http", "127.0.0.1", server.port, "127.0.0.1", "/base")
+    made = Wire(endpoint, None, "127.0.0.1", {"Host": "here", "Authorization": "Bearer abc"})
+    yield made
+    made.close()
+
+
+def call(wire: Wire, body: bytes = b"", seconds: float = 2.0, method: str = "POST") -> bytes:
+    return wire.call(method, "/path", body, "application/json", connect=1.0, seconds=seconds).body
+
+
+def test_a_connection_is_used_again(wire: Wire, server: Server) -> None:
+    for number in range(3):
+        assert call(wire, b"%d" % number) == b"{}"
+    assert server.connections == 1
+    assert server.requests[2].startswith(b"POST /base/path HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer abc\r\n")
+    assert server.requests[2].endswith(b"\n2")
+
+
+def test_each_thread_has_a_connection_while_it_calls(wire: Wire, server: Server) -> None:
+    gate = threading.Barrier(3, timeout=5)
+
+    def script(number: int, request: bytes) -> bytes:
+        gate.wait()
+        return answer(b"{}")
+
+    server.script = script
+    threads = [threading.Thread(target=call, args=(wire,)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(5)
+    assert server.connections == 3
+
+
+@pytest.mark.parametrize(
+    ("said", "body"),
+    [
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n", b"abcde"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + answer(b"after"), b"after"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
+        (answer(b"last", more="Connection: close\r\n"), b"last"),
+    ],
+    ids=["chunked", "continue", "nothing", "close"],
+)
+def test_answers_of_every_shape_are_read(wire: Wire, server: Server, said: bytes, body: bytes) -> None:
+    server.script = lambda number, request: said if number == 1 else answer(b"next")
+    assert call(wire) == body
+    assert call(wire) == b"next"
+
+
+def test_the_servers_wish_to_wait_is_heard(wire: Wire, server: Server) -> None:
+    server.script = lambda number, request: answer(b"", "429 Too Many Requests", "Retry-After: 7\r\n")
+    found = wire.call("GET", "/path", b"", "", connect=1.0, seconds=2.0)
+    assert (found.code, found.wait) == (429, 7.0)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
+        b"HTTP/1.1 200 OK\r\n\r\nno length",
+        b"SSH-2.0-OpenSSH\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"x" * 70_000,
+    ],
+    ids=["closed", "short", "no length", "not http", "huge", "no size", "endless"],
+)
+def test_what_is_no_answer_is_an_error_that_may_have_done_it(wire: Wire, server: Server, said: bytes) -> None:
+    server.script = lambda number, request: said
+    with pytest.raises(WireError) as caught:
+        call(wire, seconds=0.5)
+    assert caught.value.reached
+    server.script = lambda number, request: answer(b"fine")
+    assert call(wire) == b"fine"
+
+
+def test_a_server_that_is_not_there_was_not_reached() -> None:
+    wire = Wire(Endpoint("http", "127.0.0.1", free_port(), "127.0.0.1", ""), None, "127.0.0.1", {})
+    with pytest.raises(WireError) as caught:
+        call(wire)
+    assert not caught.value.reached
+
+
+def test_a_connection_that_the_server_has_closed_is_not_used_again(wire: Wire, server: Server) -> None:
+    call(wire)
+    _, line = wire._idle[0]
+    line.shutdown(socket.SHUT_RDWR)
+    assert call(wire) == b"{}"
+    assert server.connections == 2

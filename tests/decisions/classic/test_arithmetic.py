@@ -1,0 +1,97 @@
+"""The arithmetic shown for a priority ends in the engine's own numbers, mapped and reduced, on random clusters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pytest
+
+from kschedweb.decisions.classic import arithmetic
+from kschedweb.decisions.classic.decision import ClassicDecision
+from kschedweb.decisions.services import decided_then
+from kschedweb.engine.classic import ClassicSnapshot, Edition, Registry, load_policy
+from kschedweb.web.errors import Unprocessable
+from tests.conformance.making.classic import PRIORITIES, ClassicMaker
+from tests.engine.builders import node, pod
+
+ZONE = "failure-domain.beta.kubernetes.io/zone"
+GATES = frozenset({"ResourceLimitsPriorityFunction"})
+PLAIN = {"PlainImageLocality", "PlainServiceAntiAffinity"}  # those of 1.9
+
+
+def every_priority(maker: ClassicMaker, edition: Edition) -> dict[str, Any]:
+    """A Policy of all priorities, those of arguments too, with weights of their own."""
+    names = sorted({*PRIORITIES, "ResourceLimitsPriority"} & set(edition.priorities))
+    argued: dict[str, dict[str, Any]] = {
+        "Ssd": {"labelPreference": {"label": "disk", "presence": maker.maybe(0.5)}},
+        "Apart": {"serviceAntiAffinity": {"label": maker.pick([ZONE, "disk"])}},
+        "Curve": {"requestedToCapacityRatioArguments": {"shape": maker.shape()}},
+    }
+    listed = [{"name": name, "weight": maker.weight()} for name in names]
+    listed += [{"name": name, "weight": maker.weight(), "argument": one} for name, one in argued.items()]
+    few = [{"name": name} for name in ("CheckNodeCondition", "PodFitsHostPorts")]
+    return {
+        "kind": "Policy",
+        "apiVersion": "v1",
+        "predicates": few,
+        "priorities": listed,
+        "hardPodAffinitySymmetricWeight": maker.pick([1, 40]),
+    }
+
+
+@pytest.mark.parametrize("edition", [Edition(gates=GATES), Edition("1.9", GATES)], ids=["1.13", "1.9"])
+def test_the_steps_come_to_the_scores_of_the_engine(edition: Edition) -> None:
+    maker = ClassicMaker(Random(3))
+    checked: Counter[type] = Counter()
+    spread: dict[str, set[int]] = {}
+    for number in range(30):
+        scenario = maker.scenario(f"s{number}")
+        loaded = load_policy(every_priority(maker, edition))
+        assert loaded.policy is not None, loaded.errors
+        algorithm = Registry(edition).algorithm(loaded.policy)
+        snapshot = ClassicSnapshot.from_objects([*scenario["objects"], *scenario["pending"]])
+        for waiting in snapshot.pending:
+            try:
+                decision = ClassicDecision(decided_then(snapshot, waiting.key, algorithm))
+            except Unprocessable:
+                continue
+            for column in decision.explanation.scores:
+                kind = type(arithmetic.plugin_of(algorithm.priorities, column.plugin))
+                for index, position in enumerate(decision.explanation.feasible.tolist()):
+                    shown = decision.worked(position, column.plugin)
+                    where = f"{scenario['name']} {waiting.key} {column.plugin} {shown.node}"
+                    assert (shown.computed, shown.reduced) == (column.raw[index], column.normalized[index]), where
+                    results = [step.result for step in shown.steps[-4:-1]]
+                    assert results == [str(one[index]) for one in (column.raw, column.normalized, column.weighted)]
+                    assert shown.steps[-1].result == str(decision.explanation.total[index]), where
+                    checked[kind] += 1
+                    spread.setdefault(column.plugin, set()).add(int(shown.reduced or 0))
+    plain = PLAIN if not edition.old else {name.removeprefix("Plain") for name in PLAIN}
+    assert {kind.__name__ for kind in checked} == {kind.__name__ for kind in arithmetic.WORKED} - plain
+    assert min(checked.values()) > 50
+    assert [name for name, seen in spread.items() if len(seen) < 2] == ["EqualPriority"]
+
+
+def test_absurd_amounts_wrap_round_as_in_the_engine() -> None:
+    huge = {"memory": "8Ei", "cpu": "9000000000000"}
+    policy = {
+        "kind": "Policy",
+        "predicates": [{"name": "HostName"}],
+        "priorities": [{"name": "LeastRequestedPriority", "weight": 1}, {"name": "MostRequestedPriority", "weight": 1}],
+    }
+    loaded = load_policy(policy)
+    assert loaded.policy is not None
+    snapshot = ClassicSnapshot.from_objects([node("a", allocatable=huge), node("b"), pod("p", requests={"cpu": "1"})])
+    decision = ClassicDecision(decided_then(snapshot, "default/p", Registry().algorithm(loaded.policy)))
+    for column in decision.explanation.scores:
+        for index, position in enumerate(decision.explanation.feasible.tolist()):
+            assert decision.worked(position, column.plugin).computed == column.raw[index]
+
+
+def test_a_rejected_node_and_an_unknown_priority_say_why_there_is_no_score() -> None:
+    snapshot = ClassicSnapshot.from_objects([node("a"), node("b", unschedulable=True), pod("p")])
+    decision = ClassicDecision(decided_then(snapshot, "default/p", Registry().algorithm()))
+    assert "was rejected" in decision.worked(snapshot.index["b"], "LeastRequestedPriority").error
+    assert "scored no node" in decision.worked(snapshot.index["a"], "NoSuchPriority").error

@@ -1,0 +1,243 @@
+"""Pages and REST of classic decisions, and of what explains predicates and priorities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from kschedweb.clusters.models import Snapshot
+from kschedweb.decisions import services
+from kschedweb.engine.classic.describing import DESCRIBED
+from kschedweb.policies.models import Revision
+from tests.engine.builders import node, pod
+
+ADDRESS = "/decision/demo/{}/"
+FIT = {"name": "PodFitsResources"}
+LEAST = {"name": "LeastRequestedPriority", "weight": 2}
+
+
+@pytest.fixture
+def viewer(client_as: Callable[[str], Client]) -> Client:
+    return client_as("viewer")
+
+
+def text(response: Any) -> str:
+    assert response.status_code == 200
+    return " ".join(unescape(response.content.decode()).split())
+
+
+def test_the_decision_is_told_with_predicates_and_priorities(
+    demo: Snapshot, classic: Callable[..., Revision], viewer: Client
+) -> None:
+    classic(priorities=[LEAST, {"name": "NodePreferAvoidPodsPriority", "weight": 10000}])
+    page = text(viewer.get(ADDRESS.format("ml/notebook"), {"policy": "old"}))
+    assert "Every node under every priority" in page
+    assert "mapped → reduced (0 to 10) × weight below" in page
+    assert '<a href="/classic/LeastRequestedPriority/">LeastRequestedPriority</a>' in page
+    assert "of 100020" in page
+    assert "kube-scheduler 1.13" in page
+    assert "How many more fit" not in page
+    found = services.explain(demo, "ml/notebook", classic("again", priorities=[LEAST]))
+    column = found.scores[0]
+    assert f"{column.raw[0]} → {column.normalized[0]} × 2" in page
+
+
+def test_the_figure_leaves_out_what_tells_no_node_apart(
+    demo: Snapshot, classic: Callable[..., Revision], viewer: Client
+) -> None:
+    classic(priorities=[LEAST, {"name": "NodePreferAvoidPodsPriority", "weight": 10000}])
+    chart = viewer.get(ADDRESS.format("ml/notebook"), {"policy": "old"}).context["chart"]
+    assert chart.figure["data"][0]["y"] == ["LeastRequestedPriority"]
+    assert len(chart.figure["data"][0]["z"]) == 1
+    assert "The same for all, and not drawn: NodePreferAvoidPodsPriority." in chart.summary
+    assert chart.head[2:] == ["LeastRequestedPriority", "NodePreferAvoidPodsPriority"]
+
+
+def test_a_pod_that_fits_nowhere_has_the_message_of_then(
+    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+) -> None:
+    stored([node("a", unschedulable=True, taints=[{"key": "k", "effect": "NoSchedule"}]), node("b"), big("p")])
+    classic()
+    page = text(viewer.get(ADDRESS.format("default/p"), {"policy": "old", "node": "a"}))
+    assert "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable." in page
+    assert "Nearest miss: b lacks only 5 CPU" in page.replace("</strong>", "").replace("<strong>", "").replace(
+        '<a href="?policy=old&node=b#why">', ""
+    )
+    assert "not asked any more; it would say <q>Insufficient cpu</q>" in page
+    assert "Which pods it would have evicted is not simulated." in page
+
+
+def test_all_reasons_are_told_where_all_predicates_are_asked(
+    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+) -> None:
+    stored([node("a", unschedulable=True, taints=[{"key": "k", "effect": "NoSchedule"}]), big("p")])
+    classic(alwaysCheckAllPredicates=True)
+    response = viewer.get(ADDRESS.format("default/p"), {"policy": "old", "node": "a"})
+    page = text(response)
+    said = "1 Insufficient cpu, 1 node(s) had taints that the pod didn't tolerate, 1 node(s) were unschedulable."
+    assert f"0/1 nodes are available: {said}" in page
+    assert "not asked any more" not in page
+    lost = {stage.key: (stage.lost, stage.note) for stage in response.context["stages"]}
+    assert lost["CheckNodeCondition"] == (1, "1 node(s) were unschedulable")
+    assert lost["GeneralPredicates"] == (0, "1 Insufficient cpu")
+
+
+def test_equal_nodes_are_said_to_be_taken_in_turn(
+    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+) -> None:
+    stored([node("a"), node("b"), pod("p")])
+    classic()
+    page = text(viewer.get(ADDRESS.format("default/p"), {"policy": "old"}))
+    assert "p goes to a: 100038 of 100070, shared with 1 other node" in page
+    assert "taken in turn, one after the other from pod to pod" in page
+
+
+def test_extenders_and_what_is_never_asked_are_said(
+    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+) -> None:
+    stored([node("a"), node("b"), pod("p", schedulerName="batch")])
+    extender = {"urlPrefix": "http://example/x", "filterVerb": "filter", "httpTimeout": 1000000000}
+    classic(predicates=[{"name": "PodFitsPorts"}], extenders=[extender])
+    page = text(viewer.get(ADDRESS.format("default/p"), {"policy": "old"}))
+    assert "extender http://example/x" in page
+    assert "Never asked, since the fixed order of predicates does not have them: PodFitsPorts." in page
+    assert "The pod asks for the scheduler batch" in page
+
+
+def test_a_cycle_that_fails_has_a_page_that_says_so(
+    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+) -> None:
+    stored([node("a"), pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}])])
+    classic()
+    page = text(viewer.get(ADDRESS.format("default/p"), {"policy": "old"}))
+    assert 'persistentvolumeclaim "gone" not found' in page
+    assert "profile for the pod's schedulerName" not in page
+    against = text(viewer.get(ADDRESS.format("default/p"), {"policy": "default", "against": "old@1"}))
+    assert "Under old, revision 1: The scheduling cycle of default/p fails" in against
+    head = against.partition("<thead>")[2].partition("</thead>")[0]
+    assert "Node" in head
+    assert "old@1" not in head
+
+
+@pytest.mark.parametrize(("policy", "against"), [("old", "default@1"), ("default", "old@1")])
+def test_a_classic_policy_and_a_profile_are_held_together_by_ranks(
+    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client, policy: str, against: str
+) -> None:
+    full = pod("busy", on="a", requests={"cpu": "3", "memory": "6Gi"})
+    stored([node("a"), node("b"), full, pod("p", requests={"cpu": "500m"})])
+    classic(priorities=[{"name": "MostRequestedPriority", "weight": 1}])
+    response = viewer.get(ADDRESS.format("default/p"), {"policy": policy, "against": against})
+    page = text(response)
+    assert "the table compares ranks" in page
+    assert "/moves/?classic=old@1&profile=default@1&snapshot=" in page
+    link = page.partition('href="/moves/?')[2].partition('"')[0]
+    assert viewer.get(f"/moves/?{link}").context["form"].is_valid()
+    assert {row.node: (row.rank, row.other, row.difference) for row in response.context["rows"]} == (
+        {"a": (1, 2, -1), "b": (2, 1, 1)} if policy == "old" else {"b": (1, 2, -1), "a": (2, 1, 1)}
+    )
+
+
+def test_revisions_of_a_classic_policy_are_tabs_and_compare_by_totals(
+    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+) -> None:
+    stored([node("a"), node("b"), pod("p", requests={"cpu": "500m"})])
+    first = classic(priorities=[LEAST])
+    document = first.document.replace('"weight": 2', '"weight": 3')
+    Revision.objects.create(policy=first.policy, number=2, document=document)
+    response = viewer.get(ADDRESS.format("default/p"), {"policy": "old", "revision": "1", "against": "old@2"})
+    assert "Revision 2" in text(response)
+    row = response.context["rows"][0]
+    assert (row.total, row.other, row.difference) == (16, 24, 8)
+
+
+def test_rest_answers_in_the_shape_of_profiles_with_what_is_classics(
+    stored: Callable[..., Snapshot], classic: Callable[..., Revision], api_as: Callable[[str], APIClient]
+) -> None:
+    stored([node("a"), node("b", unschedulable=True), pod("p", requests={"cpu": "1"})])
+    classic(predicates=[FIT], priorities=[LEAST, {"name": "InterPodAffinityPriority", "weight": 1}])
+    address = "/api/v1/clusters/demo/pods/default/p/decision/"
+    found = api_as("viewer").get(address, {"policy": "old"}).json()
+    assert found["chosen"] == "a"
+    assert found["rejected"] == {
+        "b": {"plugin": "CheckNodeCondition", "code": "Unschedulable", "reasons": ["node(s) were unschedulable"]}
+    }
+    assert found["scores"]["LeastRequestedPriority"] == {"weight": 2, "raw": {"a": 8}, "normalized": {"a": 8}}
+    assert found["classic"] == {
+        "version": "1.13",
+        "alwaysCheckAllPredicates": False,
+        "neverAsked": [],
+        "priorities": {
+            "InterPodAffinityPriority": {"weight": 1, "reduced": {"a": 0}},
+            "LeastRequestedPriority": {"weight": 2, "mapped": {"a": 8}, "reduced": {"a": 8}},
+        },
+    }
+    assert "classic" not in api_as("viewer").get(address).json()
+
+
+def test_lists_of_pods_go_by_a_classic_policy(
+    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+) -> None:
+    stored([node("a", unschedulable=True), pod("p")])
+    classic(process={"version": "1.9"})
+    for address in ("/pods/", "/"):
+        assert "NodeUnschedulable" in text(viewer.get(address, {"cluster": "demo", "policy": "old"}))
+
+
+def test_the_catalogue_has_everything_in_order(db: None, classic: Callable[..., Revision], viewer: Client) -> None:
+    classic(priorities=[LEAST])
+    page = text(viewer.get("/classic/"))
+    places = [page.index(f'"/classic/{name}/"') for name in DESCRIBED]
+    assert places == sorted(places)
+    assert "by default, where switched on" in page
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_each_page_works_its_example_out(db: None, viewer: Client, name: str) -> None:
+    response = viewer.get(f"/classic/{name}/")
+    page = text(response)
+    lines = response.context["lines"]
+    assert len(lines) > 1
+    if DESCRIBED[name].kind == "predicate":
+        states = {line.verdict.state for line in lines}
+        assert states == {"pass", "fail"}
+        said = {reason for line in lines if line.verdict.status for reason in line.verdict.status.reasons}
+        words = " ".join((*DESCRIBED[name].reasons, *DESCRIBED[name].short_reasons))
+        assert all(reason in words for reason in said)
+        assert all(line.verdict.reading for line in lines if line.verdict.state == "fail")
+    else:
+        totals = {line.row.total for line in lines}
+        assert len(totals) > 1 or name == "EqualPriority"
+        assert all(len(line.steps) >= 3 for line in lines)
+    assert DESCRIBED[name].counterpart.text.split("'")[0] in page
+
+
+def test_a_page_names_the_policies_that_have_it_run(db: None, classic: Callable[..., Revision], viewer: Client) -> None:
+    classic(priorities=[{"name": "Disks", "weight": 1, "argument": {"labelPreference": {"label": "ssd"}}}])
+    assert '<a href="/policies/old/">old</a>' in text(viewer.get("/classic/labelPreference/"))
+    assert "No classic policy of this site has it run." in text(viewer.get("/classic/EqualPriority/"))
+
+
+def test_an_unknown_name_is_not_found(db: None, viewer: Client) -> None:
+    response = viewer.get("/classic/NoSuchThing/")
+    assert response.status_code == 404
+    assert "no predicate or priority NoSuchThing" in unescape(response.content.decode())
+
+
+def test_rest_tells_the_same(db: None, classic: Callable[..., Revision], api_as: Callable[[str], APIClient]) -> None:
+    classic(priorities=[LEAST])
+    entries = {one["name"]: one for one in api_as("viewer").get("/api/v1/classic/").json()["entries"]}
+    assert list(entries) == list(DESCRIBED)
+    least = entries["LeastRequestedPriority"]
+    assert (least["weight"], least["policies"], least["runs"]) == (1, ["old"], {"1.13": "default", "1.9": "default"})
+    assert least["today"]["plugins"] == ["NodeResourcesFit"]
+    assert entries["HostName"]["place"] == 4
+    assert entries["HostName"]["rejects"] == "every node but the one the pod names"
+
+
+def big(name: str) -> dict:
+    return pod(name, requests={"cpu": "9"})

@@ -1,0 +1,124 @@
+"""The score curves beside the weights of load-aware plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from kschedweb.decisions.editing import curves
+from kschedweb.decisions.load_aware.sides import policies
+from kschedweb.engine.config import load
+from kschedweb.policies import selectors, services
+from kschedweb.policies.editing import editor, form
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from kschedweb.accounts.models import User
+    from kschedweb.policies.models import Revision
+
+pytestmark = pytest.mark.django_db
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+HHE = "HheWaterLevelBalance"
+SCORING = f"{HEAD}profiles: [{{plugins: {{multiPoint: {{enabled: [{{name: {HHE}}}]}}}}}}]\n"
+
+
+@pytest.fixture
+def saved(admin: User) -> Revision:
+    policy = services.policy_create(name="water", document=SCORING, author=admin)
+    return selectors.revision_get(policy)
+
+
+def fields(document: str, **changed: str) -> dict[str, str]:
+    """What the browser posts for ``document`` after a person changed some fields."""
+    shown = editor.opened(document)
+    found = {"document": document, "base": document, "profile": "0"}
+    for row in shown.form.plugins:
+        found |= {switch.name: "on" for switch in row.switches if switch.on}
+        for item in [*(row.arguments.walk() if row.arguments else []), *([row.weight] if row.weight else [])]:
+            if item.kind not in ("group", "table"):
+                found[item.name] = item.value
+    return found | {key.replace("__", "."): value for key, value in changed.items()}
+
+
+def test_a_plugin_that_scores_has_its_curves_and_others_have_none(saved: Revision) -> None:
+    assert set(curves.panels(editor.opened(SCORING), saved, {})) == {HHE}
+    assert curves.panels(editor.opened(HEAD), saved, {}) == {}
+    every = yaml.safe_dump({"profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": n} for n in policies()]}}}]})
+    found = curves.panels(editor.opened(HEAD + every), saved, {})
+    assert set(found) == set(policies())
+    assert all(panel.chart is not None and not panel.error for panel in found.values())
+
+
+def test_there_is_a_line_for_each_window_and_resource_that_counts(saved: Revision) -> None:
+    chart = curves.panels(editor.opened(SCORING), saved, {})[HHE].chart
+    assert chart is not None
+    drawn = {trace["name"]: trace["y"] for trace in chart.figure["data"]}
+    assert len(drawn) == 6
+    assert len({tuple(line) for line in drawn.values()}) > 2
+
+
+def test_a_moved_weight_redraws_the_line_of_its_window_beside_the_saved_curve(saved: Revision) -> None:
+    before = curves.panels(editor.opened(SCORING), saved, {})[HHE].chart
+    posted = fields(SCORING, args__HheWaterLevelBalance__clusterCpuMinNodeWeight="2")
+    after = curves.panels(editor.posted(posted), saved, posted)[HHE].chart
+    assert before is not None
+    assert after is not None
+    assert after.figure["data"][0]["y"] != before.figure["data"][0]["y"]
+    dotted = after.figure["data"][-1]
+    assert dotted["name"].endswith(", saved")
+    assert dotted["y"] == before.figure["data"][0]["y"]
+
+
+def test_the_first_weight_of_a_group_brings_the_others_along(saved: Revision) -> None:
+    posted = fields(SCORING, **{"args__HheWaterLevelBalance__windowWeights__1d": "0.8"})
+    written = yaml.safe_load(editor.posted(posted).document)
+    args = written["profiles"][0]["pluginConfig"][0]["args"]
+    assert args == {"windowWeights": {"15m": 0.5, "1h": 0.3, "1d": 0.8}}
+
+
+def test_a_weight_left_out_of_a_written_group_is_shown_as_the_0_that_it_counts_as(saved: Revision) -> None:
+    config = f"pluginConfig: [{{name: {HHE}, args: {{windowWeights: {{1d: 1}}}}}}]"
+    text = f"{HEAD}profiles: [{{{config}}}]\n"
+    shown = {
+        item.name: item for row in editor.opened(text).form.plugins if row.arguments for item in row.arguments.walk()
+    }
+    assert shown[f"args.{HHE}.windowWeights.15m"].default == "0"
+    assert shown[f"args.{HHE}.resourceWeights.cpu"].default == "1"
+    # Another change leaves the group as it was written.
+    posted = fields(text, args__HheWaterLevelBalance__clusterCpuMinNodeWeight="1")
+    written = yaml.safe_load(editor.posted(posted).document)
+    assert written["profiles"][0]["pluginConfig"][0]["args"]["windowWeights"] == {"1d": 1}
+
+
+@pytest.mark.parametrize("plugin", sorted({*policies()} - {"Peaks", "Dynamic"}))
+def test_every_load_aware_plugin_has_numbers_with_sliders_whose_ends_the_engine_takes(plugin: str) -> None:
+    row = next(row for row in form.build({}, 0, []).plugins if row.name == plugin)
+    assert row.arguments is not None
+    sliders = [item for item in row.arguments.walk() if item.slider]
+    assert sliders
+    plugins = {"multiPoint": {"enabled": [{"name": plugin}]}}
+    base = HEAD + yaml.safe_dump({"profiles": [{"plugins": plugins}]})
+    for item in sliders:
+        assert item.slider is not None
+        for end in (item.slider.low, item.slider.high):
+            document = editor.posted(fields(base, **{item.name: end})).document
+            assert load(document).errors == [], (item.name, end)
+
+
+def test_the_fragment_is_drawn_anew_while_a_slider_moves(saved: Revision, client_as: Callable[[str], Client]) -> None:
+    posted = fields(SCORING, **{"args__HheWaterLevelBalance__windowWeights__1d": "1", "curve-pod": "10"})
+    address = f"/policies/water/edit/curves/?plugin={HHE}"
+    response = client_as("viewer").post(address, posted)
+    page = unescape(response.content.decode())
+    assert response.status_code == 200
+    assert 'data-figure="figure-HheWaterLevelBalance"' in page
+    assert "The same as a table" in page
+    wrong: dict[str, Any] = posted | {"curve-average": "99"}
+    assert "the average is from 5 to 95" in client_as("viewer").post(address, wrong).content.decode()
+    assert "Shown once" in client_as("viewer").post("/policies/water/edit/curves/?plugin=x", posted).content.decode()

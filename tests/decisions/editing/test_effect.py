@@ -1,0 +1,74 @@
+"""The effect of a document that is not saved yet, on the demo cluster's pending pods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kschedweb.clusters import selectors as clusters
+from kschedweb.clusters import services as cluster_services
+from kschedweb.decisions import services as playground
+from kschedweb.decisions.editing.effect import POD_LIMIT, effect
+from kschedweb.engine.config import load
+from kschedweb.policies import selectors, services
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from kschedweb.accounts.models import User
+
+pytestmark = pytest.mark.django_db
+PACK = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]}]
+"""
+
+
+def test_pods_that_would_move_are_named_with_both_nodes(admin: User, client_as: Callable[[str], Client]) -> None:
+    cluster = cluster_services.demo_load(user=admin)
+    snapshot = clusters.snapshot_current(clusters.cluster_get(cluster.name))
+    assert snapshot is not None
+    before = selectors.configuration(selectors.revision_get(selectors.policy_get("default")))
+    after = load(PACK).configuration
+    assert after is not None
+    found = effect(snapshot, before, after)
+    assert 0 < found.asked <= min(found.pods, POD_LIMIT)
+    assert found.moved
+    for pod in found.moved:
+        key = f"{pod.namespace}/{pod.name}"
+        old, new = (playground.explain_with(snapshot, key, side) for side in (before, after))
+        assert old.chosen is not None
+        assert (pod.before, pod.after) == (
+            old.nodes[old.chosen],
+            new.nodes[new.chosen] if new.chosen is not None else "",
+        )
+        assert pod.reason.plugin == "NodeResourcesFit"  # the only one whose arguments differ
+        assert pod.reason.lead
+    assert not effect(snapshot, before, before).moved
+    page = client_as("viewer").post(f"/policies/default/edit/effect/?cluster={cluster.name}", {"document": PACK})
+    assert f"{len(found.moved)} of {found.asked} pending pod" in page.content.decode()
+
+
+def test_classic_policies_have_an_effect_as_well(admin: User, client_as: Callable[[str], Client]) -> None:
+    cluster = cluster_services.demo_load(user=admin)
+    snapshot = clusters.snapshot_current(clusters.cluster_get(cluster.name))
+    assert snapshot is not None
+    head = "kind: Policy\napiVersion: v1\npredicates: [{name: GeneralPredicates}]\n"
+    spread = f"{head}priorities: [{{name: LeastRequestedPriority, weight: 1}}]\n"
+    pack = f"{head}priorities: [{{name: MostRequestedPriority, weight: 1}}]\n"
+    before, after = (
+        selectors.algorithm(services.policy_create(name=name, document=document, author=admin).revisions.get())
+        for name, document in (("spread", spread), ("pack", pack))
+    )
+    found = effect(snapshot, before, after)
+    assert found.moved
+    assert not found.failed
+    for pod in found.moved:
+        old, new = (playground.explain_with(snapshot, f"{pod.namespace}/{pod.name}", one) for one in (before, after))
+        assert (pod.before, pod.after) == (old.node, new.node)
+    assert not effect(snapshot, before, before).moved
+    page = client_as("viewer").post(f"/policies/spread/edit/effect/?cluster={cluster.name}", {"document": pack})
+    assert f"{len(found.moved)} of {found.asked} pending pod" in page.content.decode()

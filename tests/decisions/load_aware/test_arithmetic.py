@@ -1,0 +1,121 @@
+"""The arithmetic shown for a load-aware score comes to the engine's own, whatever the cluster and its figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kschedweb.decisions import arithmetic
+from kschedweb.decisions.load_aware.arithmetic import WORKED
+from kschedweb.decisions.load_aware.sides import Side, all_sides, policies
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.state.watermarks.crane import METRICS
+
+from .load_cases import clusters, decided
+
+metric = st.sampled_from((*METRICS, "gpu_usage"))
+period = st.sampled_from(("0s", "1m0s", "15m0s", "3h0m0s"))
+weight = st.one_of(st.just(0.0), st.floats(0.01, 5), st.integers(1, 3).map(float))
+
+
+def positive(*names: str) -> st.SearchStrategy[dict[str, float]]:
+    """Weights of ``names``, at least one of which counts."""
+    return st.fixed_dictionaries({}, optional=dict.fromkeys(names, weight)).filter(lambda found: any(found.values()))
+
+
+def positive_whole(*names: str) -> st.SearchStrategy[dict[str, int]]:
+    return st.fixed_dictionaries({}, optional=dict.fromkeys(names, st.integers(1, 3))).filter(bool)
+
+
+ARGUMENTS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "HheWaterLevelBalance": {
+        "clusterCpuMinNodeWeight": weight,
+        "windowWeights": positive("15m", "1h", "1d"),
+        "resourceWeights": positive("cpu", "memory"),
+        "clusterCpu": st.sampled_from((0.0, 20.0, 61.5, 100.0)),
+        "clusterMemory": st.floats(0, 100),
+        "metricsExpiration": st.sampled_from(("0s", "3m0s", "1h")),
+        "missingMetrics": st.sampled_from(("Zero", "Idle")),
+        "scheduledPodsCleanUp": st.sampled_from(("0s", "5m0s")),
+    },
+    "TargetLoadPacking": {
+        "targetUtilization": st.integers(1, 110),
+        "defaultRequests": st.sampled_from(({"cpu": "500m"}, {"cpu": 2}, {})),
+        "defaultRequestsMultiplier": st.sampled_from(("1", "1.5", "2.25")),
+    },
+    "LoadVariationRiskBalancing": {
+        "safeVarianceMargin": st.floats(0, 3),
+        "safeVarianceSensitivity": st.sampled_from((0.0, 0.5, 1.0, 2.0)),
+    },
+    "LowRiskOverCommitment": {
+        "smoothingWindowSize": st.integers(1, 20),
+        "riskLimitWeights": st.fixed_dictionaries({}, optional=dict.fromkeys(("cpu", "memory"), st.floats(0, 1))),
+    },
+    "Dynamic": {
+        "policy": st.fixed_dictionaries(
+            {},
+            optional={
+                "syncPolicy": st.lists(st.fixed_dictionaries({"name": metric, "period": period}), max_size=4),
+                "priority": st.lists(st.fixed_dictionaries({"name": metric, "weight": weight}), max_size=4),
+                "hotValue": st.lists(
+                    st.fixed_dictionaries({"timeRange": period, "count": st.integers(1, 3)}), max_size=2
+                ),
+            },
+        ),
+        "timeZone": st.sampled_from(("UTC", "Asia/Shanghai")),
+    },
+    "LoadAwareScheduling": {
+        "resourceWeights": positive_whole("cpu", "memory"),
+        "dominantResourceWeight": st.integers(0, 3),
+        "nodeMetricExpirationSeconds": st.sampled_from((30, 180, 1000)),
+        "filterExpiredNodeMetrics": st.booleans(),
+        "enableScheduleWhenNodeMetricsExpired": st.booleans(),
+        "usageThresholds": st.fixed_dictionaries({}, optional=dict.fromkeys(("cpu", "memory"), st.integers(50, 100))),
+        "estimatedScalingFactors": st.fixed_dictionaries({"cpu": st.integers(1, 100), "memory": st.integers(1, 100)}),
+        "scoreAccordingProdUsage": st.booleans(),
+        "estimatedSecondsAfterPodScheduled": st.integers(0, 1000),
+    },
+    "VolcanoUsage": {
+        "cpu.weight": st.integers(0, 3),
+        "memory.weight": st.integers(0, 3),
+        "thresholds": st.fixed_dictionaries({}, optional=dict.fromkeys(("cpu", "mem"), st.integers(0, 100))),
+        "estimator": st.fixed_dictionaries(
+            {}, optional={"request_ratio": st.floats(0, 1), "risk_threshold": st.floats(0, 1)}
+        ),
+        "metricsInterval": st.sampled_from(("30s", "5m0s")),
+    },
+    "Peaks": {
+        "nodePowerModel": st.dictionaries(
+            st.sampled_from(("n0", "n1", "n2", "n3")),
+            st.fixed_dictionaries({"k0": st.just(400.0), "k1": st.floats(-200, 200), "k2": st.floats(-0.1, 0.1)}),
+        ),
+    },
+}
+
+
+def test_every_load_aware_policy_is_worked_out() -> None:
+    assert set(WORKED) == set(policies()) == set(ARGUMENTS)
+
+
+@pytest.mark.parametrize("plugin", policies())
+@settings(max_examples=100)
+@given(data=st.data())
+def test_the_steps_come_to_the_score_of_the_engine(plugin: str, data: st.DataObject) -> None:
+    arguments = data.draw(st.fixed_dictionaries({}, optional=ARGUMENTS[plugin]), label="arguments")
+    form = data.draw(st.sampled_from([side for side in all_sides() if side.plugin == plugin]), label="form")
+    snapshot, asked = data.draw(clusters(), label="cluster")
+    if data.draw(st.integers(0, 9), label="figures") == 0:
+        snapshot.watermarks = None
+    try:
+        decision = decided(snapshot, asked, Side(form.key, plugin, form.label, "", {**arguments, **form.args}))
+    except CycleError:
+        return  # as kube-scheduler's would: a score beyond 100
+    for column in decision.explanation.scores:
+        for index, node in enumerate(decision.explanation.feasible.tolist()):
+            shown = arithmetic.explain(decision, node, plugin)
+            assert shown.computed == int(column.raw[index])
+            assert shown.steps[-2].result == str(int(column.weighted[index]))
+            assert snapshot.watermarks is not None or shown.notes or plugin == "Dynamic"

@@ -1,0 +1,198 @@
+"""What the decision page says agrees with itself and with the explanation, for every pod of the demo cluster."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import pytest
+
+from kschedweb.clusters.models import PodRow, Snapshot
+from kschedweb.decisions import figures, services
+from kschedweb.decisions.decision import Decision
+from kschedweb.engine import Scheduler
+from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.config import load
+from kschedweb.engine.framework.explanation import FEASIBLE
+from kschedweb.policies.models import Revision
+
+from .conftest import HEAD
+
+
+@pytest.fixture
+def decisions(demo: Snapshot, revision: Revision) -> list[Decision]:
+    pods = list(PodRow.objects.filter(snapshot=demo, pending=True))
+    pods += PodRow.objects.filter(snapshot=demo, pending=False)[:15]
+    return [Decision(services.case(demo, f"{pod.namespace}/{pod.name}", revision)) for pod in pods]
+
+
+def test_the_funnel_loses_every_node_once(decisions: list[Decision]) -> None:
+    for decision in decisions:
+        stages = decision.stages()
+        total = len(decision.explanation.nodes)
+        filters = [stage for stage in stages if stage.kind == "filter"]
+        feasible = next(stage for stage in stages if stage.kind == "feasible")
+        assert stages[0].left == total
+        assert sum(stage.lost for stage in filters) + feasible.left == total
+        assert feasible.left == len(decision.explanation.feasible)
+        assert [stage.left for stage in stages] == sorted((stage.left for stage in stages), reverse=True)
+
+
+def test_choosing_a_bar_shows_exactly_its_nodes(decisions: list[Decision]) -> None:
+    for decision in decisions:
+        parts = [decision.positions(stage.key) for stage in decision.stages() if stage.kind in ("filter", "feasible")]
+        together = [node for part in parts for node in part]
+        assert sorted(together) == sorted(decision.positions("")) == list(range(len(decision.explanation.nodes)))
+        for stage in decision.stages():
+            if stage.kind == "filter":
+                assert len(decision.positions(stage.key)) == stage.lost
+
+
+def test_a_row_adds_up_and_the_best_comes_first(decisions: list[Decision]) -> None:
+    scored = 0
+    for decision in decisions:
+        rows = decision.rows(decision.positions("feasible"))
+        assert [row.total for row in rows] == sorted((row.total for row in rows), reverse=True)
+        for row in rows:
+            assert row.total == sum(cell.weighted for cell in row.cells)
+            assert row.behind == rows[0].total - row.total
+            assert row.rank == 1 + sum(other.total > row.total for other in rows)
+            assert all(0 <= cell.tint <= 6 for cell in row.cells)
+            scored += 1
+        if rows:
+            assert rows[0].chosen
+            assert sum(row.chosen for row in rows) == 1
+    assert scored > 100
+
+
+def test_every_rejected_node_has_the_schedulers_words_and_a_plain_reading(decisions: list[Decision]) -> None:
+    for decision in decisions:
+        found = decision.explanation
+        for node in decision.positions(""):
+            if found.rejected_by[node] != FEASIBLE:
+                reading = decision.reading(node)
+                assert reading is not None
+                assert reading.text
+                decisive = [verdict for verdict in decision.verdicts(node) if verdict.decisive]
+                assert len(decisive) == 1
+                assert decisive[0].status == found.verdict_at(node)
+
+
+def test_the_title_of_a_pod_that_fits_names_the_winner_and_its_lead(demo: Snapshot, revision: Revision) -> None:
+    decision = Decision(services.case(demo, "ml/notebook", revision))
+    best, second = decision.rows(decision.positions("feasible"))[:2]
+    title = decision.answer().title
+    assert title.startswith(f"notebook goes to {best.node}: {best.total} of {decision.ceiling}")
+    assert f"{best.total - second.total} ahead of {second.node}" in title
+
+
+def test_the_title_of_a_pending_pod_counts_its_reasons_in_plain_words(demo: Snapshot, revision: Revision) -> None:
+    decision = Decision(services.case(demo, "analytics/cube-builder", revision))
+    answer = decision.answer()
+    assert "45 have less than 60 CPU free" in answer.title
+    assert answer.quote == decision.explanation.message
+    miss = decision.nearest_miss()
+    assert miss is not None
+    assert "lacks only" in miss.text
+
+
+def test_a_gated_pod_says_what_it_waits_for(demo: Snapshot, revision: Revision) -> None:
+    decision = Decision(services.case(demo, "batch/quarter-close", revision))
+    assert decision.waiting
+    assert "waiting for scheduling gates: [example.com/budget-approval]" in decision.answer().title
+
+
+def test_a_bound_pod_is_explained_as_if_it_were_not_bound_and_says_so(demo: Snapshot, revision: Revision) -> None:
+    row = PodRow.objects.filter(snapshot=demo, pending=False).exclude(node="").first()
+    assert row is not None
+    case = services.case(demo, f"{row.namespace}/{row.name}", revision)
+    assert case.bound_to == row.node
+    assert row.node in Decision(case).answer().details[0]
+    shared = services.engine_snapshot(demo)
+    assert case.snapshot.pod_count.sum() == shared.pod_count.sum() - 1
+    # The node it is on does not narrow where it could go.
+    assert len(case.explanation.feasible) > 1
+
+
+def test_the_figure_is_valid_plotly_and_has_the_numbers_of_its_table(decisions: list[Decision]) -> None:
+    drawn = 0
+    for decision in decisions:
+        chart = figures.scores(decision)
+        if chart is None:
+            continue
+        drawn += 1
+        go.Figure(chart.figure)
+        trace = chart.figure["data"][0]
+        assert [list(column) for column in zip(*trace["z"], strict=True)] == [row[2:] for row in chart.rows]
+        assert len(chart.rows) <= figures.MOST_COLUMNS
+        assert chart.summary.endswith(".")
+    assert drawn >= 5
+
+
+def test_many_nodes_are_binned_and_every_node_is_in_one_bin(stored, demo_objects, revision: Revision) -> None:  # type: ignore[no-untyped-def]
+    node = next(item for item in demo_objects if item["kind"] == "Node" and item["metadata"]["name"] == "general-a-1")
+    many = [{**node, "metadata": {**node["metadata"], "name": f"n-{number}"}} for number in range(300)]
+    pod = next(item for item in demo_objects if item["kind"] == "Pod" and item["metadata"]["name"] == "web-preview")
+    snapshot = stored([*many, pod], "many")
+    chart = figures.scores(Decision(services.case(snapshot, "shop/web-preview", revision)))
+    assert chart is not None
+    assert len(chart.rows) == figures.MOST_COLUMNS
+    assert str(chart.rows[0][0]).startswith("places 1 to 5 ")
+
+
+CLAIM = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaim",
+    "metadata": {"name": "gpu-0", "namespace": "default"},
+    "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}},
+}
+CLASS = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu"},
+    "spec": {"extendedResourceName": "example.com/gpu"},
+}
+
+
+def decision_of(*objects: dict, **spec: object) -> Decision:
+    """The decision about the pod ``web`` among ``objects``."""
+    container = {"name": "main", "image": "web:1", "resources": {"requests": spec.pop("requests", {})}}
+    web = {
+        "kind": "Pod",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"containers": [container], **spec},
+    }
+    engine = EngineSnapshot.from_objects([*objects, web])
+    configuration = load(HEAD).configuration
+    assert configuration is not None
+    scheduler = Scheduler(engine, configuration)
+    pod = engine.pod("default/web")
+    return Decision(services.Case(engine, pod, scheduler, scheduler.explain(pod), ""))
+
+
+def a_node(name: str, **allocatable: str) -> dict:
+    amounts = {"cpu": "4", "memory": "8Gi", "pods": "110", **allocatable}
+    return {"kind": "Node", "metadata": {"name": name}, "status": {"allocatable": amounts}}
+
+
+def test_a_pod_whose_devices_would_be_chosen_is_not_judged() -> None:
+    claims = [{"name": "d", "resourceClaimName": "gpu-0"}]
+    decision = decision_of(a_node("a"), CLASS, CLAIM, resourceClaims=claims)
+    title = "web cannot be judged: devices still have to be chosen for resource claim default/gpu-0"
+    assert decision.answer().title == title
+    assert [row.node for row in decision.rows(decision.positions(""))] == ["a"]
+    assert [stage.left for stage in decision.stages()] == [1, 0, 0]
+
+
+def test_nodes_that_fit_are_left_open_where_others_may_be_better() -> None:
+    plugin, bare = a_node("plugin", **{"example.com/gpu": "2"}), a_node("bare")
+    decision = decision_of(plugin, bare, CLASS, requests={"example.com/gpu": "1"})
+    assert decision.answer().title.startswith("web cannot be judged: devices still have to be chosen")
+    readings = [row.reading.text for row in decision.rows(decision.positions("")) if row.reading]
+    assert len(readings) == 2
+    assert any("fits, and so may others" in text for text in readings)
+
+
+def test_a_pod_whose_claim_is_missing_is_not_tried() -> None:
+    decision = decision_of(a_node("a"), resourceClaims=[{"name": "d", "resourceClaimName": "gpu-0"}])
+    answer = decision.answer()
+    assert answer.title == 'web is not tried: could not find ResourceClaim "default/gpu-0"'
+    assert answer.details == ["DynamicResources keeps it out of the queue until that has changed."]

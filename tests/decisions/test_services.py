@@ -1,0 +1,79 @@
+"""Explanations of stored snapshots: kept, bounded in time, clear where they cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from kschedweb.clusters.models import PodRow, Snapshot
+from kschedweb.decisions import services
+from kschedweb.engine import Scheduler
+from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.config import load
+from kschedweb.policies.models import Revision
+from kschedweb.web.errors import NotFound, Unprocessable
+
+from .conftest import HEAD, MOST, Json
+
+
+def test_an_explanation_is_the_engines_own(demo: Snapshot, demo_objects: list[Json], revision: Revision) -> None:
+    configuration = load(HEAD).configuration
+    assert configuration is not None
+    engine = EngineSnapshot.from_objects(demo_objects)
+    for pod in engine.pending:
+        wanted = Scheduler(engine, configuration).explain(pod).to_dict()
+        assert services.explain(demo, pod.key, revision).to_dict() == wanted
+
+
+def test_the_same_question_is_answered_once(demo: Snapshot, revision: Revision) -> None:
+    assert services.case(demo, "ml/notebook", revision) is services.case(demo, "ml/notebook", revision)
+
+
+def test_another_revision_is_another_answer(
+    demo: Snapshot, revision: Revision, policy: Callable[[str, str], Revision]
+) -> None:
+    most = policy("most", MOST)
+    before, after = (services.explain(demo, "ml/notebook", item).to_dict() for item in (revision, most))
+    assert before["scores"]["NodeResourcesFit"] != after["scores"]["NodeResourcesFit"]
+    configuration = load(MOST).configuration
+    assert configuration is not None
+    assert services.explain_with(demo, "ml/notebook", configuration).to_dict() == after
+
+
+def test_a_pod_that_is_not_there_is_not_found(demo: Snapshot, revision: Revision) -> None:
+    with pytest.raises(NotFound, match="no pod shop/nothing"):
+        services.explain(demo, "shop/nothing", revision)
+
+
+def test_a_pod_of_another_scheduler_cannot_be_decided(demo: Snapshot, policy: Callable[[str, str], Revision]) -> None:
+    other = policy("other", f"{HEAD}profiles:\n- schedulerName: batch\n")
+    with pytest.raises(Unprocessable, match='profile not found for scheduler name "default-scheduler"'):
+        services.explain(demo, "ml/notebook", other)
+    assert "profile not found" in services.outcomes(demo, other, ["ml/notebook"])["ml/notebook"].message
+
+
+def test_outcomes_stop_when_their_time_is_up_but_give_the_first(demo: Snapshot, revision: Revision) -> None:
+    keys = [f"{pod.namespace}/{pod.name}" for pod in PodRow.objects.filter(snapshot=demo, pending=True)]
+    some = services.outcomes(demo, revision, keys, seconds=0.0)
+    assert keys[0] in some
+    assert len(some) < len(keys)
+    everything = services.outcomes(demo, revision, keys)
+    assert set(everything) == set(keys)
+    assert everything["analytics/cube-builder"].reasons == ("Insufficient cpu",)
+    assert everything["ml/notebook"].node
+    # What was worked out once costs no time.
+    assert services.outcomes(demo, revision, keys, seconds=0.0) == everything
+
+
+@pytest.mark.django_db(transaction=True)
+def test_threads_that_ask_at_once_get_the_same_answers(demo: Snapshot, revision: Revision) -> None:
+    keys = [f"{pod.namespace}/{pod.name}" for pod in PodRow.objects.filter(snapshot=demo)[:40]]
+    services.engine_snapshot(demo)
+    services.scheduler_of(demo, revision)
+    alone = {key: services.explain(demo, key, revision).to_dict() for key in keys}
+    services._cases.clear()
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda key: services.explain(demo, key, revision).to_dict(), keys * 3))
+    assert together == [alone[key] for key in keys * 3]

@@ -1,0 +1,163 @@
+"""Plain readings beside the scheduler's words: what is missing on a node, and what would change it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kschedweb.decisions import words
+from kschedweb.engine import Scheduler, Snapshot
+from kschedweb.engine.config import load
+from kschedweb.engine.state.watermarks.table import Watermarks
+
+from .conftest import HEAD
+
+Json = dict[str, Any]
+
+
+def node(name: str = "node-03", labels: Json | None = None, **spec: Any) -> Json:
+    status = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "2"}}
+    return {"kind": "Node", "metadata": {"name": name, "labels": labels or {}}, "spec": spec, "status": status}
+
+
+def pod(name: str = "web", on: str = "", requests: Json | None = None, labels: Json | None = None, **spec: Any) -> Json:
+    container: Json = {"name": "main", "image": "web:1", "resources": {"requests": requests or {}}}
+    if ports := spec.pop("ports", None):
+        container["ports"] = ports
+    body = {"containers": [container], **spec}
+    if on:
+        body["nodeName"] = on
+    return {"kind": "Pod", "metadata": {"name": name, "namespace": "default", "labels": labels or {}}, "spec": body}
+
+
+def read(*objects: Json, at: str = "node-03") -> words.Reading:
+    """The reading of the decisive verdict on ``at`` for the pod ``web``."""
+    snapshot = Snapshot.from_objects(objects)
+    configuration = load(HEAD).configuration
+    assert configuration is not None
+    web = snapshot.pod("default/web")
+    found = Scheduler(snapshot, configuration).explain(web)
+    status = found.verdict(at)
+    assert status is not None, "the node is feasible"
+    return words.reading(snapshot, web, snapshot.index[at], status)
+
+
+def test_too_little_cpu_says_how_much_is_short() -> None:
+    reading = read(node(), pod(on="node-03", name="a", requests={"cpu": "1200m"}), pod(requests={"cpu": "3"}))
+    assert reading.text == "needs 3 CPU, node-03 has 2.8 CPU free of 4 CPU: 200m CPU short"
+    assert reading.remedy == "freeing 200m CPU there, or asking for as much less, would do"
+
+
+def test_a_node_that_is_too_small_at_all_says_so() -> None:
+    reading = read(node(), pod(requests={"memory": "10Gi"}))
+    assert reading.text == "needs 10Gi memory, node-03 has 8Gi memory free of 8Gi: 2Gi memory short"
+    assert "too small at all" in reading.remedy
+
+
+def test_no_room_for_another_pod() -> None:
+    reading = read(node(), pod(on="node-03", name="a"), pod(on="node-03", name="b"), pod())
+    assert reading.text == "node-03 runs 2 of at most 2 pods"
+
+
+def test_a_taint_is_named_with_what_would_tolerate_it() -> None:
+    reading = read(node(taints=[{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]), pod())
+    assert "tainted gpu=yes:NoSchedule" in reading.text
+    assert "a toleration of gpu" in reading.remedy
+
+
+def test_a_cordoned_node() -> None:
+    assert "kubectl uncordon node-03" in read(node(unschedulable=True), pod()).remedy
+
+
+def test_a_node_selector_says_what_the_node_has_instead() -> None:
+    reading = read(node(labels={"disk": "hdd"}), pod(nodeSelector={"disk": "ssd", "rack": "7"}))
+    assert "disk=ssd (it has hdd)" in reading.text
+    assert "rack=7 (it has no such label)" in reading.text
+
+
+def test_a_host_port_that_is_taken() -> None:
+    port = [{"containerPort": 80, "hostPort": 8080}]
+    assert "8080/TCP is taken" in read(node(), pod(on="node-03", name="a", ports=port), pod(ports=port)).text
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ({}, "a label node-03 does not have"),
+        ({"zone": "a"}, "zone=a would have 2 matching pods and the emptiest place has 0: a skew of 2 over maxSkew 1"),
+    ],
+)
+def test_a_spread_constraint(labels: Json, said: str) -> None:
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    running = pod(on="node-03", name="a", labels={"app": "web"})
+    incoming = pod(labels={"app": "web"}, topologySpreadConstraints=[constraint])
+    assert said in read(node(labels=labels), node("node-04", labels={"zone": "b"}), running, incoming).text
+
+
+def test_anti_affinity_names_what_must_not_be_near() -> None:
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
+    anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    hostname = {"kubernetes.io/hostname": "node-03"}
+    reading = read(node(labels=hostname), pod(on="node-03", name="a", labels={"app": "web"}), pod(affinity=anti))
+    assert "must not run beside pods with app=web in kubernetes.io/hostname=node-03" in reading.text
+
+
+def test_the_nearest_miss_of_equals_is_the_one_that_lacks_least() -> None:
+    snapshot = Snapshot.from_objects([node(), pod(requests={"cpu": "5", "memory": "12Gi"})])
+    missing = words.shortages(snapshot, snapshot.pod("default/web"), 0)
+    assert [str(item) for item in missing] == ["4Gi memory", "1 CPU"]
+
+
+def load_aware(plugin: str, snapshot: Snapshot, **args: Any) -> words.Reading:
+    """The reading of the verdict of a load-aware plugin on ``node-03``, which rejects it."""
+    plugins = {"filter": {"enabled": [{"name": plugin}]}}
+    profile = {
+        "schedulerName": "default-scheduler",
+        "plugins": plugins,
+        "pluginConfig": [{"name": plugin, "args": args}],
+    }
+    configuration = load(f"{HEAD}profiles: {json.dumps([profile])}").configuration
+    assert configuration is not None
+    web = snapshot.pod("default/web")
+    status = Scheduler(snapshot, configuration).explain(web).verdict("node-03")
+    assert status is not None
+    assert words.summary(web, status.message) != status.message
+    return words.reading(snapshot, web, 0, status)
+
+
+def test_a_limit_of_crane_scheduler_says_which_figure_is_above_it() -> None:
+    raw = node()
+    raw["metadata"]["annotations"] = {"mem_usage_max_avg_1h": "0.80000,2026-11-21T14:00:00Z"}
+    reading = load_aware("Dynamic", Snapshot.from_objects([raw, pod()]))
+    said = "memory (highest 5 minutes of an hour) is above its limit"
+    assert reading.text == f"node-03 really uses more than the policy allows: {said}"
+    assert reading.remedy == "less load there, or a higher maxLimitPecent for mem_usage_max_avg_1h, would do"
+
+
+def test_a_threshold_of_volcano_says_how_much_is_used() -> None:
+    raw = node()
+    snapshot = Snapshot.from_objects([raw, pod()])
+    figures = {"node-03": {"updated": 1000, "cpu": {"10m": 85.5}}}
+    snapshot.watermarks, snapshot.now = Watermarks.read({"nodes": figures}, snapshot.names), 1000.0
+    reading = load_aware("VolcanoUsage", snapshot)
+    assert reading.text == "node-03 really uses 85.5 % of its CPU, which is above the threshold"
+    assert reading.remedy == "less load there, or a higher thresholds.cpu, would do"
+
+
+def test_thresholds_of_koordinator_and_figures_that_are_too_old_for_it() -> None:
+    snapshot = Snapshot.from_objects([node(), pod()])
+    figures = {"node-03": {"updated": 1000, "cpu": {"5m": 85.5}}}
+    snapshot.watermarks, snapshot.now = Watermarks.read({"nodes": figures}, snapshot.names), 1000.0
+    reading = load_aware("LoadAwareScheduling", snapshot)
+    assert reading.text.startswith("with the pod, node-03 would be above the threshold for cpu")
+    assert reading.remedy == "less load there, or a higher usageThresholds.cpu, would do"
+    snapshot.now = 1180.0
+    reading = load_aware("LoadAwareScheduling", snapshot)
+    assert reading.text == "what node-03 uses is 180 s old, which is too old to go by"

@@ -1,0 +1,111 @@
+"""How many more pods of a shape fit."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kschedweb.engine.studies.capacity.capacity import fit
+from kschedweb.engine.studies.capacity.shapes import ShapeError, pod_shape, replica_shape, workload_shape
+
+from .clusters import ZONE, Json, configuration, node, pod, snapshot
+
+
+@given(
+    cores=st.lists(st.integers(0, 9), min_size=1, max_size=6),
+    asked=st.integers(1, 4),
+    limits=st.lists(st.integers(0, 5), min_size=6, max_size=6),
+)
+@settings(max_examples=40, deadline=None)
+def test_as_many_fit_as_each_node_has_room_for(cores: list[int], asked: int, limits: list[int]) -> None:
+    nodes = [node(f"n{at}", cpu=str(cpu), pods=str(limits[at])) for at, cpu in enumerate(cores)]
+    cluster = snapshot(nodes)
+    found = fit(cluster, configuration(), pod_shape(pod("x", cpu=str(asked)), cluster))
+    by_name = dict(zip(found.names, found.by_node.tolist(), strict=True))
+    assert by_name == {f"n{at}": min(cpu // asked, limits[at]) for at, cpu in enumerate(cores)}
+    assert found.exact
+    assert sorted(place for reason in found.reasons for place in reason.nodes.tolist()) == list(range(len(nodes)))
+
+
+def test_the_snapshot_itself_stays_as_it_is() -> None:
+    cluster = snapshot(node("a"))
+    fit(cluster, configuration(), pod_shape(pod("x"), cluster))
+    assert not cluster.pods.slots
+
+
+def test_nodes_that_were_open_are_told_from_those_that_never_were() -> None:
+    taint = {"key": "team", "value": "ml", "effect": "NoSchedule"}
+    cluster = snapshot(node("a"), node("b", taints=[taint]))
+    found = fit(cluster, configuration(), pod_shape(pod("x"), cluster))
+    said = {reason.text: (reason.plugin, len(reason.nodes), reason.filled) for reason in found.reasons}
+    assert said == {
+        "Insufficient cpu": ("NodeResourcesFit", 1, 1),
+        "node(s) had untolerated taint(s)": ("TaintToleration", 1, 0),
+    }
+
+
+def test_counting_stops_at_the_limit_or_from_outside() -> None:
+    cluster = snapshot(node("a"))
+    shape = pod_shape(pod("x"), cluster)
+    limited = fit(cluster, configuration(), shape, limit=2)
+    assert (limited.count, limited.exact, limited.stopped) == (2, False, False)
+    stopped = fit(cluster, configuration(), shape, check=lambda done: done < 3)
+    assert (stopped.count, stopped.exact, stopped.stopped) == (3, False, True)
+
+
+def test_a_gated_pod_and_an_unknown_profile_are_not_counted() -> None:
+    cluster = snapshot(node("a"))
+    gated = pod_shape(pod("x", spec={"schedulingGates": [{"name": "example.com/wait"}]}), cluster)
+    assert fit(cluster, configuration(), gated).message == "waiting for scheduling gates: [example.com/wait]"
+    other = fit(cluster, configuration(), pod_shape(pod("x", spec={"schedulerName": "other"}), cluster))
+    assert (other.count, other.message) == (0, 'profile not found for scheduler name "other"')
+
+
+def test_spreading_ends_where_one_zone_is_full() -> None:
+    spread = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    spread["labelSelector"] = {"matchLabels": {"app": "web"}}
+    cluster = snapshot(node("a", "east", cpu="2"), node("b", "west", cpu="40"))
+    found = fit(cluster, configuration(), pod_shape(pod("x", spec={"topologySpreadConstraints": [spread]}), cluster))
+    assert dict(zip(found.names, found.by_node.tolist(), strict=True)) == {"a": 2, "b": 3}
+    assert {reason.plugin for reason in found.reasons} == {"NodeResourcesFit", "PodTopologySpread"}
+
+
+def test_the_next_replica_of_a_deployment_is_made_by_its_newest_replica_set() -> None:
+    def replica_set(name: str, revision: str, cpu: str) -> dict[str, object]:
+        owner = {"kind": "Deployment", "name": "web", "controller": True}
+        metadata: Json = {"name": name, "namespace": "default", "ownerReferences": [owner]}
+        metadata["annotations"] = {"deployment.kubernetes.io/revision": revision}
+        template = {"metadata": {"labels": {"app": "web"}}, "spec": pod("x", cpu=cpu)["spec"]}
+        return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": {"template": template}}
+
+    cluster = snapshot(node("a"), replica_set("web-new", "10", "2"), replica_set("web-old", "9", "1"))
+    made = workload_shape(cluster, "default/Deployment/web").clone(1)
+    assert (made.requests["cpu"], made.controller) == (2000, ("apps/v1", "ReplicaSet", "web-new"))
+
+
+def test_a_workload_known_by_its_pods_alone_is_copied_from_one() -> None:
+    cluster = snapshot(node("a"), pod("web-5d-x1", "a", cpu="2"))
+    shape = workload_shape(cluster, "default/Deployment/web")
+    assert fit(cluster, configuration(), shape).count == 1
+
+
+def test_a_replica_of_a_stateful_set_gets_volumes_of_its_own() -> None:
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}, {"name": "tmp", "emptyDir": {}}]
+    cluster = snapshot(node("a"), pod("db-0", "a", owner="StatefulSet/db", spec={"volumes": volumes}))
+    shape = replica_shape(cluster.pod("default/db-0"), cluster)
+    assert [volume["name"] for volume in shape.raw["spec"]["volumes"]] == ["tmp"]
+    assert "data-db-0" in shape.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("workload", "said"),
+    [
+        ("web", "namespace/Kind/name"),
+        ("default/DaemonSet/web", "none of the kinds"),
+        ("default/Deployment/other", "neither a template nor a pod"),
+    ],
+)
+def test_a_workload_that_cannot_be_asked_about_is_said(workload: str, said: str) -> None:
+    with pytest.raises(ShapeError, match=said):
+        workload_shape(snapshot(node("a")), workload)

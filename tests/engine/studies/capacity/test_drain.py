@@ -1,0 +1,133 @@
+"""Can these nodes be emptied, in what order, blocked by what."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedweb.engine.studies.capacity.budgets import SEVERAL, VIOLATES
+from kschedweb.engine.studies.capacity.drain import BUDGET, LOCAL, NO_ROOM, UNMANAGED, WORDS, Options, rehearse
+
+from .clusters import Json, budget, configuration, node, pod, snapshot
+
+EMPTY_DIR: Json = {"volumes": [{"name": "tmp", "emptyDir": {}}]}
+
+
+def test_pods_move_to_nodes_that_stay() -> None:
+    cluster = snapshot([node(name) for name in "abc"], [pod(f"p{at}", "ab"[at % 2]) for at in range(4)])
+    found = rehearse(cluster, configuration(), ["a", "b"])
+    assert found.emptied
+    assert {move.target for move in found.moves} == {"c"}
+    assert len(found.moves) == 4
+    assert cluster.pod_count.sum() == 4
+    assert not cluster.unschedulable.any()
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind"),
+    [(pod("x", "a", owner=""), UNMANAGED), (pod("x", "a", spec=EMPTY_DIR), LOCAL)],
+)
+def test_what_kubectl_refuses_keeps_all_pods_of_the_node_there(raw: Json, kind: str) -> None:
+    cluster = snapshot(node("a"), node("b"), raw, pod("y", "a"))
+    found = rehearse(cluster, configuration(), ["a"])
+    assert [(block.pod, block.kind, block.message) for block in found.blocks] == [("default/x", kind, WORDS[kind])]
+    assert not found.moves
+    assert rehearse(cluster, configuration(), ["a"], Options(delete_emptydir_data=True, force=True)).emptied
+
+
+def test_a_pod_without_controller_is_not_replaced() -> None:
+    cluster = snapshot(node("a"), pod("x", "a", owner=""))
+    found = rehearse(cluster, configuration(), ["a"], Options(force=True))
+    assert [(move.pod, move.target) for move in found.moves] == [("default/x", "")]
+
+
+def test_daemon_sets_and_mirror_pods_are_left_alone() -> None:
+    mirror = pod("m", "a", owner="Node/a")
+    mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+    cluster = snapshot(node("a"), pod("d", "a", owner="DaemonSet/agent"), mirror)
+    found = rehearse(cluster, configuration(), ["a"])
+    assert found.emptied
+    assert {(stays.pod, stays.kind) for stays in found.nodes[0].stays} == {
+        ("default/d", "DaemonSet"),
+        ("default/m", "mirror pod"),
+    }
+    assert not rehearse(cluster, configuration(), ["a"], Options(ignore_daemonsets=False)).emptied
+
+
+def test_where_there_is_no_room_the_scheduler_says_so() -> None:
+    cluster = snapshot(node("a"), node("b", cpu="2"), pod("x", "a", cpu="3"), pod("y", "a"))
+    found = rehearse(cluster, configuration(), ["a"])
+    (block,) = found.blocks
+    assert (block.pod, block.kind) == ("default/x", NO_ROOM)
+    assert block.message == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
+    assert [move.pod for move in found.moves] == ["default/y"]
+
+
+def test_a_budget_lets_so_many_go_in_a_wave() -> None:
+    pods = [pod(f"p{at}", "a") for at in range(4)]
+    cluster = snapshot(node("a"), node("b"), pods, budget(2, healthy=4, desired=2))
+    found = rehearse(cluster, configuration(), ["a"])
+    assert found.emptied
+    assert [move.wave for move in found.moves] == [1, 1, 2, 2]
+    assert {move.budget for move in found.moves} == {"default/web"}
+
+
+def test_a_budget_that_allows_nothing_blocks_in_the_servers_words() -> None:
+    cluster = snapshot(node("a"), node("b"), pod("x", "a"), budget(0, healthy=1, desired=1))
+    (block,) = rehearse(cluster, configuration(), ["a"]).blocks
+    assert block.kind == BUDGET
+    assert block.message == f"{VIOLATES} The disruption budget web needs 1 healthy pods and has 1 currently"
+
+
+def test_a_deleted_pod_that_nothing_replaces_gives_its_budget_nothing_back() -> None:
+    pods = [pod(f"p{at}", "a", owner="") for at in range(2)]
+    cluster = snapshot(node("a"), node("b"), pods, budget(1, healthy=2, desired=1))
+    found = rehearse(cluster, configuration(), ["a"], Options(force=True))
+    assert len(found.moves) == len(found.blocks) == 1
+
+
+def test_two_budgets_for_a_pod_are_more_than_the_eviction_api_takes() -> None:
+    cluster = snapshot(node("a"), node("b"), pod("x", "a"), budget(1), budget(1, name="other"))
+    (block,) = rehearse(cluster, configuration(), ["a"]).blocks
+    assert block.message == SEVERAL
+
+
+@pytest.mark.parametrize(
+    ("ready", "status", "spec", "goes"),
+    [
+        (False, {"healthy": 2, "desired": 2}, {}, True),
+        (False, {"healthy": 1, "desired": 2}, {}, False),
+        (False, {"healthy": 1, "desired": 2}, {"unhealthyPodEvictionPolicy": "AlwaysAllow"}, True),
+        (True, {"healthy": 2, "desired": 2}, {"unhealthyPodEvictionPolicy": "AlwaysAllow"}, False),
+        (None, {"healthy": 2, "desired": 2}, {}, False),
+    ],
+)
+def test_unhealthy_pods_go_by_their_own_rule(ready: bool | None, status: Json, spec: Json, goes: bool) -> None:
+    cluster = snapshot(node("a"), node("b"), pod("x", "a", ready=ready), budget(0, **status, **spec))
+    assert rehearse(cluster, configuration(), ["a"]).emptied is goes
+
+
+def test_easy_nodes_come_first_unless_the_order_is_kept() -> None:
+    pods = [pod("x", "a", owner=""), pod("y", "b"), pod("z", "b")]
+    cluster = snapshot([node(name) for name in "abcd"], pods)
+    found = rehearse(cluster, configuration(), ["a", "b", "c"])
+    assert [one.name for one in found.nodes] == ["c", "b", "a"]
+    assert found.reordered
+    kept = rehearse(cluster, configuration(), ["a", "b", "c"], keep_order=True)
+    assert [one.name for one in kept.nodes] == ["a", "b", "c"]
+
+
+def test_a_node_that_turns_out_to_be_blocked_comes_last_and_takes_no_room_from_others() -> None:
+    pods = [pod("small", "a"), pod("large", "a", cpu="3"), pod("y1", "b"), pod("y2", "b"), pod("y3", "b", cpu="0")]
+    cluster = snapshot(node("a"), node("b"), node("c", cpu="2"), pods)
+    found = rehearse(cluster, configuration(), ["a", "b"])
+    assert [(one.name, one.emptied) for one in found.nodes] == [("b", True), ("a", False)]
+    assert [move.pod for move in found.moves if move.source == "b"] == ["default/y1", "default/y2", "default/y3"]
+    assert not rehearse(cluster, configuration(), ["a", "b"], keep_order=True).nodes[1].emptied
+
+
+def test_a_pod_that_tolerates_the_cordon_would_come_back() -> None:
+    cluster = snapshot(node("a"), pod("x", "a", spec={"tolerations": [{"operator": "Exists"}]}))
+    (block,) = rehearse(cluster, configuration(), ["a"]).blocks
+    assert block.message == "tolerates that a is cordoned, and would be put there again"
+    with pytest.raises(KeyError):
+        rehearse(cluster, configuration(), ["none"])

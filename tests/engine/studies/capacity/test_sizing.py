@@ -1,0 +1,94 @@
+"""How many nodes must be added."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kschedweb.engine.studies.capacity.shapes import node_shape
+from kschedweb.engine.studies.capacity.sizing import enlarged, size
+
+from .clusters import HOSTNAME, ZONE, Json, configuration, node, pod, snapshot
+
+
+def _daemon_set(name: str, cpu: str, **spec: object) -> Json:
+    template = {"spec": {**pod("x", cpu=cpu)["spec"], **spec}}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata, "spec": {"template": template}}
+
+
+@given(count=st.integers(0, 30), asked=st.integers(1, 4), room=st.integers(0, 4))
+@settings(max_examples=30, deadline=None)
+def test_equal_pods_need_as_many_nodes_as_arithmetic_says(count: int, asked: int, room: int) -> None:
+    cluster = snapshot(node("old", cpu=str(room)), [pod(f"p{at}", cpu=str(asked)) for at in range(count)])
+    found = size(cluster, configuration(), cluster.pending, node_shape(node("new", cpu="4")))
+    now = min(count, room // asked)
+    assert found.fits_now == now
+    assert found.needed == -(-(count - now) // (4 // asked))
+    assert found.needed >= found.at_least
+    assert not found.unfit
+    assert not found.exceptions
+    assert sum(use.pods for use in found.nodes) <= count
+
+
+def test_a_smaller_number_was_tried_and_does_not_do() -> None:
+    cluster = snapshot(node("old"), [pod(f"p{at}", cpu="3") for at in range(20)])
+    found = size(cluster, configuration(), cluster.pending, node_shape(node("new")))
+    assert found.needed == 19
+    assert found.tried[18] == 1
+    assert found.tried[19] == found.tried[20] == 0
+
+
+def test_pods_that_no_number_helps_are_named_and_the_others_fit() -> None:
+    cluster = snapshot(node("old", cpu="1"), pod("fits", cpu="3"), pod("large", cpu="9"))
+    found = size(cluster, configuration(), cluster.pending, node_shape(node("new")))
+    assert found.needed == 1
+    (unfit,) = found.unfit
+    assert (unfit.pods, unfit.on_new) == (("default/large",), "Insufficient cpu")
+    assert "Insufficient cpu" in unfit.message
+
+
+def test_the_limit_is_said_where_it_is_too_small() -> None:
+    cluster = snapshot(node("old", cpu="1"), [pod(f"p{at}", cpu="3") for at in range(9)])
+    found = size(cluster, configuration(), cluster.pending, node_shape(node("new")), most=4)
+    assert (found.needed, found.tried[4]) == (None, 5)
+    assert not found.unfit
+
+
+def test_new_nodes_take_turns_in_zones_and_spreading_asks_for_all_of_them() -> None:
+    spread = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    spread["labelSelector"] = {"matchLabels": {"app": "web"}}
+    pods = [pod(f"p{at}", cpu="4", spec={"topologySpreadConstraints": [spread]}) for at in range(6)]
+    cluster = snapshot(node("old", "a", cpu="1"), pods)
+    found = size(cluster, configuration(), cluster.pending, node_shape(node("new"), zones=("a", "b", "c")))
+    assert found.needed == 6
+    assert [use.zone for use in found.nodes] == ["a", "b", "c"] * 2
+    alone = size(cluster, configuration(), cluster.pending, node_shape(node("new", "a")))
+    assert (alone.needed, alone.hopeless) == (6, 0)
+    two = snapshot(node("old", "a", cpu="1"), node("other", "b", cpu="1"), pods)
+    stuck = size(two, configuration(), two.pending, node_shape(node("new", "a")))
+    assert (stuck.needed, stuck.hopeless) == (1, 5)
+    assert stuck.unfit[0].on_new == "node(s) didn't match pod topology spread constraints"
+
+
+def test_daemon_sets_take_their_part_of_matching_new_nodes() -> None:
+    far = {"nodeSelector": {"pool": "far"}}
+    sets = [_daemon_set("agent", "2"), _daemon_set("elsewhere", "2", **far)]
+    cluster = snapshot(node("old", cpu="1"), sets, [pod(f"p{at}", cpu="2") for at in range(3)])
+    found = size(cluster, configuration(), cluster.pending, node_shape(node("new")))
+    assert (found.needed, [use.daemons for use in found.nodes]) == (3, [1, 1, 1])
+
+
+def test_a_new_node_is_fresh_and_has_a_name_of_its_own() -> None:
+    raw = node("old", unschedulable=True, taints=[{"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}])
+    (made,) = node_shape(raw, taken=["old", "old-new-7"]).nodes(1)
+    assert (made.name, made.unschedulable, made.taints) == ("old-new-x-1", False, ())
+    assert made.labels[HOSTNAME] == made.name
+
+
+def test_the_old_nodes_keep_their_order_and_pods() -> None:
+    cluster = snapshot([node(f"n{at}", "ab"[at % 2]) for at in range(5)], pod("p", "n3"))
+    larger = enlarged(cluster, node_shape(node("new", "a")).nodes(2))
+    assert [name for name in larger.names if name in cluster.index] == cluster.names
+    assert larger.names[int(larger.pods.node[larger.pods.slots["default/p"]])] == "n3"
+    assert len(cluster) == 5

@@ -1,0 +1,191 @@
+"""Who went elsewhere under another policy, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.simulation import Event, PodArrives, Settings
+from kschedweb.engine.studies.compare.comparison import (
+    NO_SCORES,
+    NOT_SCORED,
+    Change,
+    Comparison,
+    compare,
+    interval,
+    significance,
+)
+from kschedweb.engine.studies.play.deciding import decide
+from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.studies.prepare.prepared import Prepared
+from tests.engine.builders import node, pod
+from tests.engine.studies.worlds import configuration, crowd
+
+PACKING = "MostAllocated"
+
+
+def compared(prepared: Prepared, first: Configuration, second: Configuration) -> Comparison:
+    return compare(run(prepared, first), run(prepared, second), prepared, first, second)
+
+
+def arrivals(*pods: dict) -> list[Event]:
+    return [PodArrives(float(number), raw) for number, raw in enumerate(pods)]
+
+
+def test_a_run_beside_itself_moves_nothing() -> None:
+    found = compared(crowd(4), configuration(), configuration())
+    assert found.counts() | {"pods": 0} == {
+        "pods": 0,
+        "moved": 0,
+        "newlyUnscheduled": 0,
+        "newlyScheduled": 0,
+        "byPlugin": {},
+    }
+
+
+def test_the_term_that_favours_the_new_node_most_is_named() -> None:
+    events = arrivals(pod("small", requests={"cpu": "1", "memory": "1Gi"}))
+    already = pod("already", on="a", requests={"cpu": "2", "memory": "4Gi"})
+    prepared = Prepared([node("a"), node("b"), already], events, 10.0)
+    found = compared(prepared, configuration(), configuration(PACKING))
+    (change,) = found.moved
+    assert (change.pod, change.before, change.after, change.plugin) == ("default/small", "b", "a", "NodeResourcesFit")
+    scores = {
+        column.plugin: dict(zip("ab", column.weighted.tolist(), strict=True))
+        for column in decide(prepared, configuration(PACKING), "default/small").explanation.scores
+    }
+    assert change.lead == scores["NodeResourcesFit"]["a"] - scores["NodeResourcesFit"]["b"]
+    assert found.counts()["byPlugin"] == {"NodeResourcesFit": 1}
+
+
+def test_a_node_that_another_pod_took_is_said_to_be_full() -> None:
+    big, bigger = pod("big", requests={"cpu": "3"}), pod("bigger", requests={"cpu": "3500m"})
+    already = pod("already", on="a", requests={"cpu": "500m"})
+    prepared = Prepared([node("a"), node("b"), already], arrivals(big, bigger), 10.0)
+    found = compared(prepared, configuration(), configuration(PACKING))
+    assert {change.pod for change in found.moved} == {"default/big", "default/bigger"}
+    by_pod = {change.pod: change for change in found.moved}
+    assert by_pod["default/bigger"] == Change(
+        "default/bigger", "a", "b", "NodeResourcesFit", None, by_pod["default/bigger"].said
+    )
+    assert by_pod["default/bigger"].said == "Insufficient cpu"
+
+
+def test_pods_that_lose_and_gain_a_node_are_told_with_what_rejects_them() -> None:
+    # Spread, the two small pods leave no node for the whole one; packed, they do.
+    pods = [pod(f"small-{n}", requests={"cpu": "1"}) for n in range(2)] + [pod("whole", requests={"cpu": "4"})]
+    prepared = Prepared([node("a"), node("b")], arrivals(*pods), 10.0, Settings(sample=1.0))
+    gains = compared(prepared, configuration(), configuration(PACKING))
+    (gained,) = gains.newly_scheduled
+    assert (gained.pod, gained.before, gained.plugin) == ("default/whole", "", "NodeResourcesFit")
+    assert gained.said == "Insufficient cpu"
+    loses = compared(prepared, configuration(PACKING), configuration())
+    (lost,) = loses.newly_unscheduled
+    assert (lost.pod, lost.before, lost.after, lost.plugin) == ("default/whole", gained.after, "", "NodeResourcesFit")
+
+
+def test_where_no_plugin_prefers_the_new_node_that_is_said() -> None:
+    prepared = Prepared(
+        [node("a"), node("b"), pod("already", on="a", requests={"cpu": "2"})], arrivals(pod("one")), 10.0
+    )
+    all_off = {"disabled": [{"name": "*"}]}
+    equal = configuration(plugins={"score": {**all_off, "enabled": [{"name": "ImageLocality"}]}})
+    (change,) = compared(prepared, configuration(), equal).moved
+    assert change == Change("default/one", "b", "a", said=NO_SCORES)
+    unscored = configuration(plugins={"score": all_off, "preScore": all_off})
+    (change,) = compared(prepared, configuration(), unscored).moved
+    assert change == Change("default/one", "b", "a", said=NOT_SCORED)
+
+
+@settings(max_examples=6, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_every_difference_has_a_reason_that_the_explanation_bears_out(seed: int) -> None:
+    prepared = crowd(seed, pods=25)
+    first, second = configuration(), configuration(PACKING)
+    before, after = run(prepared, first), run(prepared, second)
+    found = compare(before, after, prepared, first, second)
+    for change in found.moved:
+        assert before.nodes[before.node[before.index[change.pod]]] == change.before
+        assert after.nodes[after.node[after.index[change.pod]]] == change.after
+        assert change.plugin or change.said
+    leading = [change for change in found.moved if change.lead is not None]
+    for change in leading[:3]:
+        explanation = decide(prepared, second, change.pod).explanation
+        names = [explanation.nodes[place] for place in explanation.feasible]
+        terms = {
+            column.plugin: int(column.weighted[names.index(change.after)] - column.weighted[names.index(change.before)])
+            for column in explanation.scores
+        }
+        assert terms[change.plugin] == change.lead == max(terms.values())
+
+
+def test_counts_and_lists_agree() -> None:
+    found = compared(crowd(21), configuration(), configuration(PACKING))
+    counts, lists = found.counts(), found.to_dict()
+    assert {name: len(lists[name]) for name in lists} == {name: counts[name] for name in lists}
+    assert sum(counts["byPlugin"].values()) == counts["moved"] > 0
+    assert set(lists["moved"][0]) == {"pod", "before", "after", "plugin", "lead", "said"}
+
+
+def test_a_comparison_can_be_ended() -> None:
+    class EnoughError(Exception):
+        pass
+
+    def progress(seconds: float, explained: int, all_of_them: int) -> None:
+        raise EnoughError
+
+    prepared = crowd(21, pods=200)
+    first, second = configuration(), configuration(PACKING)
+    before, after = run(prepared, first), run(prepared, second)
+    with pytest.raises(EnoughError):
+        compare(before, after, prepared, first, second, progress=progress)
+
+
+# Over seeds.
+
+
+def test_the_permutation_test_agrees_with_a_count_by_hand() -> None:
+    # Differences 1, 2, 3: of the 8 ways to set the signs only +++ and --- are as far from 0.
+    assert significance([0, 0, 0], [1, 2, 3]) == pytest.approx(2 / 8)
+    # Differences 3, -1: the sums are 2, 4, -4, -2: all four are as far.
+    assert significance([0, 1], [3, 0]) == pytest.approx(1.0)
+    assert significance([5.0, 5.0], [5.0, 5.0]) == 1.0
+
+
+def test_one_seed_says_nothing() -> None:
+    assert significance([1.0], [2.0]) is None
+    assert interval([1.0], [2.0], np.random.default_rng(1)) is None
+
+
+def test_values_must_be_pairs() -> None:
+    with pytest.raises(ValueError, match="there are 2 values and 1"):
+        significance([1.0, 2.0], [1.0])
+
+
+@given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)), min_size=2, max_size=9))
+def test_significance_is_the_same_either_way_round(pairs: list[tuple[float, float]]) -> None:
+    first, second = zip(*pairs, strict=True)
+    found = significance(first, second)
+    assert found is not None
+    assert found == significance(second, first)
+    assert 2 / 2 ** len(pairs) <= found <= 1.0
+
+
+def test_many_pairs_are_drawn_from_and_come_near_the_exact_value() -> None:
+    generator = np.random.default_rng(3)
+    first, noise = generator.normal(0, 1, 30), generator.normal(0, 1, 30)
+    alike = significance(first.tolist(), (first + noise).tolist())
+    apart = significance(first.tolist(), (first + noise + 2.0).tolist())
+    assert alike is not None
+    assert apart is not None
+    assert alike > 0.05 > 0.001 > apart
+
+
+def test_the_interval_holds_the_mean_and_not_zero_where_all_agree() -> None:
+    found = interval([0.0] * 10, [1.0, 1.2, 0.8, 1.1, 0.9, 1.0, 1.0, 1.3, 0.7, 1.0], np.random.default_rng(1))
+    assert found is not None
+    low, high = found
+    assert 0.8 < low < 1.0 < high < 1.2

@@ -1,0 +1,294 @@
+"""Verdicts: what is held to thresholds, against what a person counts in the two runs."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kschedweb.engine.config import EMPTY
+from kschedweb.engine.objects.access import reference
+from kschedweb.engine.studies.compare.comparison import compare
+from kschedweb.engine.studies.document.document import DocumentError
+from kschedweb.engine.studies.gate.gate import (
+    DEFAULTS,
+    Asked,
+    Policy,
+    Verdict,
+    newest_time,
+    prepared_of,
+    unfolded,
+    verdict,
+)
+from kschedweb.engine.studies.gate.rendering import FORMATS, render
+from kschedweb.engine.studies.gate.thresholds import read
+from kschedweb.engine.studies.gate.verdict import MOST_PODS, NO_PROFILE, Pair, judge, worse
+from kschedweb.engine.studies.measure.measures import HIGHER, LOWER, Measure, measure
+from kschedweb.engine.studies.play.run import run
+from tests.engine.builders import node, pod
+from tests.engine.studies.gates import PACKED, cluster, renamed
+from tests.engine.studies.worlds import configuration, crowd
+from tests.support.hostile import bent, originals
+
+Json = dict[str, Any]
+
+
+def judged(
+    objects: list[Json], policy: Any = PACKED, baseline: Any = None, place: str = "all", **asked: Any
+) -> Verdict:
+    held = Policy("baseline", baseline) if baseline is not None else Policy(DEFAULTS)
+    return verdict(
+        prepared_of(objects, place=place), Asked(Policy("policy", policy), held, read(asked), "a small cluster")
+    )
+
+
+def check(found: Verdict, name: str) -> Any:
+    return next(one for one in found.judged.checks if one.name == name)
+
+
+def test_a_policy_against_itself_passes_everything() -> None:
+    found = judged(cluster(), baseline=PACKED, maxMoved=0, maxPending=0, maxSkewIncrease=0)
+    assert found.passed
+    assert found.judged.summary == "All 5 checks pass."
+    assert (found.nodes, found.pods, found.judged.scheduled) == (4, 6, 6)
+    assert [one.value for one in found.judged.checks[:3]] == [0.0, 0.0, 0.0]
+    assert not found.notes
+    assert not found.warnings
+
+
+def test_moved_pods_are_counted_named_and_explained() -> None:
+    found = judged(cluster(), maxMoved="50%")
+    moved = check(found, "moved")
+    assert not moved.passed
+    assert moved.value == len(moved.pods) == found.judged.counts["moved"] >= 4
+    assert all(one.before != one.after and one.plugin == "NodeResourcesFit" for one in moved.pods)
+    assert f"({100 * moved.value / 6:.1f} % of the 6 that have one under both); allowed: at most 50 %" in moved.sentence
+    assert judged(cluster(), maxMoved=6).passed
+    assert judged(cluster(), maxMoved="100%").passed
+    assert judged(cluster(), maxMoved="any").passed
+
+
+def test_pods_that_lose_their_node_are_newly_unschedulable() -> None:
+    # Spread over four nodes, the large pod finds no room; packed on one it does.
+    large = pod("zz-large", requests={"cpu": "4"})
+    objects = cluster(2, 2, large)
+    assert judged(objects, policy=PACKED, baseline=EMPTY).passed
+    found = judged(objects, policy=EMPTY, baseline=PACKED)
+    lost = check(found, "newly_unschedulable")
+    assert not found.passed
+    assert [(one.pod, one.after, one.plugin, one.said) for one in lost.pods] == [
+        ("default/zz-large", "", "NodeResourcesFit", "Insufficient cpu")
+    ]
+    assert lost.sentence == "1 pod finds no node and would under the baseline; allowed: none."
+    assert judged(objects, policy=EMPTY, baseline=PACKED, maxNewlyUnschedulable=1).passed
+    assert judged(objects, policy=EMPTY, baseline=PACKED, maxNewlyUnschedulable="34%").passed
+    assert not judged(objects, policy=EMPTY, baseline=PACKED, maxNewlyUnschedulable="33%").passed
+
+
+def test_pods_that_no_profile_would_look_at_are_newly_unschedulable() -> None:
+    """Nobody waits for them, so nothing else of the run would tell."""
+    found = judged(cluster(), policy=renamed())
+    lost = check(found, "newly_unschedulable")
+    assert (found.passed, lost.value) == (False, 6.0)
+    assert {one.said for one in lost.pods} == {NO_PROFILE}
+    assert judged(cluster(), policy=renamed("a"), baseline=renamed("b")).passed  # and neither would the baseline
+
+
+def test_what_an_extender_would_have_to_be_asked_is_no_node() -> None:
+    extender = {"urlPrefix": "http://192.0.2.1", "filterVerb": "filter"}
+    found = judged(cluster(), policy={**EMPTY, "extenders": [extender]})
+    lost = check(found, "newly_unschedulable")
+    assert lost.value == 6.0
+    assert all("http://192.0.2.1" in one.said for one in lost.pods)
+
+
+def test_pods_that_wait_under_both_are_pending_and_not_newly_unschedulable() -> None:
+    objects = cluster(2, 2, pod("huge", requests={"cpu": "100"}))
+    found = judged(objects, maxPending=0)
+    assert check(found, "newly_unschedulable").passed
+    waiting = check(found, "pending")
+    assert (waiting.passed, waiting.value, waiting.baseline) == (False, 1.0, 1.0)
+    assert waiting.pods[0].said.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+    assert judged(objects, maxPending=1).passed
+
+
+def test_pods_with_a_node_keep_it_where_only_those_that_wait_are_placed() -> None:
+    objects = cluster(4, 6, pod("waits", requests={"cpu": "500m"}))
+    found = judged(objects, place="pending", maxMoved=0)
+    assert found.pods == 1
+    assert check(found, "moved").value == 1.0  # on node-0 with the others, or away from it
+    assert check(found, "moved").pods[0].after == "node-0"
+
+
+def test_skew_may_grow_by_so_many_points() -> None:
+    found = judged(cluster(), maxSkewIncrease=30)
+    cpu, memory = check(found, "skew_cpu_end"), check(found, "skew_memory_end")
+    # Six pods of an eighth each: over four nodes 2, 2, 1, 1; packed 6, 0, 0, 0.
+    assert (cpu.baseline, cpu.value) == (12.5, 75.0)
+    assert not cpu.passed
+    assert cpu.sentence == (
+        "Skew of CPU requests at the end: 75 points, 62.5 points more than under the baseline; "
+        "allowed: at most 30 points more."
+    )
+    assert (memory.baseline, memory.value) == (12.5, 75.0)
+    assert judged(cluster(), maxSkewIncrease=62.5).passed
+    assert judged(cluster(), policy=EMPTY, baseline=PACKED, maxSkewIncrease=0).passed  # less is never worse
+
+
+@pytest.mark.parametrize(
+    ("name", "limits", "passes"),
+    [
+        ("skew_cpu_end", {"max": 75}, True),
+        ("skew_cpu_end", {"max": 74.9}, False),
+        ("skew_cpu_end", {"min": 75.1}, False),
+        ("skew_cpu_end", {"maxChange": 62}, False),
+        ("skew_cpu_end", {"maxChange": "500%"}, True),
+        ("skew_cpu_end", {"maxChange": "499%"}, False),
+        ("nodes_empty", {"min": 3, "maxChange": 0}, True),
+        ("nodes_empty", {"min": 4}, False),
+        ("nodes_empty", {"max": 3, "maxChange": 0}, True),
+        ("disruptions", {"max": 0}, True),
+        ("use_skew_cpu", {"max": 0}, True),
+    ],
+)
+def test_any_measure_may_be_limited(name: str, limits: Json, passes: bool) -> None:
+    found = judged(cluster(), measures={name: limits})
+    one = check(found, name)
+    assert one.passed is found.passed is passes
+    assert one.sentence.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("direction", "value", "base", "expected"),
+    [
+        (LOWER, 5.0, 3.0, 2.0),
+        (LOWER, 3.0, 5.0, -2.0),
+        (HIGHER, 3.0, 5.0, 2.0),
+        ("", 3.0, 5.0, 2.0),
+        ("", 5.0, 3.0, 2.0),
+    ],
+)
+def test_what_is_worse_depends_on_the_measure(direction: str, value: float, base: float, expected: float) -> None:
+    assert worse(Measure("m", "M", value, "pods", direction, "M."), value, base) == expected
+
+
+def test_a_measure_that_vanishes_fails() -> None:
+    """No pod is bound any more, so nobody waited long: that must not pass."""
+    found = judged(cluster(), policy=renamed(), maxNewlyUnschedulable="any", measures={"wait_p99": {"max": 60}})
+    assert check(found, "wait_p99").sentence.endswith("there is nothing to measure under the policy.")
+    assert not found.passed
+
+
+def test_an_unknown_measure_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(DocumentError, match=r"thresholds.measures\['skew_cpuu'\]: is not measured here; .* skew_cpu,"):
+        judged(cluster(), measures={"skew_cpuu": {"max": 1}})
+
+
+def test_only_the_first_pods_are_named() -> None:
+    found = judged(cluster(MOST_PODS, MOST_PODS + 30), maxMoved=0)
+    moved = check(found, "moved")
+    assert len(moved.pods) == MOST_PODS
+    assert moved.more == moved.value - MOST_PODS > 0
+
+
+@pytest.mark.parametrize("kind", ["Node", "Pod"])
+def test_a_dump_without_nodes_or_pods_does_not_pass_for_having_tried_nothing(kind: str) -> None:
+    with pytest.raises(DocumentError, match=f"there is no {kind.lower()} in it"):
+        judged([one for one in cluster() if one["kind"] != kind])
+
+
+def test_that_no_pod_had_to_be_scheduled_is_said() -> None:
+    found = judged(cluster(), place="pending")
+    assert found.pods == 0
+    assert found.notes == ("no pod had to be scheduled, so nothing was tried",)
+
+
+def test_what_is_left_out_and_what_is_said_in_vain_is_told() -> None:
+    bad = {"kind": "Pod", "metadata": {"name": "bad", "namespace": "default"}, "spec": {"containers": "none"}}
+    vain = {**renamed("default-scheduler"), "percentageOfNodesToScore": 100}
+    found = judged([*cluster(), bad], policy=vain)
+    assert any("Pod default/bad" in note for note in found.notes)
+    assert len(found.warnings) == 1
+    assert found.warnings[0].startswith("percentageOfNodesToScore: at 100 the search never stops early")
+    assert (found.to_dict()["notes"], found.to_dict()["warnings"]) == (list(found.notes), list(found.warnings))
+
+
+def test_a_policy_that_kube_scheduler_refuses_is_refused_with_its_line() -> None:
+    text = PACKED.replace("MostAllocated", "MostAlocated")
+    with pytest.raises(DocumentError) as caught:
+        judged(cluster(), policy=text)
+    assert caught.value.problems[0].path == "policy"
+    assert caught.value.problems[0].text.startswith("line ")
+    assert "MostAlocated" in str(caught.value)
+    with pytest.raises(DocumentError, match=r"^baseline: "):
+        judged(cluster(), baseline="kind: Pod")
+
+
+def test_lists_are_taken_apart_and_other_values_refused() -> None:
+    items = [{"metadata": {"name": "a"}}, {"kind": "Pod", "metadata": {"name": "b"}}]
+    nested = {"kind": "List", "items": [{"kind": "NodeList", "items": items}]}
+    assert [one["kind"] for one in unfolded([nested, {"kind": "Service"}])] == ["Node", "Pod", "Service"]
+    for wrong, said in ((None, "a null"), ("x", "a str"), ([], "a list")):
+        with pytest.raises(DocumentError, match=f"snapshot: must hold Kubernetes objects, holds {said}"):
+            list(unfolded([{"kind": "List", "items": [wrong]}]))
+
+
+def test_a_dump_was_taken_about_when_its_newest_time_says() -> None:
+    raw = node("a")
+    raw["status"]["conditions"] = [{"type": "Ready", "lastHeartbeatTime": "2026-01-01T00:01:00Z"}, "odd"]
+    assert newest_time([*cluster(), raw]) - newest_time(cluster()[:1]) == 60.0
+    assert newest_time([]) == newest_time([{"metadata": {"creationTimestamp": "yesterday"}}]) == 0.0
+
+
+def test_progress_hears_of_both_runs_and_may_end_them() -> None:
+    class Stop(Exception):
+        pass
+
+    heard: list[str] = []
+
+    def progress(text: str, done: int, known: int) -> None:
+        heard.append(text)
+        assert 0 <= done <= known
+        if text == "Under policy:":
+            raise Stop
+
+    asked = Asked(Policy("policy", PACKED), Policy(DEFAULTS), read({}), "")
+    with pytest.raises(Stop):
+        verdict(prepared_of(cluster(20, 400)), asked, progress=progress)
+    assert dict.fromkeys(heard) == {f"Under {DEFAULTS}:": None, "Under policy:": None}
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 10_000))
+def test_a_verdict_says_of_every_pod_what_the_runs_say(seed: int) -> None:
+    """Whatever happens in a run: drains, failures, preemption."""
+    prepared, before, after = crowd(seed), configuration(), configuration("MostAllocated")
+    first, second = run(prepared, before), run(prepared, after)
+    compared = compare(first, second, prepared, before, after)
+    pair = Pair(first, second, measure(first), measure(second), compared)
+    found = judge(pair, read({"maxMoved": 0, "maxPending": 0}))
+    unschedulable, moved, pending = found.checks
+    ends = [{pod: outcome.node[row] for pod, row in outcome.index.items()} for outcome in (first, second)]
+    both = ends[0].keys() & ends[1].keys()
+    assert moved.value == sum(ends[0][pod] != ends[1][pod] and min(ends[0][pod], ends[1][pod]) >= 0 for pod in both)
+    assert pending.value == len(second.pending)
+    waits = [{outcome.pods[row] for row in outcome.pending} for outcome in (first, second)]
+    never = {pod for pod in both if ends[0][pod] >= 0 > ends[1][pod]}
+    assert unschedulable.value == len((waits[1] - waits[0]) | never)
+    assert found.passed is all(one.passed for one in found.checks)
+    assert [one.passed for one in found.checks] == [one.value == 0 for one in found.checks]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.lists(bent(), min_size=3, max_size=3), st.sampled_from(["all", "pending"]))
+def test_no_bent_object_of_a_dump_breaks_a_verdict(items: list[Json], place: str) -> None:
+    """Each is judged with the others, or named among the notes; or the whole is refused."""
+    taken = {reference(item) for item in items}
+    others = [item for item in originals() if reference(item) not in taken]
+    with contextlib.suppress(DocumentError):
+        found = judged([*others, *items], place=place, maxMoved=0, maxPending=0, maxSkewIncrease=0)
+        for form in FORMATS:
+            assert render(found.to_dict(), form)

@@ -1,0 +1,166 @@
+"""Measures against what a person works out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kschedweb.engine.simulation import Event, NodeDrains, NodeFallsSilent, PodArrives, Settings
+from kschedweb.engine.studies.measure.fragmentation import fragmentation
+from kschedweb.engine.studies.measure.measures import Measures, measure
+from kschedweb.engine.studies.play.outcome import Kind, Outcome
+from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.studies.prepare.prepared import Prepared
+from tests.engine.builders import node, pod
+from tests.engine.studies.worlds import BUDGET, GPU, configuration, crowd
+
+HIGH = {"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
+
+
+def measured(objects: list[dict], events: list[Event], until: float | None = 100.0) -> Measures:
+    return measure(run(Prepared(objects, events, until, Settings(cycle=0.0, sample=10.0)), configuration()))
+
+
+def test_time_to_schedule_counts_pods_that_were_bound() -> None:
+    events: list[Event] = [PodArrives(0.0, pod("first", requests={"cpu": "4"}), 50.0)]
+    events += [PodArrives(10.0 + n, pod(f"waits-{n}", requests={"cpu": "1"})) for n in range(2)]
+    events += [PodArrives(20.0, pod("never", requests={"cpu": "9"}))]
+    found = measured([node("only")], events)
+    assert found["unscheduled"].value == 1.0
+    # 0 s, 40 s and 39 s
+    assert found["wait_median"].value == 39.0
+    assert found["wait_p99"].value == 40.0
+    assert found["pending_most"].value == 3.0
+    # Sampled each 10 s: 0 at 0, then 1 or 2, 3 from 20 to 50, 1 after; the samples come before what else is due.
+    assert found["pending_mean"].value == pytest.approx(sum([0, 0, 2, 3, 3, 3, 1, 1, 1, 1]) / 10, abs=0.3)
+
+
+def test_skew_and_spread_of_requests() -> None:
+    events: list[Event] = [PodArrives(50.0, pod("late", requests={"cpu": "2"}, nodeSelector={"side": "a"}))]
+    already = pod("already", on="b", requests={"cpu": "1"})
+    found = measured([node("a", labels={"side": "a"}), node("b"), already], events)
+    # a: 0 % until 50 s, then 50 %; b: 25 % of 4 CPU all the time.
+    assert found["skew_cpu"].value == pytest.approx(25.0)
+    assert found["skew_cpu_end"].value == pytest.approx(25.0)
+    assert found["spread_cpu"].value == pytest.approx(12.5)
+    assert found["requested_cpu"].value == pytest.approx((12.5 + 37.5) / 2, abs=0.7)  # looked at 64 times
+    assert found["nodes_empty"].value == 0.0
+    assert "use_skew_cpu" not in {one.name for one in found}
+
+
+def test_values_have_no_digits_that_depend_on_the_order_of_sums() -> None:
+    nodes = [node(f"node-{number}") for number in range(3)]
+    found = measured([*nodes, pod("one", on="node-0", requests={"cpu": "100m"})], [])
+    assert found["requested_cpu"].value == 0.833333333333  # 100 of 12,000
+
+
+def test_empty_nodes_preemptions_and_evictions() -> None:
+    events: list[Event] = [
+        PodArrives(0.0, pod("low", requests={"cpu": "4"}, nodeSelector={"side": "a"}, terminationGracePeriodSeconds=0)),
+        PodArrives(
+            10.0, pod("high", requests={"cpu": "4"}, nodeSelector={"side": "a"}, priorityClassName="high"), None, True
+        ),
+        NodeDrains(50.0, "a"),
+    ]
+    found = measured([node("a", labels={"side": "a"}), node("b"), node("c"), HIGH], events)
+    assert found["preemptions"].value == 1.0
+    assert found["evictions"].value == 1.0
+    assert found["unscheduled"].value == 1.0
+    assert found["nodes_empty"].value == 3.0
+
+
+def test_a_pod_is_evicted_from_a_silent_node_though_nobody_there_ends_it() -> None:
+    events: list[Event] = [
+        PodArrives(0.0, pod("web", nodeSelector={"side": "a"}), None, True),
+        NodeFallsSilent(10.0, "a"),
+    ]
+    prepared = Prepared([node("a", labels={"side": "a"}), node("b")], events, 600.0)
+    outcome = Outcome.decode(run(prepared, configuration()).encode())
+    assert measure(outcome)["evictions"].value == 1.0
+    assert outcome.moves.kind.tolist() == [Kind.BOUND]  # it is still there, and another one waits for the node
+    (told,) = outcome.forced.time.tolist()
+    assert 300.0 < told < 400.0
+    assert outcome.pods[outcome.forced.pod[0]] == "default/web"
+    assert measure(outcome)["unscheduled"].value == 1.0
+
+
+def test_a_budget_is_disrupted_by_more_evictions_at_once_than_it_allows() -> None:
+    pods = [pod(f"p{n}", on="a", labels={"app": "app-0"}) for n in range(3)]
+    outside = pod("outside", on="a", labels={"app": "app-1"})
+    found = measured([node("a"), BUDGET, outside, *pods], [NodeDrains(50.0, "a")])
+    assert found["evictions"].value == 4.0
+    assert found["disruptions"].value == 2.0  # one of three is allowed
+    assert found["budgets_disrupted"].value == 1.0
+
+
+def test_a_pod_that_is_replaced_in_time_is_not_down_any_more() -> None:
+    objects = [*(node(name) for name in "abcde"), BUDGET]
+    pods = [pod(f"p{n}", labels={"app": "app-0"}, requests={"cpu": "4"}) for n in range(3)]
+    events: list[Event] = [PodArrives(float(n), raw, None, True) for n, raw in enumerate(pods)]
+    outcome = run(Prepared(objects, events, 10.0), configuration())
+    first, second = (outcome.nodes[outcome.node[row]] for row in range(2))
+    apart: list[Event] = [NodeDrains(20.0, first), NodeDrains(60.0, second)]
+    together: list[Event] = [NodeDrains(20.0, first), NodeDrains(20.0, second)]
+    for drains, beyond in ((apart, 0.0), (together, 1.0)):
+        found = measured(objects, [*events, *drains])
+        assert found["evictions"].value == 2.0
+        assert found["disruptions"].value == beyond
+
+
+def test_fragmentation_of_devices_is_that_of_the_paper() -> None:
+    # Two nodes with 2 and 4 free GPUs; 8 and 1 free CPUs.
+    free = np.array([[8.0, 1.0], [2.0, 4.0]])
+    # Shapes: no GPU (half of the pods); 1 GPU with 1 CPU (a quarter); 4 GPUs with 4 CPUs (a quarter).
+    requests = np.array([[1, 1, 4], [0, 1, 4]])
+    eligible = np.ones((3, 2), dtype=np.uint8)
+    # Without a GPU all 6 are of no use; the small one can use all; the large one fits nowhere: 6 again.
+    counts = np.array([2, 1, 1])
+    assert fragmentation(free, requests, counts, eligible, 1) == pytest.approx((2 * 6 + 1 * 0 + 1 * 6) / 4 / 6)
+    # Where the small one may not go to the second node, its 4 GPUs are a fragment for it too.
+    eligible[1, 1] = 0
+    assert fragmentation(free, requests, counts, eligible, 1) == pytest.approx((2 * 6 + 1 * 4 + 1 * 6) / 4 / 6)
+
+
+def test_fragmentation_of_cpu_is_what_lies_beside_too_little_memory() -> None:
+    free = np.array([[3000.0, 1000.0], [1.0, 10.0]])
+    requests = np.array([[500], [2]])
+    share = fragmentation(free, requests, np.array([5]), np.ones((1, 2), dtype=np.uint8), 0)
+    assert share == pytest.approx(3000 / 4000)
+
+
+@pytest.mark.parametrize(
+    ("free", "counts"),
+    [([[0.0, 0.0]], [1]), ([[np.nan, -1.0]], [1]), ([[5.0, 5.0]], [0])],
+    ids=["nothing is free", "gone and overfull", "no pods"],
+)
+def test_there_is_no_fragmentation_of_nothing(free: list[list[float]], counts: list[int]) -> None:
+    eligible = np.ones((1, 2), dtype=np.uint8)
+    assert fragmentation(np.array(free), np.array([[1]]), np.array(counts), eligible, 0) is None
+
+
+def test_a_run_is_measured_with_the_nodes_that_its_pods_may_go_to() -> None:
+    gpus = [node(name, labels={"gpu-model": name}, allocatable={GPU: "4"}) for name in "ab"]
+    tainted = node("c", allocatable={GPU: "8"}, taints=[{"key": "k", "effect": "NoSchedule"}])
+    events: list[Event] = [PodArrives(0.0, pod("one", requests={GPU: "1"}, nodeSelector={"gpu-model": "a"}))]
+    found = measured([*gpus, tainted], events)
+    # 3 + 4 + 8 are free; only those of a are of use to the workload.
+    assert found[f"fragmentation_{GPU}"].value == pytest.approx(100 * 12 / 15)
+
+
+def test_measures_have_units_and_survive_plain_data() -> None:
+    found = measure(run(crowd(11), configuration()))
+    assert Measures.of(found.to_dict()) == found
+    names = [one.name for one in found]
+    assert len(set(names)) == len(names)
+    for one in found:
+        assert one.unit
+        assert one.direction in ("lower", "higher", "")
+        assert one.sentence.endswith(".")
+    with pytest.raises(KeyError):
+        found["unheard of"]
+
+
+def test_a_run_in_which_nothing_happens_has_measures_without_values() -> None:
+    found = measured([], [])
+    assert found["wait_median"].value is None
+    assert found["unscheduled"].value == 0.0

@@ -1,0 +1,37 @@
+"""What a sweep can be made to lower or raise is what a run is measured by."""
+
+from __future__ import annotations
+
+from kschedweb.engine.config import load
+from kschedweb.engine.studies import prepare, read
+from kschedweb.engine.studies.measure.measures import measure
+from kschedweb.engine.studies.measure.objectives import MOVED, known, moved, places
+from kschedweb.engine.studies.play.run import run
+from tests.support.seed_runs import PACKED, document
+
+
+def test_every_objective_is_a_measure_with_the_same_words_and_every_measure_an_objective() -> None:
+    configuration = load(None).configuration
+    assert configuration is not None
+    outcome = run(prepare(read(document()), [], {}, seed=1, now=0.0), configuration)
+    measures = {one.name: (one.label, one.direction) for one in measure(outcome)}
+    listed = {one.name: (one.label, one.direction) for one in known(outcome.resources, use=False, budgets=False)}
+    assert listed.pop(MOVED) == ("Pods moved", "lower")
+    assert listed == measures
+
+
+def test_pods_that_move_have_a_node_in_both_runs() -> None:
+    assert (
+        moved({"a": "x", "b": "", "c": "x", "d": "x"}, {"a": "y", "b": "x", "c": "", "d": "x", "e": "x"}).value == 1.0
+    )
+
+
+def test_places_are_where_pods_were_last() -> None:
+    found = []
+    for text in (None, PACKED):
+        configuration = load(text).configuration
+        assert configuration is not None
+        found.append(places(run(prepare(read(document()), [], {}, seed=1, now=0.0), configuration)))
+    assert set(found[0]) == set(found[1])
+    assert all(node == "" or node.startswith("node-") for node in found[0].values())
+    assert (moved(*found).value or 0) > 0

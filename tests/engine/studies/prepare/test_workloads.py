@@ -1,0 +1,150 @@
+"""Workloads of a scenario: pods named, owned and taken away as their controllers would."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tests.engine.studies.test_prepared import owned, prepared, problems, run, zoned
+
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.simulation import PodArrives
+from tests.engine.builders import node, pod
+
+CONTAINER = {"name": "main", "resources": {"requests": {"cpu": "100m"}}}
+
+
+def manifest(kind: str, name: str = "web", **spec: Any) -> dict:
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [CONTAINER], **spec.pop("pod", {})}}
+    selector = {"matchLabels": {"app": name}}
+    version = "batch/v1" if kind == "Job" else "apps/v1"
+    metadata = {"name": name, "namespace": "default"}
+    body = {"selector": selector, "template": template, **spec}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": body}
+
+
+def arriving(*objects: dict, **document: Any) -> list[dict]:
+    found = []
+    for event in prepared(*objects, **document).events:
+        if isinstance(event, PodArrives):
+            found.append(event.pod if isinstance(event.pod, dict) else event.pod.raw)
+    return found
+
+
+def added(raw: dict, **more: Any) -> list[dict]:
+    return arriving(*zoned("a", "b"), changes=[{"addWorkload": {"manifest": raw, **more}}])
+
+
+def names(pods: list[dict]) -> list[str]:
+    return [raw["metadata"]["name"] for raw in pods]
+
+
+def test_a_deployment_comes_with_a_replica_set_and_its_pods() -> None:
+    made = prepared(*zoned("a"), changes=[{"addWorkload": {"manifest": manifest("Deployment"), "replicas": 3}}])
+    (replica_set,) = (raw for raw in made.objects if raw["kind"] == "ReplicaSet")
+    pods = added(manifest("Deployment"), replicas=3)
+    assert all(re.fullmatch(r"web-[a-z0-9]{10}-[a-z0-9]{5}", name) for name in names(pods))
+    assert len(set(names(pods))) == 3
+    assert pods[0]["metadata"]["ownerReferences"][0]["name"] == replica_set["metadata"]["name"]
+    assert pods[0]["metadata"]["labels"] == replica_set["spec"]["selector"]["matchLabels"]
+    assert len(run(made).bound) == 3
+
+
+def test_a_stateful_set_counts_its_pods_and_claims() -> None:
+    claim = {"metadata": {"name": "data"}, "spec": {"storageClassName": "fast"}}
+    raw = manifest("StatefulSet", replicas=2, volumeClaimTemplates=[claim])
+    pods = added(raw)
+    assert names(pods) == ["web-0", "web-1"]
+    assert pods[1]["spec"]["volumes"] == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-web-1"}}]
+    assert names(
+        arriving(
+            changes=[
+                {"addWorkload": {"manifest": raw}},
+                {"at": 60, "scaleWorkload": {"workload": "default/StatefulSet/web", "replicas": 4}},
+            ]
+        )
+    ) == [
+        *("web-0", "web-1", "web-2", "web-3"),
+    ]
+
+
+def test_jobs_and_bare_pods_come_as_often_as_asked() -> None:
+    assert len(added(manifest("Job", parallelism=5, completions=3))) == 3
+    assert names(added(pod("p"), replicas=2)) == ["p-1", "p-2"]
+    assert names(added(pod("p"))) == ["p"]
+
+
+def test_a_daemon_set_has_a_pod_on_each_node_that_fits_it_also_on_later_ones() -> None:
+    tainted = node("tainted", taints=[{"key": "only", "effect": "NoSchedule"}])
+    linux = {"pod": {"nodeSelector": {"os": "linux"}}}
+    made = prepared(
+        *(node(name, labels={"os": "linux"}) for name in ("n0", "n1")),
+        {**tainted, "metadata": {"name": "tainted", "labels": {"os": "linux"}}},
+        node("other"),
+        changes=[
+            {"addWorkload": {"manifest": manifest("DaemonSet", "agent", **linux)}},
+            {"at": 60, "addNodes": {"like": "n0"}},
+        ],
+    )
+    assert [(bound.time >= 60, bound.node) for bound in run(made).bound] == [
+        (False, "n0"),
+        (False, "n1"),
+        (True, "n0-new-1"),
+    ]
+
+
+def test_scaling_down_takes_pods_without_a_node_then_those_of_crowded_nodes_then_the_newest() -> None:
+    pods = [owned(pod(name, on=on), "ReplicaSet", "web") for name, on in (("a", "n0"), ("b", "n1"), ("c", "n0"))]
+    pods.append(owned(pod("waiting"), "ReplicaSet", "web"))
+    for place, raw in enumerate(pods):
+        raw["metadata"]["creationTimestamp"] = f"2024-01-0{place + 1}T00:00:00Z"
+
+    def left(replicas: int) -> list[str]:
+        change = {"scaleWorkload": {"workload": "default/ReplicaSet/web", "replicas": replicas}}
+        made = prepared(*zoned("a", "b"), *pods, changes=[change], run={"place": "pending"})
+        bound = [raw["metadata"]["name"] for raw in made.objects if raw["kind"] == "Pod"]
+        return sorted(bound + [event.pod.name for event in made.events if isinstance(event, PodArrives)])  # type: ignore[union-attr]
+
+    assert [left(3), left(2), left(1)] == [["a", "b", "c"], ["a", "b"], ["b"]]
+
+
+def test_a_pod_that_was_evicted_goes_with_its_workload_all_the_same() -> None:
+    made = prepared(
+        *zoned("a", "b"),
+        owned(pod("web", on="n0"), "ReplicaSet", "web"),
+        changes=[
+            {"at": 60, "drainNodes": {"nodes": ["n0"]}},
+            {"at": 300, "removeWorkload": {"workload": "default/ReplicaSet/web"}},
+        ],
+        run={"place": "pending"},
+    )
+    configuration_end = run(made, 3600.0)
+    assert [bound.pod for bound in configuration_end.bound] == ["default/web-again1"]
+    assert configuration_end.samples[-1].bound == 0
+
+
+def test_pods_without_their_deployment_are_copied() -> None:
+    web = owned(pod("web-abc-1", on="n0", labels={"pod-template-hash": "abc"}), "ReplicaSet", "web-abc")
+    change = {"scaleWorkload": {"workload": "default/Deployment/web", "replicas": 3}}
+    made = prepared(*zoned("a"), web, changes=[change], run={"place": "pending"})
+    (first, second) = (event.pod for event in made.events if isinstance(event, PodArrives))
+    for copied in (first, second):
+        assert isinstance(copied, Pod)  # admission completed the one that it was copied from
+        assert re.fullmatch(r"web-abc-[a-z0-9]{5}", copied.name)
+        assert not copied.node_name
+
+
+def test_what_cannot_be_scaled_or_added_is_told() -> None:
+    said = problems(
+        manifest("DaemonSet", "agent"),
+        changes=[
+            {"scaleWorkload": {"workload": "default/DaemonSet/agent", "replicas": 3}},
+            {"addWorkload": {"manifest": manifest("DaemonSet", "agent")}},
+            {"removeWorkload": {"workload": "default/Job/none"}},
+        ],
+    )
+    assert said == [
+        "changes[0].scaleWorkload.workload: a DaemonSet has a pod on each node that fits; it cannot be scaled",
+        "changes[1].addWorkload.manifest: there is a workload default/DaemonSet/agent already",
+        "changes[2].removeWorkload.workload: there is no workload default/Job/none at this time",
+    ]

@@ -1,0 +1,135 @@
+"""News of a cluster become records, and records a cluster again."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.engine.studies.test_prepared import owned, prepared
+
+from kschedweb.engine.simulation import PodArrives
+from kschedweb.engine.studies.traces.ledger import Ledger
+from kschedweb.engine.studies.traces.records import records, seconds
+from kschedweb.engine.studies.traces.table import Doubts
+from tests.engine.builders import node, pod
+
+Json = dict[str, Any]
+START = seconds("2024-05-01T12:00:00Z", "")
+
+
+def at(time: float) -> str:
+    """A time as an object names it, in whole seconds."""
+    return datetime.fromtimestamp(START + int(time), UTC).isoformat().replace("+00:00", "Z")
+
+
+def made(raw: Json, created: float = -3600.0, uid: str = "1") -> Json:
+    metadata = {**raw["metadata"], "uid": uid, "creationTimestamp": at(created)}
+    return {"apiVersion": "v1", **raw, "metadata": metadata}
+
+
+def told(lines: list[str]) -> list[tuple[float, str, str]]:
+    """What each line says: seconds from the beginning, event, and name."""
+    found = records(lines, Doubts("", [])) if lines else ()
+    return [(round(one.time - START, 6), one.event, one.key[2]) for one in found]
+
+
+def test_what_is_there_at_the_beginning_is_written_with_that_time() -> None:
+    ledger = Ledger(START)
+    assert told(ledger.listed("Node", [made(node("n"))], START + 0.3)) == [(0.0, "Add", "n")]
+    running, waiting = made(pod("old", on="n")), made(pod("new"), created=0.2)
+    assert told(ledger.listed("Pod", [running, waiting], START + 0.4)) == [(0.0, "Add", "old"), (0.0, "Add", "new")]
+    assert (ledger.nodes, ledger.pods) == (1, 2)
+
+
+def test_only_what_a_scenario_can_tell_from_before_is_written() -> None:
+    ledger, raw = Ledger(START), made(node("n"))
+    ledger.listed("Node", [raw], START)
+    beating = json.loads(json.dumps(raw))
+    beating["metadata"]["resourceVersion"] = "99"
+    beating["status"]["conditions"] = [{"type": "Ready", "status": "True", "lastHeartbeatTime": at(5)}]
+    assert ledger.changed({**raw, "metadata": {**raw["metadata"], "resourceVersion": "7"}}, START + 5) == []
+    came = made(pod("p"), created=6)
+    assert told(ledger.changed(came, START + 6.25)) == [(6.25, "Add", "p")]
+    bound = made(pod("p", on="n"), created=6)
+    assert told(ledger.changed(bound, START + 6.5)) == [(6.5, "Update", "p")]
+    assert ledger.changed({**bound, "status": {"phase": "Running", "podIP": "10.0.0.1"}}, START + 7) == []
+    assert told(ledger.changed({**bound, "status": {"phase": "Succeeded"}}, START + 8)) == [(8.0, "Update", "p")]
+    cordoned = made(node("n", unschedulable=True))
+    assert told(ledger.changed(cordoned, START + 9)) == [(9.0, "Update", "n")]
+    unready = {**cordoned, "status": {**cordoned["status"], "conditions": [{"type": "Ready", "status": "Unknown"}]}}
+    assert told(ledger.changed(unready, START + 10)) == [(10.0, "Update", "n")]
+    (gone,) = ledger.removed(bound, START + 11)
+    assert json.loads(gone) == {
+        "time": "2024-05-01T12:00:11.000000Z",
+        "event": "Delete",
+        "resource": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default", "uid": "1"}},
+    }
+    assert ledger.removed(bound, START + 12) == []
+    web = {"kind": "Deployment", "metadata": {"name": "web", "namespace": "default"}, "spec": {"replicas": 1}}
+    assert len(ledger.changed(web, START + 13)) == 1
+    assert ledger.changed({**web, "status": {"replicas": 1}}, START + 14) == []
+    assert told(ledger.changed({**web, "spec": {"replicas": 2}}, START + 15)) == [(15.0, "Update", "web")]
+
+
+def test_an_object_in_the_place_of_another_is_gone_and_there_again() -> None:
+    ledger = Ledger(START)
+    ledger.changed(made(pod("p"), 1), START + 1)
+    assert told(ledger.changed(made(pod("p"), 2, uid="2"), START + 2.5)) == [(2.5, "Delete", "p"), (2.5, "Add", "p")]
+
+
+def test_a_list_after_a_time_without_news_tells_what_has_changed_at_the_times_of_the_objects() -> None:
+    ledger = Ledger(START)
+    lines = ledger.listed("Pod", [made(pod("stays", on="n")), made(pod("goes", on="n"))], START)
+    lines += ledger.changed(made(pod("waits"), 3), START + 3.5)
+    scheduled = {"conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": at(22)}]}
+    came = {**made(pod("came", on="n"), 20), "status": scheduled}
+    now = [made(pod("stays", on="n")), made(pod("waits", on="n"), 3), came]
+    for other in (ledger, Ledger.resumed(START, lines)):
+        added = other.listed("Pod", now, START + 60)
+        assert told(added) == [
+            (20.0, "Add", "came"), (22.0, "Update", "came"), (60.0, "Delete", "goes"), (60.0, "Update", "waits"),
+        ]  # fmt: skip
+        assert "nodeName" not in json.loads(added[0])["resource"]["spec"]
+
+
+def test_a_recorded_cluster_is_played_with_its_times_and_names() -> None:
+    ledger = Ledger(START)
+    lines = ledger.listed("Node", [made(node("n"))], START + 0.1)
+    lines += ledger.changed(made(owned(pod("web"), "ReplicaSet", "web"), 10), START + 10.25)
+    lines += ledger.changed(made(owned(pod("web", on="n"), "ReplicaSet", "web"), 10), START + 11)
+    lines += ledger.removed(made(pod("web"), 10), START + 41)
+    trace = {"trace": {"file": "f", "format": "records"}}
+    found = prepared(files={"f": lines}, arrivals=[trace], run={"place": "pending"})
+    (arrival,) = (event for event in found.events if isinstance(event, PodArrives))
+    assert (arrival.time, arrival.duration, found.notes) == (10.25, 30.0, [])
+
+
+STATES = st.tuples(st.integers(0, 4), st.sampled_from(["", "n1", "n2"]), st.booleans(), st.integers(1, 2))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.one_of(STATES, st.just("cut")), max_size=25))
+def test_a_recording_that_was_cut_anywhere_knows_what_one_that_was_not_knows(news: list[Any]) -> None:
+    whole, cut = Ledger(START), Ledger(START)
+    lines: list[str] = []
+    there: dict[str, Json] = {}
+    for second, one in enumerate(news, start=1):
+        if one == "cut":
+            cut = Ledger.resumed(START, lines) if lines else Ledger(START)
+            lines += cut.listed("Pod", there.values(), START + second)
+            continue
+        number, on, gone, uid = one
+        raw = made(pod(f"p{number}", **({"on": on} if on else {})), second, uid=str(uid))
+        if gone:
+            there.pop(f"p{number}", None)
+            whole.removed(raw, START + second)
+            lines += cut.removed(raw, START + second)
+        else:
+            there[f"p{number}"] = raw
+            whole.changed(raw, START + second)
+            lines += cut.changed(raw, START + second)
+    assert cut._known == whole._known
+    assert whole.listed("Pod", there.values(), START + 99) == []

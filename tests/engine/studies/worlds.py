@@ -1,0 +1,100 @@
+"""Clusters made up from a seed, in which much happens: for what must hold of every run."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from kschedweb.engine.config import Configuration, load
+from kschedweb.engine.simulation import (
+    Event,
+    NodeChanges,
+    NodeDrains,
+    NodeFallsSilent,
+    NodeJoins,
+    NodeLeaves,
+    PodArrives,
+    Settings,
+)
+from kschedweb.engine.studies.prepare.prepared import Prepared
+from tests.engine.builders import CONFIGURATION, node, pod
+
+Json = dict[str, Any]
+ZONE = "topology.kubernetes.io/zone"
+GPU = "nvidia.com/gpu"
+CLASSES = [{"kind": "PriorityClass", "metadata": {"name": name}, "value": value} for name, value in (("high", 1000),)]
+BUDGET = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "app-0", "namespace": "default"},
+    "spec": {"selector": {"matchLabels": {"app": "app-0"}}},
+    "status": {"disruptionsAllowed": 1},
+}
+
+
+def configuration(strategy: str = "", **profile: Any) -> Configuration:
+    """The default profile, with another scoring strategy of NodeResourcesFit."""
+    if strategy:
+        resources = [{"name": name, "weight": weight} for name, weight in (("cpu", 1), ("memory", 1), (GPU, 5))]
+        args = {"scoringStrategy": {"type": strategy, "resources": resources}}
+        profile["pluginConfig"] = [{"name": "NodeResourcesFit", "args": args}]
+    loaded = load({**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", **profile}]})
+    assert loaded.configuration is not None, loaded.errors
+    return loaded.configuration
+
+
+def crowd(seed: int, pods: int = 40, nodes: int = 8) -> Prepared:
+    """More pods than fit at once, some of them important; nodes that are drained, fail, join and leave."""
+    made = random.Random(seed)
+    events: list[Event] = [PodArrives(round(made.uniform(0, 900), 1), *_arrival(made, n)) for n in range(pods)]
+    begun = [_node(f"n{number}", number) for number in range(nodes)]
+    happenings: list[Event] = [
+        NodeDrains(made.uniform(300, 900), "n1"),
+        NodeFallsSilent(made.uniform(300, 600), "n2"),
+        NodeLeaves(made.uniform(300, 900), "n3"),
+        NodeJoins(made.uniform(300, 900), _node("late", 1)),
+        NodeChanges(made.uniform(0, 900), "n0", allocatable={"cpu": "8"}),
+    ]
+    events += made.sample(happenings, made.randint(0, len(happenings)))
+    already = [pod(f"old-{number}", on=f"n{number}", requests={"cpu": "1"}) for number in range(nodes // 2)]
+    waiting = [pod("waiting", requests={"cpu": "500m"})]
+    return Prepared([*begun, *already, *waiting, *CLASSES, BUDGET], events, 2000.0, Settings(sample=100.0), seed=seed)
+
+
+def queue(seed: int, pods: int = 60, nodes: int = 120) -> Prepared:
+    """Pods that come and go on nodes that stay as they are, so many that the scheduler looks at a part of them.
+
+    Few nodes have GPUs, and more pods want one than there are.
+    """
+    made = random.Random(seed)
+    begun = [_node(f"n{number}", 0) for number in range(nodes)]
+    for number in range(4):
+        begun[number]["status"]["allocatable"][GPU] = "2"
+    events: list[Event] = []
+    for number in range(pods):
+        requests = {"cpu": made.choice(["250m", "1", "2"]), **({GPU: "1"} if made.random() < 0.4 else {})}
+        raw = pod(f"p{number:03d}", labels={"app": f"app-{made.randrange(3)}"}, requests=requests)
+        life = made.choice([None, None, 500.0, 2000.0])
+        events.append(PodArrives(round(made.uniform(0, 3000), 1), raw, life))
+    cycle = made.choice([0.0, 0.001, 0.25])
+    return Prepared(begun, events, 8000.0, Settings(sample=100.0, cycle=cycle), seed=seed)
+
+
+def _node(name: str, number: int) -> Json:
+    gpus = {GPU: "4"} if number % 2 else {}
+    return node(name, labels={ZONE: f"zone-{number % 3}"}, allocatable=gpus)
+
+
+def _arrival(made: random.Random, number: int) -> tuple[Json, float | None, bool]:
+    app = f"app-{made.randrange(4)}"
+    requests = {"cpu": made.choice(["250m", "1", "2"]), "memory": made.choice(["64Mi", "1Gi"])}
+    requests |= {GPU: made.choice(["1", "2"])} if made.random() < 0.3 else {}
+    spec: Json = {"terminationGracePeriodSeconds": made.choice([0, 30])}
+    if made.random() < 0.2:
+        spec["priorityClassName"] = "high"
+    if made.random() < 0.4:
+        selector = {"matchLabels": {"app": app}}
+        spread = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": selector}
+        spec["topologySpreadConstraints"] = [spread]
+    raw = pod(f"p{number:03d}", labels={"app": app}, requests=requests, **spec)
+    return raw, made.choice([None, None, 200.0, 600.0]), made.random() < 0.5

@@ -1,3 +1,0 @@
-from tests.scheduling.conftest import connected, default_policy, live
-
-__all__ = ["connected", "default_policy", "live"]

@@ -1,0 +1,83 @@
+"""REST: who waits, and deciding about them; as a chat tool does it with a token of scope approve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from kschedweb.accounts import services as accounts
+from kschedweb.live.approvals.models import ApprovalRequest
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+Held = Callable[..., ApprovalRequest]
+URL = "/api/v1/approvals/"
+
+
+def test_the_list_is_filtered_and_tells_who_is_missing(held: Held, api_as: Callable[[str], APIClient]) -> None:
+    held("a", approvals=[{"role": "approver", "count": 2}])
+    other = held("b", namespace="kube-system")
+    found = api_as("viewer").get(f"{URL}?state=waiting&namespace=default").json()["results"]
+    assert [(one["name"], one["missing"], one["why"]) for one in found] == [
+        ("a", {"approver": 2}, ["it is in namespace default"])
+    ]
+    detail = api_as("viewer").get(f"{URL}{other.pk}/").json()
+    assert detail["decision"]["top"][0]["node"] == "node-1"
+    assert detail["ask"]["node"]["pods"] == [3, 110]
+
+
+def test_a_chat_tool_approves_with_a_token_that_may_do_nothing_else(held: Held, approver: User) -> None:
+    row = held()
+    _, key = accounts.token_create(user=approver, name="chat", scope="approve", days=1)
+    client = APIClient(headers={"Authorization": f"Bearer {key}", "Idempotency-Key": "message-1"})
+    done = client.post(f"{URL}{row.pk}/approve/", {"reason": "seen"}, format="json")
+    assert (done.status_code, done.json()["state"]) == (200, "approved")
+    assert done.json()["votes"][0] | {"at": ""} == {
+        "username": "approver", "role": "approver", "verdict": "approve", "reason": "seen", "at": ""
+    }  # fmt: skip
+    again = client.post(f"{URL}{row.pk}/approve/", {"reason": "seen"}, format="json")
+    assert (again.status_code, again["Idempotency-Replayed"]) == (200, "true")
+    assert client.post("/api/v1/policies/", {}, format="json", headers={"Idempotency-Key": ""}).status_code == 403
+
+
+@pytest.mark.parametrize(("role", "status"), [("viewer", 403), ("editor", 403), ("approver", 403), ("admin", 200)])
+def test_who_may_not_decide_is_told_so(held: Held, api_as: Callable[[str], APIClient], role: str, status: int) -> None:
+    row = held(approvals=[{"role": "admin", "count": 1}])
+    answer = api_as(role).post(f"{URL}{row.pk}/approve/", {})
+    assert answer.status_code == status
+    if status == 403:
+        assert "role does not allow" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "path"), [({}, 400, "reason"), ({"reason": ""}, 400, "reason"), ({"reason": "no"}, 200, "")]
+)
+def test_a_denial_needs_a_reason(
+    held: Held, api_as: Callable[[str], APIClient], body: dict[str, Any], status: int, path: str
+) -> None:
+    answer = api_as("approver").post(f"{URL}{held().pk}/deny/", body)
+    assert answer.status_code == status
+    assert [error["path"] for error in answer.json().get("errors", [])] == ([path] if path else [])
+
+
+def test_what_was_decided_is_a_conflict_and_what_is_not_there_not_found(
+    held: Held, api_as: Callable[[str], APIClient]
+) -> None:
+    row = held()
+    client = api_as("approver")
+    client.post(f"{URL}{row.pk}/deny/", {"reason": "no"})
+    assert client.post(f"{URL}{row.pk}/approve/", {}).status_code == 409
+    assert client.post(f"{URL}6f9f3a1c-0000-4000-8000-000000000000/approve/", {}).status_code == 404
+
+
+def test_many_are_decided_at_once_and_each_outcome_is_told(held: Held, api_as: Callable[[str], APIClient]) -> None:
+    rows = [held(name) for name in "abc"]
+    held_by_admin = held("d", approvals=[{"role": "admin", "count": 1}])
+    body = {"requests": [str(row.pk) for row in [*rows, held_by_admin]], "verdict": "approve"}
+    found = api_as("approver").post(f"{URL}decide/", body).json()["results"]
+    assert [one["state"] for one in found] == ["approved"] * 3 + ["waiting"]
+    assert [bool(one["problem"]) for one in found] == [False] * 3 + [True]

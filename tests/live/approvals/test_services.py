@@ -1,0 +1,199 @@
+"""Requests: asked, decided by people or by time, carried out; and every bit of it audited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.utils import timezone
+
+from kschedweb.accounts.models import AuditEntry
+from kschedweb.live.approvals import services
+from kschedweb.live.approvals.gate import ApprovalGate
+from kschedweb.live.approvals.models import ApprovalRequest, State
+from kschedweb.live.schedulers.running.gates import gate
+from kschedweb.web.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+Held = Callable[..., ApprovalRequest]
+
+
+def audited() -> list[str]:
+    return list(AuditEntry.objects.order_by("id").values_list("verb", flat=True))
+
+
+def late(row: ApprovalRequest) -> None:
+    """Its time is over."""
+    now = timezone.now()
+    ApprovalRequest.objects.filter(pk=row.pk).update(asked_at=now - timedelta(hours=2), expires_at=now)
+
+
+def decide(user: User, row: ApprovalRequest, verdict: str = "approve", reason: str = "") -> ApprovalRequest:
+    return services.request_decide(user=user, request_id=row.pk, verdict=verdict, reason=reason)
+
+
+def test_the_app_is_the_gate_that_the_scheduler_asks() -> None:
+    assert isinstance(gate(), ApprovalGate)
+
+
+def test_an_approval_is_reported_and_the_pod_bound_once(held: Held, live: LiveScheduler, approver: User) -> None:
+    row = held()
+    assert gate().decided(live) == []
+    assert decide(approver, row).state == State.APPROVED
+    (found,) = gate().decided(live)
+    assert (found.uid, found.verdict, found.request_id) == (row.uid, "allow", str(row.pk))
+    assert gate().may_bind(request_id=str(row.pk), epoch=1)
+    gate().ended(scheduler=live, uid=row.uid, state="bound", reason="", epoch=1)
+    assert [*gate().decided(live), *gate().open(live)] == []
+    assert not gate().may_bind(request_id=str(row.pk), epoch=2)
+    row.refresh_from_db()
+    assert (row.state, row.open) == (State.BOUND, False)
+    assert audited() == ["approval.asked", "approval.approved", "approval.bound"]
+
+
+def test_a_denial_is_kept_until_the_pod_was_told(held: Held, live: LiveScheduler, approver: User) -> None:
+    row = held()
+    decide(approver, row, "deny", " too close to the edge ")
+    (found,) = gate().decided(live)
+    assert (found.verdict, found.reason) == ("reject", "denied by approver: too close to the edge")
+    assert [one.uid for one in gate().open(live)] == [row.uid]  # a scheduler that starts now can still tell it
+    assert not gate().may_bind(request_id=str(row.pk), epoch=9)
+    gate().ended(scheduler=live, uid=row.uid, state="rejected", reason="", epoch=1)
+    assert [*gate().decided(live), *gate().open(live)] == []
+    row.refresh_from_db()
+    assert row.state == State.DENIED
+
+
+def test_several_approvals_are_waited_for_and_each_person_speaks_once(
+    held: Held, approver: User, second: User, admin: User
+) -> None:
+    row = held(approvals=[{"role": "approver", "count": 1}, {"role": "admin", "count": 1}])
+    assert decide(approver, row).state == State.WAITING
+    with pytest.raises(ApplicationError, match="You have approved default/web-1 already"):
+        decide(approver, row)
+    with pytest.raises(ApplicationError, match="No further approver is needed for default/web-1: it waits for one adm"):
+        decide(second, row)
+    assert decide(admin, row).state == State.APPROVED
+    assert list(row.votes.values_list("username", flat=True)) == ["approver", "admin"]
+
+
+@pytest.mark.parametrize("verdict", ["approve", "deny"])
+def test_nobody_decides_what_their_role_does_not_allow(
+    held: Held, verdict: str, viewer: User, editor: User, approver: User
+) -> None:
+    row = held(approvals=[{"role": "admin", "count": 1}])
+    for user in (viewer, editor, approver):
+        with pytest.raises(ApplicationError, match="Your role does not allow you") as caught:
+            decide(user, row, verdict, "no")
+        assert caught.value.status == 403
+    assert not row.votes.exists()
+
+
+@pytest.mark.parametrize("verdict", ["approve", "deny"])
+def test_ones_own_pod_is_for_others_to_decide_about(held: Held, verdict: str, second: User, approver: User) -> None:
+    row = held(ownPods="Forbid", createdBy="second@example.com")
+    with pytest.raises(ApplicationError, match="a pod of your own"):
+        decide(second, row, verdict, "mine")
+    assert decide(approver, row).state == State.APPROVED
+
+
+def test_a_denial_without_a_reason_is_refused_beside_the_field(held: Held, approver: User) -> None:
+    with pytest.raises(ApplicationError) as caught:
+        decide(approver, held(), "deny", "  ")
+    assert [error["path"] for error in caught.value.errors] == ["reason"]
+
+
+@pytest.mark.parametrize(
+    ("default", "state", "verdict"), [("Deny", State.EXPIRED, "reject"), ("Allow", State.APPROVED, "allow")]
+)
+def test_time_decides_by_the_rule_whoever_looks_first_and_only_once(
+    held: Held, live: LiveScheduler, approver: User, default: str, state: str, verdict: str
+) -> None:
+    row = held(onTimeout=default)
+    late(row)
+    assert [one.verdict for one in gate().decided(live)] == [verdict]
+    assert services.requests_expire() == 0
+    row.refresh_from_db()
+    assert row.state == state
+    with pytest.raises(ApplicationError, match=f"is {state} already") as caught:
+        decide(approver, row)
+    assert caught.value.status == 409
+    assert audited() == ["approval.asked", "approval.expired"]
+    if default == "Deny":
+        assert row.reason == "rejected due to timeout after waiting 2h0m0s at plugin HumanApproval"
+
+
+def test_who_decides_too_late_finds_it_expired(held: Held, approver: User) -> None:
+    row = held()
+    late(row)
+    with pytest.raises(ApplicationError, match="is expired already"):
+        decide(approver, row)
+    row.refresh_from_db()
+    assert row.state == State.EXPIRED
+
+
+def test_an_approval_given_while_no_scheduler_ran_counts_even_after_its_time(
+    held: Held, live: LiveScheduler, approver: User
+) -> None:
+    row = held()
+    decide(approver, row)
+    late(row)
+    assert services.requests_expire() == 0
+    assert [one.verdict for one in gate().decided(live)] == ["allow"]
+    assert gate().may_bind(request_id=str(row.pk), epoch=7)
+
+
+def test_the_same_decision_is_stored_once_and_another_one_supersedes_it(held: Held, live: LiveScheduler) -> None:
+    first = held()
+    assert held().pk == first.pk
+    other = held(decision_id="another", node="node-2")
+    first.refresh_from_db()
+    assert (first.state, first.reason) == (State.SUPERSEDED, "the pod was decided on anew")
+    assert [one.node for one in gate().open(live)] == ["node-2"]
+    assert other.pk != first.pk
+
+
+def test_a_leader_that_was_followed_by_another_changes_nothing(held: Held, live: LiveScheduler, approver: User) -> None:
+    row = held(epoch=2)
+    stale: dict[str, Any] = {"namespace": "default", "name": "web-1", "uid": row.uid, "plugin": "HumanApproval"}
+    stale |= {"decision_id": "old", "decision": {}, "ask": {}, "seconds": 9.0, "node": "elsewhere", "epoch": 1}
+    assert services.request_open(scheduler=live, **stale) is None
+    decide(approver, row)
+    assert not gate().may_bind(request_id=str(row.pk), epoch=1)
+    gate().ended(scheduler=live, uid=row.uid, state="superseded", reason="", epoch=1)
+    assert gate().may_bind(request_id=str(row.pk), epoch=3)
+    assert not gate().may_bind(request_id=str(row.pk), epoch=2)
+
+
+def test_a_new_leader_takes_over_a_binding_that_was_begun(held: Held, live: LiveScheduler, approver: User) -> None:
+    row = held()
+    decide(approver, row)
+    assert gate().may_bind(request_id=str(row.pk), epoch=1)
+    assert [one.verdict for one in gate().decided(live)] == ["allow"]
+    assert gate().may_bind(request_id=str(row.pk), epoch=2)
+    gate().ended(scheduler=live, uid=row.uid, state="failed", reason="by the old leader", epoch=1)
+    assert [one.uid for one in gate().open(live)] == [row.uid]
+
+
+def test_an_unapproved_request_cannot_end_as_bound(held: Held, live: LiveScheduler) -> None:
+    row = held()
+    gate().ended(scheduler=live, uid=row.uid, state="bound", reason="", epoch=5)
+    row.refresh_from_db()
+    assert row.state == State.WAITING
+
+
+def test_many_are_decided_each_for_itself(held: Held, approver: User) -> None:
+    fine, hard = held("a"), held("b", approvals=[{"role": "admin", "count": 1}])
+    ids = [fine.pk, hard.pk, "6f9f3a1c-0000-4000-8000-000000000000", fine.pk]
+    done = services.requests_decide(user=approver, request_ids=ids, verdict="deny", reason="no room")
+    assert [(one.pod, one.state) for one in done] == [("default/a", "denied"), ("default/b", "waiting"), ("", "")]
+    assert [bool(one.problem) for one in done] == [False, True, True]
+    with pytest.raises(ApplicationError, match="Say why"):
+        services.requests_decide(user=approver, request_ids=ids, verdict="deny")
+    with pytest.raises(ApplicationError, match="Choose at least one"):
+        services.requests_decide(user=approver, request_ids=[], verdict="approve")

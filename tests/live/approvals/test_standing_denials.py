@@ -1,0 +1,162 @@
+"""A denial stands: further requests about the same fold into it, until something changes or somebody reopens it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.accounts.models import AuditEntry
+from kschedweb.engine.live import Decision, PodRef
+from kschedweb.engine.objects import Pod
+from kschedweb.engine.plugins.humanapproval import digest
+from kschedweb.live.approvals import rules, services
+from kschedweb.live.approvals.models import ApprovalRequest, Delivery, Endpoint, State, Vote
+from kschedweb.live.schedulers.running.gates import gate
+from kschedweb.web.errors import ApplicationError
+from tests.conftest import person
+from tests.live.approvals.conftest import asking
+from tests.support import seed
+
+if TYPE_CHECKING:
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+pytestmark = pytest.mark.django_db
+POD = PodRef("default", "web-1", "uid-web-1")
+
+
+def tried(
+    live: LiveScheduler, number: int = 1, *, node: str = "node-1", revision: int = 1, pod: str = "as made"
+) -> None:
+    """The scheduler tries the pod for the ``number``-th time, and the gate holds it."""
+    decision = Decision(
+        pod="default/web-1", uid=POD.uid, time=float(number), profile="kschedweb", node=node, attempt=number
+    )
+    gate().held(
+        scheduler=live,
+        decision=decision,
+        decision_id=f"decision-{number}",
+        ask=asking(podDigest=pod),
+        pod=POD,
+        node=node,
+        plugin="HumanApproval",
+        seconds=3600.0,
+        epoch=1,
+        revision=revision,
+    )
+
+
+def told(live: LiveScheduler) -> list[str]:
+    """The pod is told what was decided: what the answer was, by request."""
+    answers = gate().decided(live)
+    for answer in answers:
+        gate().ended(scheduler=live, uid=answer.uid, state="rejected", reason=answer.reason, epoch=1)
+    return [f"{answer.verdict}: {answer.reason}" for answer in answers]
+
+
+def denied(live: LiveScheduler) -> ApprovalRequest:
+    """A request that an approver denied, and the pod was told."""
+    tried(live)
+    row = ApprovalRequest.objects.get(open=True)
+    services.request_decide(user=person("approver"), request_id=row.pk, verdict="deny", reason="not today")
+    assert told(live)
+    return row
+
+
+def test_further_tries_fold_into_the_denied_request(live: LiveScheduler) -> None:
+    Endpoint.objects.create(name="chat", url="https://chat.example.com/")
+    row = denied(live)
+    audited, sent = AuditEntry.objects.count(), Delivery.objects.count()
+    for number in (2, 3, 4):
+        tried(live, number)
+        tried(live, number)  # as after a crash
+        assert told(live) == [f"reject: {ApprovalRequest.objects.get().reason}"]
+    row.refresh_from_db()
+    assert (row.state, row.open, row.asked_again, row.decision_id) == (State.DENIED, False, 3, "decision-4")
+    assert row.asked_again_at is not None
+    assert row.reason.endswith("not today")
+    assert Vote.objects.get().request == row
+    assert (AuditEntry.objects.count(), Delivery.objects.count()) == (audited, sent)
+
+
+def test_a_restart_restores_what_is_about_to_be_told(live: LiveScheduler) -> None:
+    row = denied(live)
+    tried(live, 2)
+    assert [(one.request_id, one.decision_id) for one in gate().open(live)] == [(str(row.pk), "decision-2")]
+    assert not gate().may_bind(request_id=str(row.pk), epoch=1)
+
+
+@pytest.mark.parametrize("change", [{"node": "node-2"}, {"revision": 2}, {"pod": "changed"}])
+def test_people_are_asked_anew_when_the_node_the_revision_or_the_pod_changes(
+    live: LiveScheduler, change: dict[str, Any]
+) -> None:
+    before = denied(live)
+    tried(live, 2, **change)
+    anew = ApprovalRequest.objects.get(open=True)
+    assert anew.pk != before.pk
+    assert anew.state == State.WAITING
+    services.request_decide(user=person("admin"), request_id=anew.pk, verdict="deny", reason="nor there")
+    told(live)
+    tried(live, 3)  # as at first: what was denied then still is
+    assert ApprovalRequest.objects.get(open=True).pk == before.pk
+    assert ApprovalRequest.objects.count() == 2
+
+
+def test_what_expired_is_asked_anew_for_nobody_decided(live: LiveScheduler) -> None:
+    tried(live)
+    ApprovalRequest.objects.update(expires_at="2020-01-01T00:00Z")
+    told(live)
+    tried(live, 2)
+    assert [row.state for row in ApprovalRequest.objects.order_by("asked_at")] == [State.EXPIRED, State.WAITING]
+
+
+def test_a_person_who_is_asked_reopens_it(live: LiveScheduler) -> None:
+    row = denied(live)
+    with pytest.raises(ApplicationError, match="Your role does not allow"):
+        services.request_reopen(user=person("viewer"), request_id=row.pk)
+    services.request_reopen(user=person("admin"), request_id=row.pk)
+    assert AuditEntry.objects.filter(verb="approval.reopened", object_id=str(row.pk)).count() == 1
+    with pytest.raises(ApplicationError, match="No denial of default/web-1 stands"):
+        services.request_reopen(user=person("admin"), request_id=row.pk)
+    tried(live, 2)
+    anew = ApprovalRequest.objects.get(open=True)
+    assert anew.pk != row.pk
+    services.request_decide(user=person("approver"), request_id=anew.pk, verdict="approve")
+    assert gate().may_bind(request_id=str(anew.pk), epoch=1)
+    assert row.votes.count() == 1  # what was said then is not unsaid
+
+
+def test_page_and_rest_show_how_often_and_reopen(
+    live: LiveScheduler, client_as: Callable[[str], Any], api_as: Callable[[str], Any]
+) -> None:
+    row = denied(live)
+    tried(live, 2)
+    told(live)
+    client = client_as("approver")
+    shown = " ".join(client.get(f"/approvals/{row.pk}/").content.decode().split())
+    assert "The denial stands until" in shown
+    assert "The scheduler has asked 1 time more" in shown
+    assert "Ask people anew" in shown
+    assert "1× again" in client.get("/approvals/history/").content.decode()
+    assert "Ask people anew" not in client_as("viewer").get(f"/approvals/{row.pk}/").content.decode()
+    assert client_as("viewer").post(f"/approvals/{row.pk}/reopen/").status_code == 403
+    assert client.post(f"/approvals/{row.pk}/reopen/").status_code == 302
+    assert "approver had people asked anew" in client.get(f"/approvals/{row.pk}/").content.decode()
+    assert api_as("approver").post(f"/api/v1/approvals/{row.pk}/reopen/").status_code == 409
+    answer = api_as("viewer").get(f"/api/v1/approvals/{row.pk}/").json()
+    assert (answer["asked_again"], answer["reopened_by"]) == (1, person("approver").username)
+
+
+def test_the_digest_changes_with_what_people_decide_about() -> None:
+    def of(**changes: Any) -> str:
+        raw = seed.pod("web")
+        raw["metadata"]["resourceVersion"] = changes.pop("version", "1")
+        raw["status"] = changes.pop("status", {})
+        raw["metadata"]["labels"] = {"tier": "front"} | changes.pop("labels", {})
+        raw["spec"] |= changes
+        return digest(Pod.read(raw))
+
+    assert of() == of(version="2", status={"conditions": [{"type": "PodScheduled", "status": "False"}]})
+    assert len({of(), of(labels={"tier": "back"}), of(priority=7), of(nodeSelector={"zone": "a"})}) == 4
+    assert rules.subject({}, plugin="HumanApproval", node="n", revision=1) == ""

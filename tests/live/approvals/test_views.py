@@ -1,0 +1,123 @@
+"""The inbox and its parts, by requests alone: what is shown, to whom, and what a click does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.test import Client
+from django.utils import timezone
+
+from kschedweb.live.approvals.models import ApprovalRequest, State
+from tests.support import seed
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+Held = Callable[..., ApprovalRequest]
+ClientAs = Callable[[str], Client]
+
+
+def text(client: Client, address: str = "/approvals/", **data: str) -> str:
+    answer = client.get(address, data)
+    assert answer.status_code == 200
+    return " ".join(answer.content.decode().split())
+
+
+def test_the_nearest_deadline_comes_first_and_its_pane_is_open(held: Held, client_as: ClientAs) -> None:
+    held("later")
+    held("sooner", seconds=120, margin=0)
+    shown = text(client_as("approver"))
+    assert shown.index("default/sooner") < shown.index("default/later")
+    assert "default/sooner is to go to node-1: 464, 4 ahead of node-2." in shown
+    assert "2 pods wait for approval" in shown
+    assert 'Approve<span class="visually-hidden"> sooner</span>' in shown
+
+
+def test_another_one_is_chosen_by_its_address(held: Held, client_as: ClientAs) -> None:
+    held("sooner", seconds=120)
+    later = held("later")
+    assert 'Approve<span class="visually-hidden"> later</span>' in text(client_as("approver"), request=str(later.pk))
+
+
+def test_who_may_not_decide_sees_no_buttons(held: Held, client_as: ClientAs) -> None:
+    held(approvals=[{"role": "admin", "count": 1}])
+    assert "verdict" not in text(client_as("viewer"))
+    shown = text(client_as("approver"))
+    assert "Your role does not allow you to decide about default/web-1: it waits for one admin." in shown
+    assert "> web-1</span></button>" not in shown
+
+
+def test_ticked_ones_are_approved_and_the_rest_is_told(held: Held, client_as: ClientAs) -> None:
+    rows = [held(name) for name in ("a", "b")]
+    client = client_as("approver")
+    data = {"requests": [str(row.pk) for row in rows], "verdict": "approve"}
+    answer = client.post("/approvals/decide/", data, follow=True)
+    assert "Approved: default/a, default/b." in answer.content.decode()
+    assert set(ApprovalRequest.objects.values_list("state", flat=True)) == {State.APPROVED}
+
+
+def test_a_denial_without_a_reason_comes_back_with_the_ticks_kept(held: Held, client_as: ClientAs) -> None:
+    row = held()
+    answer = client_as("approver").post("/approvals/decide/", {"requests": [str(row.pk)], "verdict": "deny"})
+    shown = " ".join(answer.content.decode().split())
+    assert answer.status_code == 400
+    assert "Say why: the pods&#x27; events will tell it." in shown
+    assert f'value="{row.pk}" aria-label="Tick default/web-1" checked' in shown
+
+
+def test_news_are_counted_since_the_page_was_shown(held: Held, client_as: ClientAs, approver: User) -> None:
+    row = held("old")
+    client = client_as("approver")
+    since = timezone.now().isoformat()
+    assert client.get("/approvals/news/", {"since": since}).content.strip() == b""
+    held("new")
+    client.post("/approvals/decide/", {"requests": [str(row.pk)], "verdict": "approve"})
+    assert "1 new, 1 decided, show" in text(client, "/approvals/news/", since=since)
+    assert client.get("/approvals/news/", {"since": "yesterday"}).status_code == 404
+
+
+def test_the_badge_counts_those_that_wait(held: Held, client_as: ClientAs) -> None:
+    held("a")
+    held("b")
+    client = client_as("viewer")
+    assert "2 <span" in text(client, "/approvals/badge/")
+    assert 'class="badge amber">2 <span' in text(client, "/settings/")
+
+
+def test_who_looks_at_the_inbox_ends_what_has_expired(held: Held, client_as: ClientAs) -> None:
+    row = held()
+    now = timezone.now()
+    ApprovalRequest.objects.filter(pk=row.pk).update(asked_at=now - timedelta(hours=1), expires_at=now)
+    assert "No pod waits for approval" in text(client_as("viewer"))
+    row.refresh_from_db()
+    assert row.state == State.EXPIRED
+
+
+def test_the_node_is_shown_then_and_now(held: Held, client_as: ClientAs, admin: User) -> None:
+    row = held(node="node-00000")
+    cluster = row.scheduler.cluster
+    objects = [seed.node("node-00000", cpu="4", memory="8Gi"), seed.pod("r", cpu="2500m", bound_to="node-00000")]
+    seed.imported("other", objects, admin)
+    cluster.snapshots.model.objects.update(cluster=cluster)
+    shown = text(client_as("viewer"), f"/approvals/{row.pk}/")
+    assert "1.5 of 4 CPU" in shown
+    assert "<strong>2.5 of 4 CPU" in shown
+    assert "61.5 %" in shown
+
+
+def test_the_history_is_filtered_and_downloaded(held: Held, client_as: ClientAs) -> None:
+    held("a")
+    held("b")
+    client = client_as("approver")
+    ids = [str(pk) for pk in ApprovalRequest.objects.filter(name="a").values_list("pk", flat=True)]
+    client.post("/approvals/decide/", {"requests": ids, "verdict": "deny", "reason": "=cmd"})
+    shown = text(client, "/approvals/history/", state="denied")
+    assert "default/a" in shown
+    assert "default/b" not in shown
+    answer = client.get("/approvals/history/", {"state": "denied", "format": "csv"})
+    lines = b"".join(answer.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
+    assert lines[0].startswith("asked_at,cluster,namespace,name")
+    assert ",denied,approver," in lines[1]
+    assert "denied by approver: =cmd" in lines[1]

@@ -1,0 +1,143 @@
+"""Settings of an extender, its secret, and the configuration to paste."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from kschedweb.accounts.models import AuditEntry
+from kschedweb.engine.config import load
+from kschedweb.live.extender import services
+from kschedweb.live.extender.configuration import extender_configuration, extender_yaml, warnings
+from kschedweb.live.extender.models import Endpoint
+from kschedweb.live.extender.secrets import digest, opens
+from kschedweb.live.extender.selectors import endpoint_of, plugins_in_force, profile_of
+from kschedweb.live.schedulers.services import live_roll_out
+from kschedweb.policies.services import policy_create
+from kschedweb.web.errors import Unprocessable
+from kschedweb.web.redaction import redact_text
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+HERE = "https://kschedweb.example"
+PACKING = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "TargetLoadPacking", "weight": 3}]}}}],
+}
+
+
+def header(secret: str, user: str = "kschedweb") -> str:
+    return "Basic " + base64.b64encode(f"{user}:{secret}".encode()).decode()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("authority")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+         "-subj", "/CN=authority", "-days", "2", "-keyout", "key.pem", "-out", "ca.pem"],
+        cwd=folder, check=True, capture_output=True,
+    )  # fmt: skip
+    return (folder / "ca.pem").read_text().strip()
+
+
+@pytest.fixture
+def packing(live: LiveScheduler, admin: User) -> LiveScheduler:
+    """One whose policy has a plugin that kube-scheduler lacks."""
+    policy = policy_create(author=admin, name="packing", document=yaml.safe_dump(PACKING))
+    assert live.revision is not None
+    return live_roll_out(user=admin, live=live, revision=policy.revisions.get(), expected=live.revision)
+
+
+def test_a_secret_opens_until_the_next_is_made_and_only_its_digest_is_kept(live: LiveScheduler, admin: User) -> None:
+    first = services.endpoint_secret_make(user=admin, live=live)
+    assert Endpoint.objects.get().digest == digest(first)
+    assert opens(endpoint_of(live).digest, header(first))
+    second = services.endpoint_secret_make(user=admin, live=live)
+    known = endpoint_of(live).digest
+    assert opens(known, header(second))
+    assert not opens(known, header(first))
+    written = json.dumps(list(AuditEntry.objects.values("verb", "details", "object_name")), default=str)
+    assert "extender.secret-made" in written
+    assert first not in written
+    assert first not in redact_text(f"POST https://kschedweb:{first}@host/extender/x and {first}")
+
+
+@pytest.mark.parametrize("shown", ["", "Basic", "Basic !", "Bearer x", "Basic " + "A" * 600, header(""), header("x")])
+def test_nothing_else_opens(shown: str) -> None:
+    assert not opens(digest("kse_right"), shown)
+    assert not opens("", header(""))
+
+
+def test_without_a_choice_the_plugins_that_kube_scheduler_lacks_decide(packing: LiveScheduler, admin: User) -> None:
+    assert plugins_in_force(endpoint_of(packing), profile_of(packing)) == ["TargetLoadPacking"]
+    services.endpoint_change(user=admin, live=packing, plugins=["NodeResourcesFit"])
+    assert plugins_in_force(endpoint_of(packing), profile_of(packing)) == ["NodeResourcesFit"]
+
+
+def test_the_configuration_to_paste_is_what_kube_scheduler_takes(packing: LiveScheduler, admin: User) -> None:
+    secret = services.endpoint_secret_make(user=admin, live=packing)
+    services.endpoint_change(user=admin, live=packing, preempts=True, binds=True, timeout=2)
+    text = extender_yaml(packing, HERE, secret)
+    loaded = load(text)
+    assert loaded.valid, loaded.errors
+    (extender,) = yaml.safe_load(text)["extenders"]
+    assert extender == {
+        "urlPrefix": f"https://kschedweb:{secret}@kschedweb.example/extender/{packing.pk}",
+        "filterVerb": "filter",
+        "prioritizeVerb": "prioritize",
+        "preemptVerb": "preempt",
+        "bindVerb": "bind",
+        "weight": 3,
+        "httpTimeout": "2s",
+        "nodeCacheCapable": True,
+        "ignorable": True,
+    }
+    assert warnings(packing, HERE) == []
+
+
+def test_an_authority_is_pasted_with_it(packing: LiveScheduler, admin: User, certificate: str) -> None:
+    services.endpoint_change(user=admin, live=packing, authority=certificate, whole_nodes=True)
+    document = extender_configuration(packing, HERE)
+    loaded = load(document)
+    assert loaded.valid, loaded.errors
+    (extender,) = document["extenders"]
+    assert extender["enableHTTPS"] is True
+    assert base64.b64decode(extender["tlsConfig"]["caData"]).decode() == certificate
+    assert extender["nodeCacheCapable"] is False
+
+
+def test_what_somebody_should_know_is_said(live: LiveScheduler, admin: User) -> None:
+    services.endpoint_change(user=admin, live=live, whole_nodes=True, ignorable=False)
+    said = " ".join(warnings(live, "http://here"))
+    for words in ("No secret", "not https", "nothing is decided", "as if no pod", "places no pod"):
+        assert words in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"plugins": ["Unheard"]}, "plugins"),
+        ({"plugins": ["NodeResourcesFit", "NodeResourcesFit"]}, "plugins"),
+        ({"plugins": "NodeResourcesFit"}, "plugins"),
+        ({"filters": False, "prioritizes": False}, "prioritizes"),
+        ({"weight": 0}, "weight"),
+        ({"timeout": 61}, "timeout"),
+        ({"authority": "no certificate"}, "authority"),
+        ({"authority": "-----BEGIN PRIVATE KEY-----"}, "authority"),
+    ],
+)
+def test_settings_that_could_not_work_are_refused_at_their_field(
+    live: LiveScheduler, admin: User, changes: dict[str, object], field: str
+) -> None:
+    with pytest.raises(Unprocessable) as raised:
+        services.endpoint_change(user=admin, live=live, **changes)
+    assert [problem["path"] for problem in raised.value.errors] == [field]

@@ -1,0 +1,69 @@
+"""The page and REST of an extender's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kschedweb.live.extender.models import Endpoint
+from kschedweb.live.extender.secrets import digest
+
+if TYPE_CHECKING:
+    from django.test import Client
+    from rest_framework.test import APIClient
+
+    from kschedweb.live.schedulers.models import LiveScheduler
+
+
+def test_a_made_secret_is_shown_once(client_as: Callable[[str], Client], live: LiveScheduler) -> None:
+    client = client_as("admin")
+    made = client.post(f"/live/{live.pk}/extender/secret/")
+    assert made["Cache-Control"] == "no-store"
+    shown = made.content.decode()
+    secret = shown.partition("kschedweb:")[2].partition("@")[0]
+    assert secret.startswith("kse_")
+    assert Endpoint.objects.get().digest == digest(secret)
+    later = client.get(f"/live/{live.pk}/extender/").content.decode()
+    assert secret not in later
+    assert "kschedweb:SECRET@testserver" in later
+
+
+def test_settings_are_saved_and_errors_stand_beside_their_fields(
+    client_as: Callable[[str], Client], live: LiveScheduler
+) -> None:
+    client, address = client_as("admin"), f"/live/{live.pk}/extender/"
+    good = {"plugins": ["NodeResourcesFit"], "prioritizes": "on", "timeout": "3", "weight": "7"}
+    assert client.post(address, good).status_code == 302
+    saved = Endpoint.objects.get()
+    assert (saved.plugins, saved.filters, saved.timeout, saved.weight) == (["NodeResourcesFit"], False, 3, 7)
+    page = client.get(address).content.decode()
+    assert "weight: 7" in page
+    assert "NodeResourcesFit of policy default decides." in page
+    assert client.post(address, {**good, "plugins": ["Unheard"]}).status_code == 400
+    wrong = client.post(address, {"timeout": "3"})
+    assert wrong.status_code == 422
+    assert "Choose at least one thing to be asked for." in wrong.content.decode()
+
+
+def test_rest_changes_it_and_makes_a_secret(api_as: Callable[[str], APIClient], live: LiveScheduler) -> None:
+    api, address = api_as("admin"), f"/api/v1/live/{live.pk}/extender/"
+    found = api.patch(address, {"plugins": ["NodeResourcesFit"], "binds": True}, format="json")
+    assert found.status_code == 200, found.json()
+    assert found.json()["plugins_in_force"] == ["NodeResourcesFit"]
+    assert found.json()["configuration"]["extenders"][0]["bindVerb"] == "bind"
+    made = api.post(f"{address}secret/")
+    assert made.status_code == 201
+    assert made["Cache-Control"] == "no-store"
+    assert made.json()["secret"] in made.json()["configuration"]["extenders"][0]["urlPrefix"]
+    assert made.json()["secret"] not in api.get(address).content.decode()
+    refused = api.patch(address, {"plugins": ["Unheard"]}, format="json")
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["path"] == "plugins"
+
+
+def test_only_an_admin_sees_and_changes_it(client_as: Callable[[str], Client], live: LiveScheduler) -> None:
+    for role in ("viewer", "editor", "approver"):
+        client = client_as(role)
+        assert client.get(f"/live/{live.pk}/extender/").status_code == 403
+        assert client.post(f"/live/{live.pk}/extender/secret/").status_code == 403
+    assert not Endpoint.objects.exists()

@@ -1,0 +1,219 @@
+"""Decisions on their way into the database, and how long they are kept."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from kschedweb.engine.live import Decision, Ranked
+from kschedweb.live.schedulers import selectors
+from kschedweb.live.schedulers.decisions import log as decisionlog
+from kschedweb.live.schedulers.decisions.log import Columns, DecisionLog, Outcome, records_write
+from kschedweb.live.schedulers.decisions.retention import decisions_clean
+from kschedweb.live.schedulers.decisions.rows import decision_id, decision_row
+from kschedweb.live.schedulers.metrics import Instruments
+from kschedweb.live.schedulers.models import LiveColumns, LiveDecision, LiveScheduler, Result
+from kschedweb.live.schedulers.running.figures import Figures
+from kschedweb.live.schedulers.running.ledger import Books, Ledger
+from tests.live.schedulers.judging import judged
+
+TODAY = round(time.time()) - 100.0
+
+
+def decision(number: int = 1, *, uid: str = "", at: float = TODAY) -> Decision:
+    return Decision(
+        pod=f"default/pod-{number}",
+        uid=uid or f"uid-{number}",
+        time=at + number,
+        profile="kschedweb",
+        node="node-1",
+        evaluated=3,
+        feasible=2,
+        top=(Ranked("node-1", 120, {"ImageLocality": 20, "NodeResourcesFit": 100}),),
+        margin=4,
+        durations={"Filter": 0.001},
+    )
+
+
+def row(live: LiveScheduler, number: int = 1, result: Result = Result.BOUND, at: float = TODAY) -> LiveDecision:
+    return decision_row(live.pk, decision(number, at=at), result, epoch=7, revision=live.policy.revisions.get().pk)
+
+
+def ended(row: LiveDecision) -> LiveDecision:
+    row.ended_at = row.at
+    return row
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_decision_is_kept_as_it_was_made(live: LiveScheduler) -> None:
+    records_write(live.pk, [row(live)])
+    kept = LiveDecision.objects.get()
+    assert (kept.pod, kept.uid, kept.node, kept.evaluated, kept.feasible) == ("default/pod-1", "uid-1", "node-1", 3, 2)
+    assert kept.top == [{"node": "node-1", "total": 120, "scores": {"ImageLocality": 20, "NodeResourcesFit": 100}}]
+    assert (kept.margin, kept.durations, kept.epoch) == (4, {"Filter": 0.001}, 7)
+    assert kept.pk == decision_id(live.pk, decision())
+
+
+def test_writing_a_batch_again_after_a_crash_changes_nothing(live: LiveScheduler) -> None:
+    held = row(live, result=Result.HELD)
+    outcome = Outcome(held.pk, Result.BOUND, timezone.now(), latency=1.5)
+    records_write(live.pk, [held, outcome])
+    records_write(live.pk, [row(live, result=Result.HELD)])
+    kept = LiveDecision.objects.get()
+    assert (kept.result, kept.latency) == (Result.BOUND, 1.5)
+
+
+def test_the_first_end_of_a_decision_counts(live: LiveScheduler) -> None:
+    held = row(live, result=Result.HELD)
+    records_write(live.pk, [held, Outcome(held.pk, Result.DENIED, timezone.now(), "denied by ann: too large")])
+    records_write(live.pk, [Outcome(held.pk, Result.UNSCHEDULABLE, timezone.now(), "something else")])
+    kept = LiveDecision.objects.get()
+    assert (kept.result, kept.message) == (Result.DENIED, "denied by ann: too large")
+
+
+def test_columns_belong_to_a_decision_that_is_kept(live: LiveScheduler) -> None:
+    records_write(live.pk, [row(live), Columns(decision_id(live.pk, decision()), lambda: b"packed")])
+    records_write(live.pk, [Columns(uuid.uuid4(), lambda: b"of none")])
+    assert [bytes(kept.content) for kept in LiveColumns.objects.all()] == [b"packed"]
+    assert LiveDecision.objects.get().has_columns
+
+
+def test_what_belongs_to_a_deleted_scheduler_is_let_go(live: LiveScheduler) -> None:
+    gone = row(live)
+    live.delete()
+    records_write(gone.scheduler_id, [gone])
+    assert not LiveDecision.objects.exists()
+
+
+def test_only_so_many_decisions_of_so_many_days_are_kept_and_columns_of_the_newest(live: LiveScheduler) -> None:
+    now = timezone.now()
+    young, old = TODAY, (now - timedelta(days=40)).timestamp()
+    records_write(live.pk, [ended(row(live, number, at=young)) for number in range(5)])
+    records_write(live.pk, [ended(row(live, 10 + number, at=old)) for number in range(3)])
+    every = [decision_id(live.pk, decision(number, at=young)) for number in range(5)]
+    records_write(live.pk, [Columns(one, lambda: b"x") for one in every])
+    LiveScheduler.objects.filter(pk=live.pk).update(keep_columns=2, keep_decisions=100)
+    assert decisions_clean(now=now) == 3
+    assert LiveDecision.objects.count() == 5
+    assert set(LiveColumns.objects.values_list("decision_id", flat=True)) == set(every[-2:])
+    assert LiveDecision.objects.filter(has_columns=True).count() == 2
+    LiveScheduler.objects.filter(pk=live.pk).update(keep_decisions=3)
+    decisions_clean(now=now)
+    assert set(LiveDecision.objects.values_list("pk", flat=True)) == set(every[-3:])
+
+
+def test_what_a_person_is_asked_about_is_kept_in_full_and_bound_pods_displace_no_others(live: LiveScheduler) -> None:
+    old = TODAY - 40 * 86400
+    held, fits_nowhere = row(live, 1, Result.HELD, at=old), ended(row(live, 2, Result.UNSCHEDULABLE))
+    bound = [ended(row(live, number)) for number in range(3, 8)]
+    rows = [held, fits_nowhere, *bound]
+    records_write(live.pk, [*rows, *(Columns(one.pk, lambda: b"x") for one in rows)])
+    LiveScheduler.objects.filter(pk=live.pk).update(keep_columns=2, keep_decisions=6)
+    decisions_clean()
+    kept = {held.pk, fits_nowhere.pk, bound[-1].pk, bound[-2].pk}
+    assert set(LiveColumns.objects.values_list("decision_id", flat=True)) == kept
+    records_write(live.pk, [Outcome(held.pk, Result.DENIED, timezone.now())])
+    decisions_clean()
+    assert not LiveDecision.objects.filter(pk=held.pk).exists()
+
+
+def test_another_try_of_the_pod_that_came_to_the_same_stands_for_one_without_columns(live: LiveScheduler) -> None:
+    tries = [ended(row(live, 1, Result.UNSCHEDULABLE, at=TODAY - 60 * number)) for number in range(4)]
+    for one, message in zip(tries, ("full", "full", "full", "tainted"), strict=True):
+        one.message, one.node = message, ""
+    records_write(live.pk, [*tries, *(Columns(one.pk, lambda: b"x") for one in tries[1:])])
+    assert selectors.alike(tries[0]) == tries[1]
+    assert selectors.alike(tries[3]) is None
+
+
+def explained(live: LiveScheduler, *tries: tuple[Decision, bool], keep: int = 100) -> list[uuid.UUID]:
+    """Of which tries every verdict is kept, where there is never any time; each with whether it is held."""
+    log = DecisionLog(live.pk)
+    books = Books(live.pk, "kschedweb", live.policy.revisions.get().pk, keep_columns=keep)
+    ledger = Ledger(books, log, Figures(), Instruments("c", "kschedweb", "lease"))
+    ledger._budget, seconds = 0.0, itertools.count(0.0, 10.0)
+    found = judged("pending-00000")
+    for tried, held in tries:
+        ledger.explain(tried, lambda: found, 0.0, lambda: next(seconds), idle=False, held=held)
+    return [one.decision for one in log._waiting if isinstance(one, Columns)]
+
+
+def test_what_is_held_and_new_reasons_are_explained_however_little_time_there_is(live: LiveScheduler) -> None:
+    full = replace(decision(1), node="", message="full")
+    again, tainted = replace(full, time=full.time + 1), replace(full, time=full.time + 2, message="tainted")
+    bound, held = decision(2), decision(3)
+    tries = [(bound, False), (full, False), (again, False), (tainted, False), (held, True)]
+    assert explained(live, *tries) == [decision_id(live.pk, one) for one in (full, tainted, held)]
+    assert explained(live, *tries, keep=0) == [decision_id(live.pk, held)]
+    # Before the one that is kept is displaced, it is explained anew.
+    others = [replace(full, uid="other", message=text) for text in ("a", "b")]
+    tries = [(one, False) for one in (full, *others, again)]
+    assert [len(explained(live, *tries, keep=keep)) for keep in (100, 4)] == [3, 4]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_records_wait_while_the_database_is_away_and_are_written_in_their_order(
+    live: LiveScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really, away = records_write, [True]
+
+    def write(scheduler: uuid.UUID, batch: list[decisionlog.Record]) -> None:
+        if away:
+            raise OperationalError("the server is gone")
+        really(scheduler, batch)
+
+    monkeypatch.setattr(decisionlog, "records_write", write)
+    monkeypatch.setattr(decisionlog, "EVERY", 0.01)
+    monkeypatch.setattr(decisionlog, "LONGEST_WAIT", 0.02)
+    log = DecisionLog(live.pk)
+    log.start()
+    held = row(live, result=Result.HELD)
+    log.add(held)
+    until(lambda: log.away)
+    log.add(Outcome(held.pk, Result.BOUND, timezone.now()))
+    away.clear()
+    until(lambda: log.waiting == 0 and not log.away)
+    log.stop(5)
+    assert LiveDecision.objects.get().result == Result.BOUND
+    assert log.lost == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_record_that_cannot_be_written_does_not_take_others_with_it(
+    live: LiveScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> bytes:
+        raise ValueError("cannot be packed")
+
+    log = DecisionLog(live.pk)
+    for number in range(3):
+        log.add(row(live, number))
+    log.add(Columns(decision_id(live.pk, decision(1)), broken))
+    log.add(row(live, 4))
+    log.start()
+    until(lambda: log.waiting == 0)
+    log.stop(5)
+    assert LiveDecision.objects.count() == 4
+    assert log.lost == 1
+
+
+def test_beyond_a_bound_the_oldest_records_make_room(live: LiveScheduler, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decisionlog, "MOST_WAITING", 3)
+    log = DecisionLog(live.pk)
+    for number in range(5):
+        log.add(row(live, number))
+    assert (log.waiting, log.lost) == (3, 2)

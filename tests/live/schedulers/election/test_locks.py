@@ -1,0 +1,36 @@
+"""Which kinds of locks keep each other out, and how one gets from one to another."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import pytest
+
+from kschedweb.live.schedulers.election.locks import PARTS, exclude, steps
+from kschedweb.live.schedulers.models import Lock
+
+
+def test_there_is_every_kind_that_kube_scheduler_had() -> None:
+    assert set(PARTS) == set(Lock.values)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "way"),
+    [
+        ("endpoints", "leases", ["endpointsleases"]),
+        ("leases", "configmaps", ["configmapsleases"]),
+        ("endpoints", "configmaps", ["endpointsleases", "configmapsleases"]),
+        ("leases", "endpointsleases", []),
+        ("leases", "leases", []),
+    ],
+)
+def test_the_way_between_two_is_the_shortest(one: str, other: str, way: list[str]) -> None:
+    assert steps(one, other) == way
+
+
+def test_on_every_way_each_keeps_the_next_out() -> None:
+    for one, other in product(PARTS, PARTS):
+        for kind, following in pairwise([one, *steps(one, other), other]):
+            assert exclude(kind, following)
+    assert not exclude("endpoints", "leases")
+    assert not exclude("configmaps", "endpointsleases")

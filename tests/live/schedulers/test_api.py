@@ -1,0 +1,205 @@
+"""Live schedulers over REST, and what a stream tells."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
+
+import pytest
+from django.test import AsyncClient
+from django.utils import timezone
+
+from kschedweb.live.schedulers.models import Candidate, LiveScheduler
+from tests.support import seed_live
+
+if TYPE_CHECKING:
+    from django.test import Client
+    from rest_framework.test import APIClient
+
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Cluster
+
+LIVE = "/api/v1/live/"
+Events = list[tuple[str, dict[str, Any], str]]
+
+
+@pytest.fixture
+def scheduling(admin: User) -> LiveScheduler:
+    live: LiveScheduler = seed_live.scheduler(admin)
+    return live
+
+
+@pytest.mark.django_db
+def test_one_is_made_changed_switched_and_deleted(api_as: Callable[[str], APIClient], connected: Cluster) -> None:
+    api = api_as("admin")
+    made = api.post(LIVE, {"cluster": "here", "scheduler_name": "batch", "policy": "default", "qps": 0})
+    assert made.status_code == 201, made.data
+    assert (made.data["mode"], made.data["revision"], made.data["qps"], made.data["burst"]) == ("off", 1, 0, 100)
+    address = f"{LIVE}{made.data['id']}/"
+    assert made["Location"].endswith(address)
+    assert api.patch(address, {"keep_columns": 5}).data["keep_columns"] == 5
+    assert api.post(f"{address}mode/", {"mode": "scheduling"}).data["mode"] == "scheduling"
+    assert api.delete(address).status_code == 409
+    api.post(f"{address}mode/", {"mode": "off"})
+    assert api.delete(address).status_code == 204
+    assert api.get(address).status_code == 404
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("changes", "status", "path"),
+    [
+        ({"cluster": "nowhere"}, 400, "cluster"),
+        ({"cluster": "no\0where"}, 400, "cluster"),
+        ({"cluster": ["here"]}, 400, "cluster"),
+        ({"policy": "nowhere"}, 400, "policy"),
+        ({"policy": "\0"}, 400, "policy"),
+        ({"revision": 9}, 400, "revision"),
+        ({"scheduler_name": "Not a name"}, 422, "scheduler_name"),
+        ({"qps": -1}, 400, "qps"),
+        ({"burst": 0}, 422, "burst"),
+        ({"mode": "asleep"}, 400, "mode"),
+        ({"lease_namespace": "No Such"}, 422, "lease_namespace"),
+        ({"lock": "etcd"}, 400, "lock"),
+    ],
+)
+def test_wrong_input_is_a_problem_that_names_its_field(
+    api_as: Callable[[str], APIClient], connected: Cluster, changes: dict[str, Any], status: int, path: str
+) -> None:
+    asked = {"cluster": "here", "scheduler_name": "batch", "policy": "default", **changes}
+    answer = api_as("admin").post(LIVE, asked)
+    assert answer.status_code == status
+    assert answer["Content-Type"] == "application/problem+json"
+    assert path in [error["path"] for error in answer.json()["errors"]]
+
+
+@pytest.mark.django_db
+def test_a_command_with_a_key_is_done_once(api_as: Callable[[str], APIClient], scheduling: LiveScheduler) -> None:
+    api, address = api_as("editor"), f"{LIVE}{scheduling.pk}"
+    assert api.post(f"{address}/step/", {"pods": 2}).status_code == 409
+    assert api.post(f"{address}/pause/").data["paused"]
+    for _ in range(2):
+        assert api.post(f"{address}/step/", {"pods": 2}, headers={"Idempotency-Key": "one"}).data["steps"] == 2
+    assert api.post(f"{address}/step/", {"pods": 1001}).status_code == 400
+    assert api.post(f"{address}/step/", {}).data["steps"] == 3
+    assert not api.post(f"{address}/resume/").data["paused"]
+    assert api.post(f"{address}/reload/").status_code == 200
+    scheduling.refresh_from_db()
+    assert scheduling.reloads == 1
+
+
+@pytest.mark.django_db
+def test_its_status_and_decisions_are_told(api_as: Callable[[str], APIClient], scheduling: LiveScheduler) -> None:
+    api, address = api_as("viewer"), f"{LIVE}{scheduling.pk}/"
+    assert api.get(address).data["status"]["state"] == "Not hosted"
+    seed_live.hosted(scheduling)
+    status = api.get(address).data["status"]
+    assert (status["state"], status["median_ms"], status["depths"]["unschedulable"]) == ("Scheduling", 41.0, 3)
+    assert [(one["identity"], one["leading"]) for one in status["candidates"]] == [
+        ("host-1_4711", True),
+        ("host-2_4712", False),
+    ]
+    whole, short = seed_live.explained(scheduling), seed_live.decision(scheduling, result="unschedulable")
+    listed = api.get(f"{address}decisions/", {"result": "unschedulable"}).data["results"]
+    assert [row["id"] for row in listed] == [str(short.pk)]
+    explanation = api.get(f"{address}decisions/{whole.pk}/").data["explanation"]
+    assert explanation["chosen"] == whole.node
+    assert explanation["rejected"]["small"]["reasons"] == ["Insufficient cpu"]
+    assert api.get(f"{address}decisions/{short.pk}/").data["explanation"] is None
+    assert api.get(f"{address}decisions/{uuid4()}/").status_code == 404
+
+
+@pytest.mark.django_db
+def test_a_cluster_that_does_not_answer_is_said_when_rights_are_asked_for(
+    api_as: Callable[[str], APIClient], client_as: Callable[[str], Client], live: LiveScheduler
+) -> None:
+    answer = api_as("editor").post(f"{LIVE}{live.pk}/rights/", {"mode": "scheduling"})
+    assert answer.status_code == 409
+    assert "has no stored credentials" in answer.json()["detail"]
+    page = client_as("editor").post(f"/live/{live.pk}/setup/", {"mode": "shadow"})
+    assert "here does not say what is missing: " in page.content.decode()
+    assert client_as("viewer").post(f"/live/{live.pk}/setup/", {"mode": "shadow"}).status_code == 403
+    assert "kind: ClusterRole" in client_as("viewer").get(f"/live/{live.pk}/setup/").content.decode()
+
+
+def parsed(text: str) -> Events:
+    """The events of a stream: name, data, id."""
+    found: Events = []
+    for block in text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
+        if "event" in fields:
+            found.append((fields["event"], json.loads(fields["data"]), fields.get("id", "")))
+    return found
+
+
+@pytest.mark.django_db
+def test_a_stream_without_asgi_tells_the_news_and_ends(
+    client_as: Callable[[str], Client], scheduling: LiveScheduler
+) -> None:
+    client, address = client_as("viewer"), f"{LIVE}{scheduling.pk}/stream/"
+
+    def ask(after: str) -> Events:
+        answer = client.get(address, headers={"Accept": "text/event-stream", "Last-Event-ID": after})
+        assert answer["Content-Type"] == "text/event-stream"
+        return parsed(b"".join(cast(Any, answer).streaming_content).decode())
+
+    seed_live.decision(scheduling, "before")
+    ((name, status, place),) = ask("")
+    assert (name, status["state"]) == ("status", "Not hosted")
+    seed_live.decision(scheduling, "web-1")
+    seed_live.decision(scheduling, "web-2")
+    events = ask(place)
+    assert [(name, data.get("name")) for name, data, _ in events] == [
+        ("decision", "web-1"), ("decision", "web-2"), ("status", None),
+    ]  # fmt: skip
+    assert [data["name"] for name, data, _ in ask(events[0][2]) if name == "decision"] == ["web-2"]
+    assert [name for name, _, _ in ask("nonsense")] == ["status"]
+
+
+@pytest.mark.django_db
+def test_more_decisions_than_anybody_reads_are_told_as_a_number(
+    client_as: Callable[[str], Client], scheduling: LiveScheduler
+) -> None:
+    start = timezone.now() - timedelta(hours=1)
+    for number in range(120):
+        seed_live.decision(scheduling, f"web-{number}", at=start + timedelta(seconds=number + 1))
+    answer = client_as("viewer").get(
+        f"{LIVE}{scheduling.pk}/stream/", headers={"Last-Event-ID": f"{start.isoformat()}/{uuid4()}"}
+    )
+    events = parsed(b"".join(cast(Any, answer).streaming_content).decode())
+    told = [data["name"] for name, data, _ in events if name == "decision"]
+    assert (len(told), told[-1]) == (100, "web-119")
+    assert [name for name, _, _ in events if name != "decision"] == ["skipped", "status"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_stream_under_asgi_goes_on_telling(client_as: Callable[[str], Client], scheduling: LiveScheduler) -> None:
+    cookies = client_as("viewer").cookies
+
+    async def listen() -> Events:
+        from asgiref.sync import sync_to_async
+
+        client = AsyncClient()
+        client.cookies = cookies
+        answer = await client.get(f"{LIVE}{scheduling.pk}/stream/")
+        chunks = cast(AsyncIterator[bytes], cast(Any, answer).streaming_content)
+        text, acts = "", [lambda: seed_live.hosted(scheduling), lambda: seed_live.decision(scheduling, "web-1")]
+        async for chunk in chunks:
+            text += chunk.decode()
+            if b"event: status" in chunk and acts:
+                await sync_to_async(acts.pop(0))()
+            if '"web-1"' in text:
+                return parsed(text)
+        return parsed(text)
+
+    # In a thread of its own: Playwright's event loop runs on in the main thread of a process that has used it.
+    with ThreadPoolExecutor(1) as pool:
+        events = pool.submit(lambda: asyncio.run(asyncio.wait_for(listen(), 30))).result()
+    assert [name for name, _, _ in events] == ["status", "status", "decision"]
+    assert [data["state"] for name, data, _ in events if name == "status"] == ["Not hosted", "Scheduling"]
+    assert Candidate.objects.count() == 2

@@ -1,0 +1,115 @@
+"""Rights by mode, and the manifests that give them: nothing more, nothing twice."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+import yaml
+from django.core.management import call_command
+
+from kschedweb.live.schedulers.election.locks import PARTS
+from kschedweb.live.schedulers.election.objectlock import ObjectLock
+from kschedweb.live.schedulers.models import Mode
+from kschedweb.live.schedulers.rbac import EXTENDER, MODES, SCHEDULING, SHADOW, Needs, Right, manifests, rights, rules
+from kschedweb.web.errors import Unprocessable
+
+
+def granted(found: list[dict]) -> set[tuple[str, str, str, str]]:
+    """Every (group, resource, verb, name) that rules give."""
+    return {
+        (group, resource, verb, name)
+        for rule in found
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+        for name in rule.get("resourceNames", [""])
+    }
+
+
+def writes(needs: Needs) -> set[str]:
+    return {str(right) for right in rights(needs) if right.verb not in ("list", "watch")}
+
+
+ALL = [
+    Needs(mode, preemption=preemption, keep_budgets=budgets, binds=binds)
+    for mode in MODES
+    for preemption, budgets in ((False, False), (True, False), (True, True))
+    for binds in (False, True)
+]
+
+
+@pytest.mark.parametrize("needs", ALL, ids=str)
+def test_manifests_give_exactly_the_rights_of_a_mode(needs: Needs) -> None:
+    objects = manifests(needs)
+    roles = {item["kind"]: item["rules"] for item in objects if item["kind"] in ("ClusterRole", "Role")}
+    for kind, found in roles.items():
+        wanted = [right for right in rights(needs) if bool(right.namespace) == (kind == "Role")]
+        assert granted(found) == {(right.group, right.resource, right.verb, right.name) for right in wanted}
+        assert len(wanted) == len(set(wanted))
+    assert ("Role" in roles) == any(right.namespace for right in rights(needs))
+
+
+def test_every_mode_that_does_something_has_rights() -> None:
+    assert set(MODES) == set(Mode.values) - {Mode.OFF}
+    with pytest.raises(Unprocessable, match="mode off"):
+        Needs("off")
+    with pytest.raises(Unprocessable, match="no lock etcd"):
+        Needs(SCHEDULING, lock="etcd")
+
+
+def test_only_who_schedules_writes_to_pods() -> None:
+    lease = {f"{verb} leases water in kube-system" for verb in ("get", "update")}
+    election = lease | {"create leases in kube-system", "create events in kube-system"}
+    assert writes(Needs(SHADOW, lease="water")) == set()
+    assert writes(Needs(EXTENDER)) == set()
+    assert writes(Needs(EXTENDER, binds=True)) == {"create pods/binding", "get pods"}
+    plain = Needs(SCHEDULING, lease="water", volumes=False, devices=False)
+    reports = {"patch pods/status", "create events", "patch events"}
+    assert writes(plain) == election | reports | {"create pods/binding", "get pods"}
+
+
+@pytest.mark.parametrize(("lock", "parts"), PARTS.items())
+def test_an_election_needs_its_lock_by_name_and_no_other(lock: str, parts: tuple[type[ObjectLock], ...]) -> None:
+    found = {right for right in rights(Needs(SCHEDULING, lock=lock, lease="water")) if right.namespace}
+    wanted = {
+        (part.resource, verb, "" if verb == "create" else "water")
+        for part in parts
+        for verb in ("create", "get", "update")
+    }
+    assert {(right.resource, right.verb, right.name) for right in found} == wanted | {("events", "create", "")}
+    assert {right.namespace for right in found} == {"kube-system"}
+
+
+def test_pods_are_deleted_only_where_room_may_be_made() -> None:
+    assert "delete pods" not in writes(Needs(SCHEDULING))
+    assert "delete pods" in writes(Needs(SCHEDULING, preemption=True))
+    gentle = writes(Needs(SCHEDULING, preemption=True, keep_budgets=True))
+    assert "create pods/eviction" in gentle
+    assert "delete pods" not in gentle
+
+
+def test_no_mode_reads_secrets_or_takes_everything() -> None:
+    for needs in ALL:
+        for right in rights(needs):
+            assert right.resource not in ("secrets", "configmaps", "endpoints")
+            assert "*" not in (right.group, right.resource, right.verb)
+            assert right.costs
+
+
+def test_rights_with_the_same_verbs_share_a_rule() -> None:
+    wanted = [Right("", "pods", "list"), Right("", "nodes", "list"), Right("apps", "replicasets", "list")]
+    assert rules(wanted) == [
+        {"apiGroups": [""], "resources": ["pods", "nodes"], "verbs": ["list"]},
+        {"apiGroups": ["apps"], "resources": ["replicasets"], "verbs": ["list"]},
+    ]
+
+
+def test_the_command_prints_what_kubectl_takes() -> None:
+    printed = StringIO()
+    words = "--mode scheduling --scheduler-name water --lock endpoints --namespace tools --service-account robot"
+    call_command("rbac", *words.split(), "--preemption", stdout=printed)
+    objects = list(yaml.safe_load_all(printed.getvalue()))
+    needs = Needs(SCHEDULING, lock="endpoints", lease="kschedweb-water", preemption=True)
+    assert objects == manifests(needs, account="robot", namespace="tools")
+    assert objects[1]["metadata"] == {"name": "robot", "namespace": "tools"}

@@ -1,0 +1,307 @@
+"""What runs is what was rolled out: who may do that, what they are shown first, and what changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.apps import apps
+from django.utils import timezone
+
+from kschedweb.accounts.models import AuditEntry
+from kschedweb.clusters import services as clusters
+from kschedweb.decisions import services as playground
+from kschedweb.decisions.editing import effect
+from kschedweb.engine.config import load
+from kschedweb.live.extender.desks import read_settings
+from kschedweb.live.extender.models import Endpoint
+from kschedweb.live.schedulers import rollout, selectors, services
+from kschedweb.live.schedulers.models import LiveScheduler, Mode
+from kschedweb.live.schedulers.running.host import key_of
+from kschedweb.live.shadow.run import make_run as shadow_run
+from kschedweb.policies.models import Policy, Revision
+from kschedweb.policies.services import policy_create, revision_restore, revision_save
+from kschedweb.web.errors import Conflict, NotFound
+
+if TYPE_CHECKING:
+    from django.test import Client
+    from rest_framework.test import APIClient
+
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Cluster
+
+pytestmark = pytest.mark.django_db
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+SPREAD = HEAD + "profiles: [{schedulerName: batch}]\n"
+FIT = "{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}"
+PACK = HEAD + f"profiles: [{{schedulerName: batch, pluginConfig: [{FIT}]}}]\n"
+HALF = HEAD + "profiles: [{schedulerName: batch, percentageOfNodesToScore: 50}]\n"
+
+
+@pytest.fixture
+def policy(admin: User) -> Policy:
+    return policy_create(name="packed", document=SPREAD, author=admin)
+
+
+@pytest.fixture
+def batch(connected: Cluster, policy: Policy, admin: User) -> LiveScheduler:
+    """Schedules by revision 1 of ``policy``."""
+    return services.live_create(
+        user=admin, cluster=connected, scheduler_name="batch", policy=policy, mode=Mode.SCHEDULING
+    )
+
+
+@pytest.fixture
+def second(batch: LiveScheduler, policy: Policy, editor: User) -> Revision:
+    """What an editor saved after ``batch`` was made."""
+    return revision_save(policy=policy, document=PACK, author=editor, expected=1)
+
+
+def at_work(live: LiveScheduler) -> Revision:
+    """What the process that hosts it would run now."""
+    return selectors.revision_in_force(selectors.running().get(pk=live.pk))
+
+
+def text(answer: Any) -> str:
+    return " ".join(answer.content.decode().split())
+
+
+def body(revision: Revision, expected: Revision) -> dict[str, Any]:
+    before = {"policy": expected.policy.name, "revision": expected.number}
+    return {"policy": revision.policy.name, "revision": revision.number, "expected": before}
+
+
+def test_what_editors_save_and_restore_changes_nothing_that_runs(
+    batch: LiveScheduler, policy: Policy, editor: User
+) -> None:
+    first, key = at_work(batch), key_of(batch)
+    revision_save(policy=policy, document=PACK, author=editor, expected=1)
+    revision_save(policy=policy, document=HALF, author=editor, expected=2)
+    revision_restore(policy=policy, number=2, author=editor, expected=3)
+    row = selectors.running().get(pk=batch.pk)
+    assert row.newest == 4
+    assert (at_work(batch), key_of(row)) == (first, key)
+
+
+def test_a_shadow_and_an_extender_run_what_was_rolled_out(batch: LiveScheduler, second: Revision, admin: User) -> None:
+    Endpoint.objects.create(scheduler=batch)
+    first = at_work(batch)
+    for revision, expected in ((first, first), (second, first)):
+        services.live_roll_out(user=admin, live=batch, revision=revision, expected=expected)
+        row = selectors.live_get(batch.pk)
+        settings = read_settings(batch.pk)
+        assert settings is not None
+        assert (shadow_run(row, "test").revision, settings.revision) == (revision.pk, revision)
+
+
+def test_a_roll_out_and_a_roll_back_are_in_the_audit_trail(batch: LiveScheduler, second: Revision, admin: User) -> None:
+    first, key = at_work(batch), key_of(batch)
+    services.live_roll_out(user=admin, live=batch, revision=second, expected=first)
+    assert at_work(batch) == second
+    assert key_of(selectors.live_get(batch.pk)) != key  # the process that hosts it begins another run
+    services.live_roll_out(user=admin, live=batch, revision=first, expected=second)
+    entries = AuditEntry.objects.filter(verb="live.rolled-out").order_by("pk")
+    assert [(entry.actor_name, entry.details) for entry in entries] == [
+        (admin.username, {"from": "packed revision 1", "to": "packed revision 2"}),
+        (admin.username, {"from": "packed revision 2", "to": "packed revision 1"}),
+    ]
+
+
+def test_who_saw_another_revision_at_work_rolls_nothing_out(
+    batch: LiveScheduler, second: Revision, policy: Policy, admin: User
+) -> None:
+    first = at_work(batch)
+    third = revision_save(policy=policy, document=HALF, author=admin, expected=2)
+    services.live_roll_out(user=admin, live=batch, revision=third, expected=first)
+    with pytest.raises(Conflict, match="batch runs packed revision 3 by now, not packed revision 1"):
+        services.live_roll_out(user=admin, live=batch, revision=second, expected=first)
+    assert at_work(batch) == third
+    # Another policy's revision of the same number is another revision.
+    other = policy_create(name="other", document=SPREAD, author=admin).revisions.get()
+    with pytest.raises(Conflict):
+        services.live_roll_out(user=admin, live=batch, revision=second, expected=other)
+    batch.delete()
+    with pytest.raises(NotFound):
+        services.live_roll_out(user=admin, live=batch, revision=second, expected=third)
+
+
+def test_a_row_of_an_earlier_release_runs_what_was_the_newest_then(
+    batch: LiveScheduler, second: Revision, admin: User
+) -> None:
+    """A process of that release may still write rows without a revision while others are replaced."""
+    first = batch.revision
+    assert first is not None
+    Revision.objects.filter(pk=second.pk).update(created_at=timezone.now() + timedelta(seconds=1))
+    LiveScheduler.objects.filter(pk=batch.pk).update(revision=None)
+    assert at_work(batch) == first
+    services.live_change(user=admin, live=batch, qps=7)  # now the row is younger than the second revision
+    LiveScheduler.objects.filter(pk=batch.pk).update(changed_at=timezone.now() + timedelta(minutes=1))
+    assert at_work(batch) == first
+
+
+def test_the_migration_pins_what_follows_the_newest_and_leaves_what_is_pinned(
+    batch: LiveScheduler, second: Revision, admin: User
+) -> None:
+    pinned = services.live_create(
+        user=admin, cluster=batch.cluster, scheduler_name="pinned", policy=batch.policy, revision=batch.revision
+    )
+    LiveScheduler.objects.filter(pk=batch.pk).update(revision=None)
+    import_module("kschedweb.live.schedulers.migrations.0006_pin_revisions").pin(apps, None)
+    assert LiveScheduler.objects.get(pk=batch.pk).revision == second
+    assert LiveScheduler.objects.get(pk=pinned.pk).revision == batch.revision
+
+
+def test_an_editor_cannot_change_what_runs(
+    batch: LiveScheduler, second: Revision, client_as: Callable[[str], Client], api_as: Callable[[str], APIClient]
+) -> None:
+    first = at_work(batch)
+    client, api = client_as("editor"), api_as("editor")
+    page, rest = f"/live/{batch.pk}/", f"/api/v1/live/{batch.pk}/"
+    asked = {"policy": "packed", "revision": "2", "expected": str(first.pk)}
+    assert client.get(f"{page}rollout/?revision=2").status_code == 403
+    assert client.post(f"{page}rollout/", asked).status_code == 403
+    assert client.post(f"{page}change/", asked).status_code == 403
+    assert api.get(f"{rest}rollout/").status_code == 403
+    assert api.post(f"{rest}rollout/", body(second, first)).status_code == 403
+    assert api.patch(rest, {"revision": 2}).status_code == 403
+    assert api.delete(rest).status_code == 403
+    new = {"cluster": "here", "scheduler_name": "mine", "policy": "packed", "mode": "scheduling"}
+    assert api.post("/api/v1/live/", new).status_code == 403
+    # What editors may do leaves alone what runs.
+    assert api.delete("/api/v1/policies/packed/").status_code == 409
+    again = {"name": "packed", "document": HALF}
+    assert api.post("/api/v1/policies/", again).status_code == 409
+    assert api.post("/api/v1/policies/", again | {"name": "imported"}).status_code == 201
+    restored = api.post("/api/v1/policies/packed/revisions/1/restore/", headers={"If-Match": '"2"'})
+    assert restored.status_code == 201, restored.data
+    assert client.post("/policies/packed/revisions/2/restore/", {"expected": "3"}).status_code == 302
+    for what in ("pause", "resume", "reload"):
+        assert api.post(f"{rest}{what}/").status_code == 200
+    assert Policy.objects.get(name="packed").revisions.count() == 4
+    assert at_work(batch) == first
+    assert not AuditEntry.objects.filter(verb="live.rolled-out").exists()
+
+
+def test_the_page_says_what_is_newer_to_everybody_and_leads_admins_to_it(
+    batch: LiveScheduler, client_as: Callable[[str], Client], policy: Policy, editor: User
+) -> None:
+    address, link = f"/live/{batch.pk}/", f"/live/{batch.pk}/rollout/"
+    assert "is newer" not in text(client_as("admin").get(address))
+    revision_save(policy=policy, document=PACK, author=editor, expected=1)
+    assert f'Revision 2 of packed is newer: <a href="{link}">review and roll out</a>' in text(
+        client_as("admin").get(f"{address}now/")
+    )
+    seen = text(client_as("viewer").get(address))
+    assert "Revision 2 of packed is newer: an admin can roll it out." in seen
+    assert "packed revision 1</a>." in seen
+    assert link not in seen
+    assert "revision 1, 2 is newer" in text(client_as("viewer").get("/live/"))
+
+
+def test_an_admin_reviews_and_rolls_out(
+    batch: LiveScheduler, second: Revision, client_as: Callable[[str], Client]
+) -> None:
+    client, address, first = client_as("admin"), f"/live/{batch.pk}/rollout/", at_work(batch)
+    page = text(client.get(address))
+    assert "Roll out revision 2 to batch?" in page
+    assert "LeastAllocated" in page
+    assert "MostAllocated" in page
+    assert f'name="expected" value="{first.pk}"' in page
+    asked = {"policy": "packed", "revision": "2", "expected": str(first.pk)}
+    answer = client.post(address, asked)
+    assert (answer.status_code, answer["Location"]) == (302, f"/live/{batch.pk}/")
+    assert at_work(batch) == second
+    assert "Revision 2 of packed is at work within a second" in text(client.get(f"/live/{batch.pk}/"))
+    assert "batch runs revision 2 of packed" in text(client.get(address))
+    # Whoever still has the page open is shown what is at work now, and has to look again.
+    stale = client.post(address, asked | {"revision": "1"})
+    assert stale.status_code == 409
+    assert "batch runs packed revision 2 by now, not packed revision 1" in text(stale)
+    assert f'name="expected" value="{second.pk}"' in text(stale)
+    assert client.post(address, {"policy": "packed", "revision": "1"}).status_code == 400
+    assert client.get(f"{address}?revision=9").status_code == 400
+    assert at_work(batch) == second
+
+
+def test_pods_that_would_go_elsewhere_are_told_with_both_nodes_and_what_moves_them(
+    admin: User,
+    policy: Policy,
+    client_as: Callable[[str], Client],
+    api_as: Callable[[str], APIClient],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rollout, "POD_LIMIT", 20)
+    monkeypatch.setattr(effect, "SECONDS", 600.0)  # how far it gets in time is another matter
+    demo = clusters.demo_load(user=admin)
+    live = services.live_create(user=admin, cluster=demo, scheduler_name="default-scheduler", policy=policy)
+    second = revision_save(policy=policy, document=PACK, author=admin, expected=1)
+    told = api_as("admin").get(f"/api/v1/live/{live.pk}/rollout/").data
+    assert (told["before"]["revision"], told["after"]["revision"], told["problem"]) == (1, 2, "")
+    assert [(one["before"], one["after"]) for one in told["changes"]] == [("LeastAllocated", "MostAllocated")]
+    moves = told["moves"]
+    assert (moves["asked"], moves["failed"]) == (20, [])
+    assert moves["pods"] > 20
+    assert moves["moved"]
+    snapshot = demo.snapshots.get()
+    old, new = (load(one.replace("batch", "default-scheduler")).configuration for one in (SPREAD, PACK))
+    assert old is not None
+    assert new is not None
+    for pod in moves["moved"]:
+        key = f"{pod['namespace']}/{pod['name']}"
+        found = [playground.explain_with(snapshot, key, side) for side in (old, new)]
+        assert [pod["before"], pod["after"]] == [one.node for one in found]
+        assert pod["plugin"] == "NodeResourcesFit"
+        assert pod["lead"] > 0
+    page = text(client_as("admin").get(f"/live/{live.pk}/rollout/?effect=shown"))
+    assert f"{len(moves['moved'])} of 20 pods of default-scheduler would go elsewhere." in page
+    assert f"The first 20 of {moves['pods']} were looked at, pending ones first." in page
+    assert "<strong>NodeResourcesFit</strong> prefers the new node by" in page
+    services.live_roll_out(user=admin, live=live, revision=second, expected=policy.revisions.get(number=1))
+    assert not api_as("admin").get(f"/api/v1/live/{live.pk}/rollout/").data["moves"]["moved"]
+
+
+def test_a_program_rolls_out_once_and_is_told_of_others(
+    batch: LiveScheduler, second: Revision, api_as: Callable[[str], APIClient]
+) -> None:
+    api, address, first = api_as("admin"), f"/api/v1/live/{batch.pk}/", at_work(batch)
+    for _ in range(2):
+        answer = api.post(f"{address}rollout/", body(second, first), headers={"Idempotency-Key": "one"})
+        assert (answer.status_code, answer.data["revision"]) == (200, 2)
+    assert AuditEntry.objects.filter(verb="live.rolled-out").count() == 1
+    late = api.post(f"{address}rollout/", body(first, first))
+    assert (late.status_code, late["Content-Type"]) == (409, "application/problem+json")
+    assert api.get(address).data["revision"] == 2
+    for wrong, path in (
+        ({"revision": 9}, "revision"),
+        ({"policy": "nowhere"}, "policy"),
+        ({"expected": {"policy": "packed", "revision": 9}}, "expected.revision"),
+        ({"expected": None}, "expected"),
+    ):
+        refused = api.post(f"{address}rollout/", body(second, first) | wrong)
+        assert refused.status_code == 400
+        assert [error["path"] for error in refused.json()["errors"]] == [path]
+    for name in ("policy", "revision"):
+        refused = api.patch(address, {name: 1})
+        assert (refused.status_code, refused.json()["errors"][0]["path"]) == (422, name)
+
+
+def test_a_policy_that_could_not_run_is_not_rolled_out(
+    batch: LiveScheduler, admin: User, client_as: Callable[[str], Client], api_as: Callable[[str], APIClient]
+) -> None:
+    first = at_work(batch)
+    two = HEAD + "profiles: [{schedulerName: calm}, {schedulerName: busy}]\n"
+    classic = '{"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "GeneralPredicates"}]}'
+    for name, document, said in (("two", two, "several profiles, none for batch"), ("old", classic, "classic policy")):
+        other = policy_create(name=name, document=document, author=admin).revisions.get()
+        told = api_as("admin").get(f"/api/v1/live/{batch.pk}/rollout/", {"policy": name}).data
+        assert said in told["problem"]
+        assert told["moves"] is None
+        refused = api_as("admin").post(f"/api/v1/live/{batch.pk}/rollout/", body(other, first))
+        assert (refused.status_code, refused.json()["errors"][0]["path"]) == (422, "policy")
+    page = text(client_as("admin").get(f"/live/{batch.pk}/rollout/?policy=two"))
+    assert "several profiles, none for batch" in page
+    assert '<button class="danger">' not in page
+    assert at_work(batch) == first

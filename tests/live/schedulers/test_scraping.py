@@ -1,0 +1,64 @@
+"""Who may scrape the site's own metrics, and what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from django.test import Client
+
+from kschedweb.accounts.services import token_create
+from kschedweb.engine.framework.status import Code
+from kschedweb.engine.live import Depths
+from kschedweb.live.schedulers.metrics import REGISTRY, Instruments
+
+if TYPE_CHECKING:
+    from kschedweb.accounts.models import User
+
+
+def test_a_scraper_needs_a_token_or_a_role(db: None, viewer: User, client_as: Callable[[str], Client]) -> None:
+    assert Client().get("/metrics").status_code in (401, 403)
+    assert client_as("viewer").get("/metrics").status_code == 200
+    _, key = token_create(user=viewer, name="prometheus", scope="view", days=30)
+    answer = Client().get("/metrics", headers={"Authorization": f"Bearer {key}", "Accept": "text/plain"})
+    assert answer.status_code == 200
+    assert answer["Content-Type"].startswith("text/plain; version=")
+    assert b"# TYPE scheduler_pending_pods gauge" in answer.content
+
+
+def value(series: str, **labels: str) -> float | None:
+    return REGISTRY.get_sample_value(series, {"cluster": "c", "profile": "p", **labels})
+
+
+def test_series_have_kube_schedulers_names_labels_and_units() -> None:
+    instruments = Instruments("c", "p", "kschedweb-p")
+    instruments.decided({"PreFilter": 0.001, "Filter": 0.002, "Score": 0.003, "Permit": 0.5}, {"Permit": Code.WAIT})
+    instruments.attempted("scheduled", 0.7)
+    instruments.decided({"Filter": 0.002, "PostFilter": 0.01}, {"PostFilter": Code.UNSCHEDULABLE})
+    instruments.attempted("unschedulable", 0.012)
+    instruments.permit_waited(3.0, Code.UNSCHEDULABLE)
+    instruments.pod_bound(1.5, 20)
+    instruments.incoming({("active", "PodAdd"): 3})
+    instruments.incoming({("active", "PodAdd"): 5, ("backoff", "NodeAdd"): 1})
+    instruments.preempted(4)
+    instruments.leads(True)
+    instruments.depths(Depths(1, 2, 3, 4, waiting=5, held=5, binding=6, nodes=7, pods=8))
+    assert value("scheduler_schedule_attempts_total", result="scheduled") == 1
+    assert value("scheduler_scheduling_algorithm_duration_seconds_sum") == 0.006 + 0.002
+    assert value("scheduler_scheduling_attempt_duration_seconds_sum", result="unschedulable") == 0.012
+    points = "scheduler_framework_extension_point_duration_seconds_count"
+    assert value(points, extension_point="Filter", status="Success") == 2
+    assert value(points, extension_point="Permit", status="Wait") == 1
+    assert value(points, extension_point="PostFilter", status="Unschedulable") == 1
+    assert value("scheduler_preemption_attempts_total") == 1
+    assert value("scheduler_permit_wait_duration_seconds_sum", result="Unschedulable") == 3.0
+    assert value("scheduler_pod_scheduling_sli_duration_seconds_sum", attempts="15+") == 1.5
+    assert value("scheduler_queue_incoming_pods_total", queue="active", event="PodAdd") == 5
+    assert value("scheduler_queue_incoming_pods_total", queue="backoff", event="NodeAdd") == 1
+    assert value("scheduler_preemption_victims_sum") == 4
+    assert value("leader_election_master_status", name="kschedweb-p") == 1
+    assert value("scheduler_pending_pods", queue="gated") == 4
+    assert value("scheduler_cache_size", type="assumed_pods") == 11
+    instruments.forget()
+    assert value("leader_election_master_status", name="kschedweb-p") == 0
+    assert value("scheduler_pending_pods", queue="gated") is None

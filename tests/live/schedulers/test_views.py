@@ -1,0 +1,309 @@
+"""The pages of live schedulers and of what they decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.utils import timezone
+
+from kschedweb.accounts.models import AuditEntry
+from kschedweb.live.schedulers import services
+from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
+from tests.support import seed_live
+
+if TYPE_CHECKING:
+    from django.test import Client
+    from rest_framework.test import APIClient
+
+    from kschedweb.accounts.models import User
+    from kschedweb.clusters.models import Cluster
+
+pytestmark = pytest.mark.django_db
+ASKED = {
+    "cluster": "here", "scheduler_name": "second", "mode": "shadow", "policy": "default", "revision": "",
+    "lock": "leases", "lease_namespace": "kube-system", "lease_name": "", "qps": "50", "burst": "100",
+    "keep_decisions": "1000", "keep_days": "7", "keep_columns": "10",
+}  # fmt: skip
+
+
+@pytest.fixture
+def scheduling(admin: User) -> LiveScheduler:
+    live: LiveScheduler = seed_live.scheduler(admin)
+    return live
+
+
+def text(answer: Any) -> str:
+    return " ".join(answer.content.decode().split())
+
+
+def test_an_admin_makes_a_live_scheduler(client_as: Callable[[str], Client], connected: Cluster) -> None:
+    client = client_as("admin")
+    answer = client.post("/live/new/", ASKED)
+    live = LiveScheduler.objects.get()
+    assert answer.status_code == 302
+    assert str(live.pk) in answer["Location"]
+    assert (live.mode, live.revision and live.revision.number, live.keep_columns) == (Mode.SHADOW, 1, 10)
+    assert "second" in text(client.get("/live/"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"cluster": "nowhere"}, "Select a valid choice"),
+        ({"scheduler_name": "Second"}, "Lower-case letters, digits, hyphens and dots"),
+        ({"revision": "7"}, "Policy default has no revision 7"),
+        ({"revision": "x"}, "Policy default has no revision x"),
+        ({"mode": "sleeping"}, "Select a valid choice"),
+        ({"burst": "0"}, "at least 1 request"),
+        ({"keep_days": "0"}, "greater than or equal to 1"),
+        ({"lease_namespace": "Kube System"}, "This is no namespace in Kubernetes"),
+        ({"lock": "etcd"}, "Select a valid choice"),
+    ],
+)
+def test_wrong_input_is_said_beside_its_field(
+    client_as: Callable[[str], Client], connected: Cluster, changes: dict[str, str], said: str
+) -> None:
+    answer = client_as("admin").post("/live/new/", {**ASKED, **changes})
+    assert 400 <= answer.status_code < 500
+    assert said in text(answer)
+    assert 'class="field-error"' in text(answer)
+    assert not LiveScheduler.objects.exists()
+
+
+def test_a_taken_name_is_said_beside_it(client_as: Callable[[str], Client], live: LiveScheduler) -> None:
+    answer = client_as("admin").post("/live/new/", {**ASKED, "scheduler_name": live.scheduler_name})
+    assert answer.status_code == 409
+    assert "has a live scheduler named kschedweb already" in text(answer)
+
+
+def test_settings_change(client_as: Callable[[str], Client], live: LiveScheduler) -> None:
+    client = client_as("admin")
+    assert 'value="50"' in text(client.get(f"/live/{live.pk}/change/"))
+    asked = {name: value for name, value in ASKED.items() if name not in ("cluster", "scheduler_name", "mode")}
+    assert client.post(f"/live/{live.pk}/change/", {**asked, "qps": "0"}).status_code == 302
+    live.refresh_from_db()
+    assert live.qps == 0
+
+
+def test_a_lock_that_another_would_not_be_kept_out_by_is_refused_beside_it(
+    client_as: Callable[[str], Client], scheduling: LiveScheduler
+) -> None:
+    client, address = client_as("admin"), f"/live/{scheduling.pk}/"
+    seed_live.hosted(scheduling)
+    asked = {name: value for name, value in ASKED.items() if name not in ("cluster", "scheduler_name", "mode")}
+    answer = client.post(f"{address}change/", {**asked, "lock": "endpoints"})
+    assert answer.status_code == 409
+    assert "Go by way of endpointsleases, or switch it off first." in text(answer)
+    assert 'class="field-error" id="id_lock-error"' in text(answer)
+    assert "Whoever holds the Lease <code>kube-system/kschedweb-kschedweb</code> leads" in text(client.get(address))
+    assert client.post(f"{address}change/", {**asked, "lock": "endpointsleases"}).status_code == 302
+    page = text(client.get(address))
+    assert "Whoever holds the Endpoints and Lease <code>" in page
+    assert "still by leases kube-system/kschedweb-kschedweb" in page
+
+
+def test_what_keeps_it_from_work_is_said(client_as: Callable[[str], Client], scheduling: LiveScheduler) -> None:
+    client = client_as("viewer")
+    address = f"/live/{scheduling.pk}/now/"
+    assert "Not hosted" in text(client.get(address))
+    seed_live.hosted(scheduling)
+    leading = Candidate.objects.filter(leading=True)
+    assert "Scheduling" in text(client.get(address))
+    leading.update(synced=False)
+    assert "Reading" in text(client.get(address))
+    leading.update(synced=True, ticked_at=timezone.now() - timedelta(seconds=30))
+    assert "Hanging" in text(client.get(address))
+    leading.update(leading=False)
+    assert "Without leader" in text(client.get(address))
+    Candidate.objects.update(heartbeat=timezone.now() - timedelta(minutes=1))
+    assert "Not hosted" in text(client.get(address))
+
+
+def test_an_extender_says_that_nobody_asks_and_then_what_was_answered(
+    client_as: Callable[[str], Client], admin: User
+) -> None:
+    live = seed_live.scheduler(admin, mode="extender")
+    client, address = client_as("viewer"), f"/live/{live.pk}/now/"
+    assert "Not asked" in text(client.get(address))
+    seed_live.hosted(live)
+    Candidate.objects.filter(leading=True).update(depths={"nodes": 5, "pods": 7, "filter": 42})
+    page = text(client.get(address))
+    assert "Answering" in page
+    assert "answers" in page
+    assert "<b>42</b><span>filter</span>" in page
+    assert "median from creation" not in page
+
+
+def test_leader_standbys_depths_and_speed_are_shown(
+    client_as: Callable[[str], Client], scheduling: LiveScheduler
+) -> None:
+    seed_live.hosted(scheduling)
+    page = text(client_as("viewer").get(f"/live/{scheduling.pk}/"))
+    for said in (
+        "host-1_4711",
+        "leads",
+        "host-2_4712",
+        "stands by",
+        "41 ms",
+        "320 ms",
+        "depths-figure",
+        "Now 12.5 pods",
+    ):
+        assert said in page
+
+
+def test_an_editor_pauses_steps_and_resumes(client_as: Callable[[str], Client], scheduling: LiveScheduler) -> None:
+    client, address = client_as("editor"), f"/live/{scheduling.pk}/command"
+    client.post(f"{address}/pause/")
+    scheduling.refresh_from_db()
+    assert scheduling.paused
+    assert "The next 3 pods are tried" in text(client.post(f"{address}/step/", {"pods": "3"}, follow=True))
+    assert "Pods: Ensure this value" in text(client.post(f"{address}/step/", {"pods": "0"}, follow=True))
+    scheduling.refresh_from_db()
+    assert scheduling.steps == 3
+    client.post(f"{address}/resume/")
+    scheduling.refresh_from_db()
+    assert (scheduling.paused, scheduling.steps) == (False, 0)
+    assert "is not paused" in text(client.post(f"{address}/step/", {"pods": "1"}, follow=True))
+    assert client.post(f"{address}/jump/").status_code == 404
+    assert set(AuditEntry.objects.values_list("verb", flat=True)) >= {"live.paused", "live.stepped", "live.resumed"}
+
+
+def test_a_mode_is_confirmed_before_it_is_switched(
+    client_as: Callable[[str], Client], scheduling: LiveScheduler
+) -> None:
+    client, address = client_as("admin"), f"/live/{scheduling.pk}/mode/"
+    assert "from scheduling to off?" in text(client.get(f"{address}?mode=off"))
+    scheduling.refresh_from_db()
+    assert scheduling.mode == Mode.SCHEDULING
+    assert client_as("editor").post(address, {"mode": "off"}).status_code == 403
+    client.post(address, {"mode": "off"})
+    scheduling.refresh_from_db()
+    assert scheduling.mode == Mode.OFF
+
+
+def test_it_is_deleted_by_its_name_once_it_is_off(
+    client_as: Callable[[str], Client], scheduling: LiveScheduler, admin: User
+) -> None:
+    client, address = client_as("admin"), f"/live/{scheduling.pk}/delete/"
+    assert "Type kschedweb to delete it" in text(client.post(address, {"name": "other"}))
+    assert "switch it off first" in text(client.post(address, {"name": "kschedweb"}))
+    services.live_set_mode(user=admin, live=scheduling, mode=Mode.OFF)
+    assert client.post(address, {"name": "kschedweb"}).status_code == 302
+    assert not LiveScheduler.objects.exists()
+
+
+def test_decisions_are_filtered_paged_and_exported(client_as: Callable[[str], Client], admin: User) -> None:
+    live, _ = seed_live.everything(120, admin)
+    client, address = client_as("viewer"), f"/live/{live}/"
+    first = client.get(address).context["page"]
+    assert len(first.rows) == 50
+    second = client.get(address, {"cursor": first.following}).context["page"]
+    assert not {row.pk for row in first.rows} & {row.pk for row in second.rows}
+    back = client.get(address, {"cursor": second.preceding}).context["page"]
+    assert [row.pk for row in back.rows] == [row.pk for row in first.rows]
+    denied = client.get(address, {"result": "denied"}).context["page"]
+    assert {row.result for row in denied.rows} == {"denied"}
+    assert len(client.get(address, {"search": "web-11"}).context["page"].rows) == 11
+    assert client.get(address, {"cursor": "nonsense"}).status_code == 404
+    lines = b"".join(client.get(address, {"result": "denied", "format": "csv"}).streaming_content).decode().splitlines()  # type: ignore[attr-defined]
+    assert lines[0].startswith("at,namespace,name,uid")
+    assert len(lines) == 31
+
+
+def test_new_decisions_announce_themselves_and_the_filter_counts(
+    client_as: Callable[[str], Client], scheduling: LiveScheduler
+) -> None:
+    client = client_as("viewer")
+    opened = timezone.now()
+    for name in ("web-1", "web-2"):
+        seed_live.decision(scheduling, name)
+    seed_live.decision(scheduling, "stuck", "unschedulable")
+    address = f"/live/{scheduling.pk}/now/"
+    assert "3 new decisions, show" in text(client.get(address, {"since": opened.isoformat()}))
+    some = text(client.get(address, {"since": opened.isoformat(), "result": "unschedulable"}))
+    assert "1 new decision, show" in some
+    assert "result=unschedulable" in some
+    assert "new decision" not in text(client.get(address, {"since": timezone.now().isoformat()}))
+    assert client.get(address, {"since": "yesterday"}).status_code == 200
+
+
+def test_a_decision_kept_in_full_shows_funnel_and_matrix(
+    client_as: Callable[[str], Client], scheduling: LiveScheduler
+) -> None:
+    row = seed_live.explained(scheduling)
+    client, address = client_as("viewer"), f"/live/{scheduling.pk}/decisions/{row.pk}/"
+    page = text(client.get(address))
+    assert f"{row.name} went to {row.node}: " in page
+    assert "30 of 31" in page
+    assert "1 Insufficient cpu" in page
+    assert "Filter (1.10 ms)" in page
+    small = text(client.get(address, {"node": "small"}))
+    assert "small has 50m CPU free of 50m CPU" in small
+    assert "Insufficient cpu" in small
+    worked = text(client.get(address, {"node": row.node, "cell": "NodeResourcesFit"}))
+    assert f"NodeResourcesFit on {row.node}, worked out" in worked
+    assert "Strategy LeastAllocated" in worked
+    assert "that the scheduler had when it judged the pod" in worked
+    htmx = {"HX-Request": "true", "HX-Target": "cell"}
+    cell = text(client.get(address, {"node": "small", "cell": "NodeResourcesFit"}, headers=htmx))
+    assert "Only the scores of the 5 best nodes" in cell
+    assert "<html" not in cell
+    assert "had no node nowhere" in text(client.get(address, {"node": "nowhere"}))
+    rejected = client.get(address, {"stage": "NodeResourcesFit"}).context["rows"]
+    assert [entry.node for entry in rejected] == ["small"]
+
+
+def test_a_pod_that_fits_nowhere_is_told_what_it_lacked_then(
+    client_as: Callable[[str], Client], scheduling: LiveScheduler
+) -> None:
+    row = seed_live.explained(scheduling, "stuck")
+    page = text(client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{row.pk}/"))
+    assert "stuck is pending: " in page
+    assert "Nearest miss:" in page
+    assert "lacks only" in page
+
+
+def test_a_decision_that_was_drawn_says_among_how_many(
+    client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], admin: User
+) -> None:
+    live = seed_live.scheduler(admin)
+    row = seed_live.explained(live)
+    top = [row.top[1] | {"total": row.top[0]["total"]}, row.top[0]]
+    row.node, row.top, row.margin, row.drawn = row.top[1]["node"], top, 0, 3
+    row.save()
+    page = client_as("viewer").get(f"/live/{live.pk}/decisions/{row.pk}/").content.decode()
+    assert "drawn among 3 nodes with the same total" in page
+    assert "among 3 nodes with the same total, at random as kube-scheduler does" in page
+    told = api_as("viewer").get(f"/api/v1/live/{live.pk}/decisions/{row.pk}/").json()
+    assert (told["drawn"], told["node"], told["explanation"]["chosen"]) == (3, row.node, row.node)
+
+
+def test_of_another_decision_the_best_nodes_are_shown_and_what_is_not_kept_is_said(
+    client_as: Callable[[str], Client], scheduling: LiveScheduler
+) -> None:
+    row = seed_live.decision(scheduling)
+    page = text(client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{row.pk}/"))
+    assert "web-0 went to node-00001: total 463, 14 ahead of node-00002; NodeResourcesFit decided" in page
+    assert "of this one they are not kept" in page
+    stuck = seed_live.decision(scheduling, "stuck", "unschedulable")
+    page = text(client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{stuck.pk}/"))
+    assert "stuck fits on no node: 0/30 nodes are available: 30 Insufficient cpu" in page
+    assert "Rejected by NodeResourcesFit" in page
+
+
+def test_a_pods_decisions_are_listed_from_every_live_scheduler_of_its_cluster(
+    client_as: Callable[[str], Client], scheduling: LiveScheduler, admin: User
+) -> None:
+    seed_live.decision(scheduling, "web-7", "unschedulable")
+    seed_live.decision(seed_live.scheduler(admin, "other"), "web-7")
+    seed_live.decision(seed_live.scheduler(admin, "third", cluster="elsewhere"), "web-7")
+    client = client_as("viewer")
+    shown = client.get("/live/pod/watched/default/web-7/")
+    assert "Live decisions about default/web-7" in text(shown)
+    assert len(shown.context["page"].rows) == 2
+    assert "has tried a pod of this name" in text(client.get("/live/pod/watched/default/web-8/"))
+    assert client.get("/live/pod/nowhere/default/web-7/").status_code == 404

@@ -1,0 +1,208 @@
+"""The gate's pages: what to paste, what is tried, and the verdict as a page and as files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from kschedweb.accounts.models import User
+from kschedweb.clusters.models import Snapshot
+from kschedweb.engine.__main__ import main
+from kschedweb.jobs.models import Job
+from kschedweb.playground.gate import services, tasks
+from kschedweb.playground.gate.models import Gate
+from tests.engine.studies.gates import PACKED, cluster
+from tests.support import seed_runs
+
+pytestmark = pytest.mark.django_db
+ASKED = {"policy": "packed@1", "on": "cluster:small", "moved": "10%", "newly": "0", "skew": "", "pending": ""}
+
+
+def shown(client: Any, **asked: str) -> str:
+    answer = client.get(f"/gate/?{urlencode({**ASKED, **asked})}")
+    assert answer.status_code == 200, answer.content.decode()
+    return str(answer.content.decode())
+
+
+def pasted(page: str) -> list[str]:
+    """What is to be pasted, in its order."""
+    return [unescape(text) for text in re.findall(r'<pre class="code"[^>]*><code>(.*?)</code>', page, re.DOTALL)]
+
+
+def test_the_command_on_the_page_runs_as_it_stands(
+    client_as: Callable[..., Any],
+    small: Snapshot,
+    saved: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    measures = "skew_cpu_end max=80 maxChange=1000%\nnodes_empty: min=1"
+    client = client_as("viewer")
+    page = shown(client, baseline="default@1", place="pending", measures=measures, pending="3", skew="70")
+    command, dump, call = pasted(page)
+    assert dump.startswith("kubectl get nodes,pods,namespaces,")
+    monkeypatch.chdir(tmp_path)
+    for name, part in (
+        ("policy.yaml", "packed/download/?revision=1"),
+        ("baseline.yaml", "default/download/?revision=1"),
+    ):
+        assert f'href="/policies/{part}"' in page
+        Path(name).write_bytes(client.get(f"/policies/{part}").content)
+    Path("cluster.json").write_text(json.dumps({"kind": "List", "items": cluster()}))
+    words = _words(command)
+    assert words[:3] == ["python", "-m", "kschedweb.engine"]
+    assert main(words[3:]) == 0
+    assert Path("verdict.xml").read_text().startswith("<?xml")
+    assert "--place pending" in command
+    assert "http://testserver/api/v1/gate/" in call
+
+
+def test_the_call_on_the_page_asks_the_same_as_the_command(
+    client_as: Callable[..., Any], api_as: Callable[..., Any], small: Snapshot, saved: str, tmp_path: Path
+) -> None:
+    words = _words(pasted(shown(client_as("viewer"), measures="nodes_empty min=1"))[-1])
+    request = next(word for word in words if word.startswith("request=")).removeprefix("request=")
+    body = json.loads(request)
+    assert body == {
+        "snapshot": {"cluster": "small"},
+        "thresholds": {
+            "maxNewlyUnschedulable": 0.0,
+            "maxMoved": "10%",
+            "measures": {"nodes_empty": {"min": 1.0}},
+        },
+    }
+    answer = api_as("editor").post("/api/v1/gate/", {**body, "policy": {"document": PACKED}})
+    assert answer.json()["thresholds"] == body["thresholds"]
+
+
+def _words(text: str) -> list[str]:
+    import shlex
+
+    return shlex.split(text.replace("\\\n", " "))
+
+
+def test_a_scenario_is_exported_for_the_command_and_named_in_the_call(
+    client_as: Callable[..., Any], editor: User, saved: str
+) -> None:
+    revision = seed_runs.scenario(editor)
+    page = shown(client_as("editor"), on=f"scenario:{revision.scenario_id}")
+    command, call = pasted(page)
+    assert "--scenario scenario.json.gz" in command
+    assert "--snapshot" not in command
+    assert f'"scenario": {{"id": "{revision.scenario_id}"}}' in call
+    assert f'href="/scenarios/{revision.scenario_id}/export/"' in page
+
+
+def test_without_anything_asked_the_page_proposes_something(
+    client_as: Callable[..., Any], small: Snapshot, saved: str
+) -> None:
+    page = client_as("viewer").get("/gate/").content.decode()
+    assert "--max-moved 10%" in pasted(page)[0]
+    assert "Try it" not in page
+    assert "Try it" in client_as("editor").get("/gate/").content.decode()
+
+
+def test_without_a_cluster_and_a_scenario_nothing_can_be_asked(client_as: Callable[..., Any], db: None) -> None:
+    assert client_as("viewer").get("/gate/").status_code == 200
+
+
+def test_writing_the_command_leads_to_an_address_that_says_all(
+    client_as: Callable[..., Any], small: Snapshot, saved: str
+) -> None:
+    answer = client_as("viewer").post("/gate/", {**ASKED, "do": "show"})
+    assert answer.status_code == 302
+    assert "csrf" not in answer["Location"]
+    assert "--max-moved 10%" in pasted(client_as("viewer").get(answer["Location"]).content.decode())[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "field", "said"),
+    [
+        ({"moved": "much"}, "moved", "It must be a number from 0 on, or a percentage"),
+        ({"pending": "1.5"}, "pending", "It must be a whole number"),
+        ({"skew": "-1"}, "skew", "It must be at least 0"),
+        ({"newly": "all"}, "newly", "It must be a number from 0 on"),
+        ({"measures": "skew_cpu"}, "measures", "Line 1: write a name and limits"),
+        ({"measures": "nodes_empty min=1\nskew_cpu most=3"}, "measures", "Line 2: write a name and limits"),
+        ({"measures": "skew_cpu max=x"}, "measures", "skew_cpu.max: must be a number"),
+        ({"policy": "none@1"}, "policy", "Select a valid choice"),
+        ({"on": "cluster:none"}, "on", "Select a valid choice"),
+    ],
+)
+def test_wrong_input_is_said_beside_its_field(
+    client_as: Callable[..., Any], small: Snapshot, saved: str, asked: dict[str, str], field: str, said: str
+) -> None:
+    answer = client_as("viewer").get(f"/gate/?{urlencode({**ASKED, **asked})}")
+    assert answer.status_code == 400
+    page = answer.content.decode()
+    told = re.search(rf'id="id_{field}-error">(.*?)</p>', page, re.DOTALL)
+    assert told is not None
+    assert said in unescape(told[1])
+    assert not pasted(page)
+
+
+def test_trying_leads_to_the_verdict_and_its_files(client_as: Callable[..., Any], small: Snapshot, saved: str) -> None:
+    client = client_as("editor")
+    answer = client.post("/gate/", {**ASKED, "do": "try"})
+    gate = Gate.objects.get()
+    assert answer["Location"] == f"/gate/{gate.pk}/"
+    page = client.get(answer["Location"]).content.decode()
+    assert "<h1" in page
+    assert "packed@1 fails on small" in page
+    assert "pods go to another node" in page
+    assert "NodeResourcesFit" in page
+    for form, begins in (("json", "{"), ("junit", "<?xml"), ("markdown", "## ❌")):
+        file = client.get(f"{answer['Location']}?format={form}")
+        assert file.content.decode().startswith(begins)
+        assert "attachment" in file["Content-Disposition"]
+    assert f"/gate/{gate.pk}/" in client_as("viewer").get("/gate/").content.decode()
+
+
+def test_an_unknown_measure_is_said_beside_its_field_when_it_is_tried(
+    client_as: Callable[..., Any], small: Snapshot, saved: str
+) -> None:
+    answer = client_as("editor").post("/gate/", {**ASKED, "do": "try", "measures": "speed max=1"})
+    assert answer.status_code == 400
+    assert "is not measured here; measured are unscheduled" in answer.content.decode()
+    assert not Gate.objects.exists()
+
+
+def test_viewers_try_nothing(client_as: Callable[..., Any], small: Snapshot, saved: str) -> None:
+    assert client_as("viewer").post("/gate/", {**ASKED, "do": "try"}).status_code == 403
+
+
+def test_a_verdict_that_takes_longer_shows_how_far_it_is(
+    client_as: Callable[..., Any], small: Snapshot, saved: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "AT_ONCE", 23)
+    client = client_as("editor")
+    address = client.post("/gate/", {**ASKED, "do": "try"})["Location"]
+    assert "Waiting for a worker" in client.get(address).content.decode()
+    part = client.get(address, headers={"HX-Request": "true"}).content.decode()
+    assert 'hx-trigger="every 1s"' in part
+    assert "<h1" not in part
+    tasks.judge(str(Job.objects.get().pk))
+    done = client.get(address, headers={"HX-Request": "true"})
+    assert done["HX-Refresh"] == "true"
+    assert "packed@1 fails on small" in client.get(address).content.decode()
+
+
+def test_what_was_asked_before_is_filtered_and_the_question_stays(
+    client_as: Callable[..., Any], small: Snapshot, saved: str
+) -> None:
+    client = client_as("editor")
+    for moved in ("100%", "0"):
+        client.post("/gate/", {**ASKED, "moved": moved, "do": "try"})
+    page = client.get("/gate/", {**ASKED, "verdict": "fail", "search": "packed"})
+    assert [one.passed for one in page.context["page"]] == [False]
+    assert pasted(page.content.decode()) == pasted(shown(client))
+    nothing = client.get("/gate/", {"search": "elsewhere"}).content.decode()
+    assert "No verdict matches" in nothing
+    assert 'value="elsewhere"' in nothing

@@ -1,0 +1,174 @@
+"""The pages of moves: what to ask, the answer, and how far it is."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from html import unescape
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from kschedweb.accounts.models import User
+from kschedweb.clusters.models import Snapshot
+from kschedweb.jobs.models import Job
+from kschedweb.playground.migration import selectors, services, tasks
+from kschedweb.playground.migration.models import Question
+from kschedweb.policies.models import Revision
+
+pytestmark = pytest.mark.django_db
+Client = Callable[..., Any]
+
+
+def form(on: Snapshot, **changes: str) -> dict[str, str]:
+    given = {"classic": "filling@1", "profile": "default@1", "snapshot": str(on.pk), "pods": "all"} | changes
+    return {name: value for name, value in given.items() if value}
+
+
+def asked(client: Any, snapshot: Snapshot, **changes: str) -> str:
+    """The address of the answer."""
+    answer = client.post("/moves/", form(snapshot, **changes))
+    assert answer.status_code == 302, answer.content.decode()
+    return str(answer["Location"])
+
+
+def test_asking_leads_to_the_answer_with_its_differences(client_as: Client, small: Snapshot, filling: Revision) -> None:
+    address = asked(client_as("editor"), small)
+    counts = Question.objects.get().counts or {}
+    page = client_as("viewer").get(address).content.decode()
+    [found] = re.findall(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)
+    heading = unescape(found).strip()
+    assert heading.startswith(f"Of 9 pods {counts['verdicts']['moves']} would move; ")
+    assert counts["rules"]
+    for rule in counts["rules"]:
+        assert f"{rule['name']}<span" in page
+    for side in ("policy=filling&amp;revision=1", "policy=default&amp;revision=1"):
+        assert f"/decision/small/batch/large/?{side}&amp;snapshot={small.pk}" in page
+
+
+def test_both_decisions_that_are_linked_open(client_as: Client, small: Snapshot, filling: Revision) -> None:
+    client = client_as("editor")
+    page = client.get(asked(client, small)).content.decode()
+    links = {unescape(link) for link in re.findall(r'href="(/decision/small/batch/[^"]+)"', page)}
+    assert len(links) == 2
+    for link in links:
+        assert client.get(link).status_code == 200
+
+
+def test_rows_are_kept_by_rule_verdict_and_search_and_sorted(
+    client_as: Client, small: Snapshot, filling: Revision
+) -> None:
+    client = client_as("editor")
+    address = asked(client, small)
+
+    def rows(**query: str) -> list[str]:
+        return [row.pod for row in client.get(f"{address}?{urlencode(query)}").context["page"]]
+
+    every = rows()
+    assert rows(verdict="only classic") == ["batch/large"]
+    assert rows(rule="profile:rejects:TaintToleration", search="large") == ["batch/large"]
+    assert rows(search="nothing") == []
+    assert rows(ordering="pod") == sorted(every)
+    assert rows(ordering="-pod") == sorted(every, reverse=True)
+    for ordering in ("verdict", "bound", "classic", "profile", "rule", "-share", "nonsense"):
+        assert sorted(rows(ordering=ordering)) == sorted(every)
+
+
+def test_the_files_hold_what_the_page_shows(client_as: Client, small: Snapshot, filling: Revision) -> None:
+    client = client_as("editor")
+    address = asked(client, small)
+    answer = client.get(f"{address}?format=csv")
+    lines = list(csv.DictReader(b"".join(answer.streaming_content).decode().splitlines()))
+    differing = selectors.differing(Question.objects.get())
+    assert [line["pod"] for line in lines] == [one["pod"] for one in differing]
+    assert {line["rule"] for line in lines} == {one["rule"]["name"] for one in differing}
+    told = client.get(f"{address}?format=json&verdict=only+classic").json()
+    assert [item["pod"] for item in told["items"]] == ["batch/large"]
+
+
+def test_without_a_profile_the_conversion_is_meant(client_as: Client, small: Snapshot, filling: Revision) -> None:
+    client = client_as("editor")
+    page = client.get(asked(client, small, profile="")).content.decode()
+    assert "profile: its conversion" in page
+    assert "The conversion: " in page
+
+
+def test_the_address_says_what_is_proposed(client_as: Client, small: Snapshot, filling: Revision) -> None:
+    page = client_as("editor").get("/moves/?classic=filling@1&profile=default@1")
+    assert page.status_code == 200
+    assert re.search(r'<option value="default@1" selected>', page.content.decode())
+    assert client_as("editor").get("/moves/?classic=filling").context["form"]["classic"].value() == "filling@1"
+    assert 'href="/moves/?classic=filling"' in client_as("viewer").get("/policies/filling/").content.decode()
+    assert "Compare</button>" in page.content.decode()
+    assert "Compare</button>" not in client_as("viewer").get("/moves/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "said"),
+    [
+        ({"classic": "default@1"}, "classic", "Select a valid choice"),
+        ({"profile": "filling@1"}, "profile", "Select a valid choice"),
+        ({"snapshot": "x"}, "snapshot", "Select a valid choice"),
+        ({"sequence": "on"}, "sequence", "Only pods that wait"),
+        ({"namespaces": "batch, nowhere"}, "namespaces", "no pods in namespace nowhere"),
+    ],
+)
+def test_wrong_input_is_said_beside_its_field(
+    client_as: Client, small: Snapshot, filling: Revision, changes: dict[str, str], field: str, said: str
+) -> None:
+    answer = client_as("editor").post("/moves/", form(small, **changes))
+    assert answer.status_code == 400
+    told = re.search(rf'id="id_{field}-error">(.*?)</p>', answer.content.decode(), re.DOTALL)
+    assert told is not None
+    assert said in unescape(told[1])
+
+
+def test_viewers_ask_nothing(client_as: Client, small: Snapshot, filling: Revision) -> None:
+    assert client_as("viewer").post("/moves/", form(small)).status_code == 403
+
+
+def test_without_a_classic_policy_or_a_cluster_the_page_says_what_to_do(
+    client_as: Client, small: Snapshot, editor: User
+) -> None:
+    assert "There is no classic policy yet" in client_as("editor").get("/moves/").content.decode()
+    small.cluster.delete()
+    assert "No cluster has been read yet" in client_as("editor").get("/moves/").content.decode()
+
+
+def test_an_answer_that_takes_longer_shows_how_far_it_is(
+    client_as: Client, small: Snapshot, filling: Revision, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "AT_ONCE", 0)
+    client = client_as("editor")
+    address = asked(client, small)
+    page = client.get(address).content.decode()
+    assert "Waiting for a worker" in page
+    assert "Cancel" in page
+    part = client.get(address, headers={"HX-Request": "true"}).content.decode()
+    assert 'hx-trigger="every 1s"' in part
+    assert "<h1" not in part
+    tasks.answer(str(Job.objects.get().pk))
+    done = client.get(address, headers={"HX-Request": "true"})
+    assert done["HX-Refresh"] == "true"
+    assert "would move" in client.get(address).content.decode()
+
+
+def test_what_was_asked_before_is_listed_and_found(client_as: Client, small: Snapshot, filling: Revision) -> None:
+    client = client_as("editor")
+    address = asked(client, small)
+    assert f'href="{address}"' in client_as("viewer").get("/moves/?search=filling").content.decode()
+    assert "No question matches" in client.get("/moves/?search=elsewhere").content.decode()
+
+
+def test_an_answer_outlives_its_snapshot_and_its_policies(
+    client_as: Client, small: Snapshot, filling: Revision
+) -> None:
+    client = client_as("editor")
+    address = asked(client, small)
+    small.delete()
+    filling.policy.delete()
+    page = client.get(address).content.decode()
+    assert "filling@1" in page
+    assert "/decision/" not in page

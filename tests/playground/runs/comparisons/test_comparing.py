@@ -1,0 +1,102 @@
+"""What differs between policies: how much of it, in which order, on page, REST and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kschedweb.accounts.models import User
+from kschedweb.playground.runs import podtable, selectors
+from kschedweb.playground.runs.comparisons import comparing, moved
+from kschedweb.playground.runs.models import Run
+from kschedweb.playground.runs.podtable import PodList
+from kschedweb.playground.runs.rows import arranged
+from tests.support import seed_runs
+
+pytestmark = pytest.mark.django_db
+Clients = Callable[[str], Any]
+
+
+def test_what_is_not_known_comes_last_in_either_direction() -> None:
+    rows = [("a", 2.0), ("b", None), ("c", 7.0), ("d", 2.0)]
+    assert [name for name, _ in arranged(rows, lambda row: row[1], down=False)] == ["a", "d", "c", "b"]
+    assert [name for name, _ in arranged(rows, lambda row: row[1], down=True)] == ["c", "a", "d", "b"]
+
+
+def test_a_bar_is_as_long_as_the_change_is_of_the_larger_value(editor: User) -> None:
+    found = selectors.comparison_get(editor, seed_runs.comparison(editor).pk)
+    differences = list(selectors.difference_list(found))
+    lines = comparing.lines(comparing.sides(found), differences)
+    assert [line.weight for line in lines] == sorted((line.weight for line in lines), reverse=True)
+    for line in lines:
+        if line.measure is comparing.MOVED:
+            counts = differences[0].counts
+            assert line.values == [{}, {1: counts["moved"]}]
+            assert line.changes[0].share == pytest.approx(counts["moved"] / counts["pods"])
+            assert line.changes[0].text == f"{100 * counts['moved'] / counts['pods']:.1f} % of all pods"
+            continue
+        before, after = line.values[0][1], line.values[1][1]
+        assert line.changes[0].share == pytest.approx(abs(after - before) / (max(abs(before), abs(after)) or 1))
+
+
+def test_measures_are_the_same_on_page_over_rest_and_as_csv(client_as: Clients, api_as: Clients, editor: User) -> None:
+    comparison = seed_runs.comparison(editor)
+    address = f"/comparisons/{comparison.pk}/"
+    page = client_as("viewer").get(address)
+    shown = {line.measure.name: line for line in page.context["lines"]}
+    assert {"moved", "unscheduled", "wait_median", "skew_cpu", "spread_memory_end", "nodes_empty"} <= set(shown)
+    assert {"fragmentation_cpu", "preemptions", "evictions"} <= set(shown)
+    rest = {one["name"]: one for one in api_as("viewer").get(f"/api/v1{address}").json()["measures"]}
+    text = b"".join(client_as("viewer").get(f"{address}?format=csv").streaming_content).decode()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert set(rest) == set(shown) == {row["measure"] for row in rows}
+    for row in rows:
+        line, place = shown[row["measure"]], ["default@1", "packed@1"].index(row["policy"])
+        assert (row["unit"], row["direction"]) == (line.measure.unit, line.measure.direction)
+        assert float(row["value"]) == line.values[place][int(row["seed"])]
+        assert rest[row["measure"]]["values"][place][row["seed"]] == line.values[place][int(row["seed"])]
+
+
+def test_both_tables_of_a_comparison_are_sorted_by_their_heads(client_as: Clients, editor: User) -> None:
+    comparison = seed_runs.comparison(editor)
+    client, address = client_as("viewer"), f"/comparisons/{comparison.pk}/"
+    page = client.get(address, {"measures": "-measure", "ordering": "-before", "what": "moved"})
+    labels = [line.measure.label.lower() for line in page.context["lines"]]
+    assert labels == sorted(labels, reverse=True)
+    before = [row.before for row in page.context["page"]]
+    assert len(before) > 2
+    assert before == sorted(before, reverse=True)
+    content = page.content.decode()
+    assert content.count('aria-sort="descending"') == 2
+    assert "?measures=-measure&amp;ordering=before&amp;what=moved" in content  # the rest of the address stays
+    shares = [line.changes[0].share for line in client.get(address, {"measures": "change-1"}).context["lines"]]
+    assert shares == sorted(shares)
+    assert client.get(address, {"measures": "nonsense", "ordering": "-"}).status_code == 200
+
+
+def test_rest_sorts_moved_pods_and_those_of_a_run_and_refuses_other_orders(api_as: Clients, editor: User) -> None:
+    comparison = seed_runs.comparison(editor)
+    api, address = api_as("viewer"), f"/api/v1/comparisons/{comparison.pk}/moved/"
+    for key in moved.ORDERS:
+        assert api.get(address, {"ordering": f"-{key}"}).status_code == 200
+    pods = [row["pod"] for row in api.get(address, {"ordering": "-pod"}).json()["results"]]
+    assert pods == sorted(pods, reverse=True)
+    run = f"/api/v1/runs/{Run.objects.get(position=0).pk}/pods/"
+    waited = [row["waited"] for row in api.get(run, {"ordering": "-waited"}).json()["results"]]
+    known = [one for one in waited if one is not None]
+    assert known == sorted(known, reverse=True)
+    assert waited[: len(known)] == known
+    for path in (address, run):
+        refused = api.get(path, {"ordering": "-colour"})
+        assert (refused.status_code, refused.json()["errors"][0]["path"]) == (400, "ordering")
+
+
+@pytest.mark.parametrize("key", podtable.ORDERS)
+def test_pods_of_a_run_keep_being_all_there_in_every_order(key: str) -> None:
+    outcome = seed_runs.outcome()
+    rows = PodList(outcome, outcome.end, ordering=f"-{key}").rows
+    assert sorted(rows) == sorted(PodList(outcome, outcome.end).rows)

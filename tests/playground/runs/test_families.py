@@ -1,0 +1,110 @@
+"""Every measure has a family that says what it means, and every family a chart with its table."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from kschedweb.engine.studies.measure.measures import measure
+from kschedweb.engine.studies.play.outcome import Outcome
+from kschedweb.playground.runs.families import FAMILIES, family_of, present
+from kschedweb.playground.runs.family_charts import Shown, family_charts
+from kschedweb.playground.runs.measures import Measure
+from kschedweb.web.figures import Chart
+from tests.support import seed_runs
+
+
+def shown(label: str, outcome: Outcome) -> Shown:
+    kept = [Measure(one.name, one.label, one.unit, one.direction, one.sentence, one.value) for one in measure(outcome)]
+    return Shown(label, outcome, {one.name: one for one in kept})
+
+
+@pytest.fixture(scope="module")
+def both() -> list[Shown]:
+    return [shown("default@1", seed_runs.outcome()), shown("packed@1", seed_runs.outcome(seed_runs.PACKED))]
+
+
+def sound(chart: Chart) -> None:
+    """JSON as a browser takes it, a sentence, and a table whose rows have what its head promises."""
+    json.dumps(chart.figure, allow_nan=False)
+    assert chart.summary.endswith(".")
+    assert chart.rows
+    assert {len(row) for row in chart.rows} == {len(chart.head)}
+
+
+def test_every_measure_belongs_to_exactly_one_family(both: list[Shown]) -> None:
+    for one in both[0].measures.values():
+        assert [family.name for family in FAMILIES if family.holds(one.name)] == [family_of(one.name).name]  # type: ignore[union-attr]
+        assert one.unit
+        assert one.sentence.endswith(".")
+    for name in (
+        "disruptions",
+        "budgets_disrupted",
+        "use_skew_cpu",
+        "use_hottest_memory",
+        "fragmentation_nvidia.com/gpu",
+    ):
+        assert family_of(name) is not None
+
+
+def test_every_family_says_in_sentences_what_it_means_and_what_is_better() -> None:
+    for family in FAMILIES:
+        assert family.help.endswith(".")
+        assert "better" in family.help
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_every_family_has_a_sound_chart_with_a_line_for_each_policy(both: list[Shown], count: int) -> None:
+    listed = both[:count]
+    found = family_charts(listed, "cpu")
+    assert [one.family for one in found] == present(listed[0].measures)
+    for one in found:
+        assert one.measures
+        assert one.chart is not None, one.family.name
+        sound(one.chart)
+        if count > 1:
+            text = json.dumps(one.chart.figure)
+            assert all(side.label in text for side in listed), one.family.name
+
+
+def test_the_chart_of_times_ends_at_the_share_of_pods_that_got_a_node(both: list[Shown]) -> None:
+    full = seed_runs.outcome(nodes=4)  # room for 16 of 20 pods
+    chart = next(one.chart for one in family_charts([shown("default@1", full)], "cpu") if one.family.name == "wait")
+    assert chart is not None
+    trace = chart.figure["data"][0]
+    tried = int((full.attempts > 0).sum())
+    assert trace["y"][-1] == pytest.approx(100 * (tried - len(full.pending)) / tried, abs=0.01)
+    assert trace["x"] == sorted(trace["x"])
+    assert f"{len(full.pending)} never have one" in chart.summary
+
+
+def test_skew_over_time_is_what_the_measure_says_at_the_end(both: list[Shown]) -> None:
+    chart = next(one.chart for one in family_charts(both[:1], "cpu") if one.family.name == "requests")
+    assert chart is not None
+    skew = chart.figure["data"][0]
+    assert skew["name"] == "skew"
+    assert skew["y"][-1] == pytest.approx(both[0].measures["skew_cpu_end"].value, abs=0.01)
+
+
+def test_empty_nodes_over_time_end_at_the_measure(both: list[Shown]) -> None:
+    chart = next(one.chart for one in family_charts(both, "cpu") if one.family.name == "nodes")
+    assert chart is not None
+    for side, trace in zip(both, chart.figure["data"], strict=True):
+        assert trace["y"][-1] == side.measures["nodes_empty"].value
+        assert trace["y"][0] == 6
+
+
+def test_a_run_in_which_nothing_happens_shows_words_in_place_of_charts() -> None:
+    nothing = seed_runs.outcome(pods=0, changes=[])
+    for one in family_charts([shown("default@1", nothing)], "cpu"):
+        if one.chart is None:
+            assert one.nothing.endswith(".")
+        else:
+            sound(one.chart)
+    texts: dict[str, Any] = {one.family.name: one.chart for one in family_charts([shown("a", nothing)], "cpu")}
+    assert texts["wait"] is None
+    assert texts["leaving"] is None
+    assert not math.isnan(nothing.end)

@@ -1,0 +1,194 @@
+"""Runs and comparisons: started as jobs, done once, cancelled, deleted, refused with a reason beside the field."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.http import Http404
+
+from kschedweb import ENGINE
+from kschedweb.accounts.models import User
+from kschedweb.jobs.models import Job, State
+from kschedweb.jobs.services import job_claim
+from kschedweb.jobs.tasks import Cancelled
+from kschedweb.playground.runs import selectors, services, tasks
+from kschedweb.playground.runs.models import Comparison, Difference, Run
+from kschedweb.web.errors import ApplicationError, Conflict
+from kschedweb.web.nodemap.grouping import Grouping
+from tests.support import seed_runs
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_run_is_a_job_and_what_came_of_it_is_kept(editor: User) -> None:
+    run = seed_runs.run(editor)
+    assert (run.state, run.label, run.seed) == ("succeeded", "default@1", 1)
+    assert run.job is not None
+    assert run.job.state == State.SUCCEEDED
+    assert run.engine == ENGINE
+    outcome = selectors.outcome(run)
+    assert outcome.end == run.virtual_seconds == 600.0
+    zone = Grouping.of(run.groups[0])
+    assert (zone.label, zone.values) == ("zone", ["zone-0", "zone-1", "zone-2"])
+    assert len(zone.codes) == len(outcome.nodes) == 6
+    assert int((outcome.bound >= 0).sum()) == 21  # all of the 20, and the important one
+
+
+def test_a_run_delivered_twice_is_played_once(editor: User) -> None:
+    run = seed_runs.run(editor)
+    heard: list[str] = []
+    services.run_do(run=run, step=lambda text, done, total: heard.append(text))
+    assert heard == []
+    assert Run.objects.get().ended_at == run.ended_at
+
+
+def test_progress_counts_pods_and_a_cancelled_run_keeps_nothing(editor: User) -> None:
+    made = services.run_start(user=editor, revision=seed_runs.scenario(editor, pods=400), policy="default")
+    steps: list[tuple[str, int, int]] = []
+
+    def stop(text: str, done: int, total: int) -> None:
+        steps.append((text, done, total))
+        if done:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        services.run_do(run=made, step=stop)
+    text, done, total = steps[-1]
+    assert text == "Pods decided:"
+    assert 0 < done < total == 401
+    assert Run.objects.get().ended_at is None
+
+
+def test_a_worker_that_died_costs_its_run_only_and_another_starts_it_again(editor: User) -> None:
+    comparison = services.comparison_start(
+        user=editor, revision=seed_runs.scenario(editor), policies=["default", seed_runs.packed(editor)], seeds=[1]
+    )
+    lost = comparison.runs.get(position=0).job
+    assert lost is not None
+    assert lost.restartable
+    assert job_claim(str(lost.pk)) is not None  # and the worker that claimed it is gone
+    seed_runs.work_off()
+    assert Run.objects.filter(ended_at__isnull=False).count() == 1
+    Job.objects.filter(pk=lost.pk).update(state=State.QUEUED)  # as reconciliation does
+    seed_runs.work_off()
+    assert Run.objects.filter(ended_at__isnull=False).count() == 2
+    assert Difference.objects.get().counts["pods"] == 21
+
+
+def test_a_comparison_runs_every_policy_with_every_seed_and_compares_each_pair_once(editor: User) -> None:
+    comparison = seed_runs.comparison(editor, seeds=[1, 2])
+    listed = [(run.position, run.label, run.seed) for run in comparison.runs.order_by("position", "seed")]
+    assert listed == [(0, "default@1", 1), (0, "default@1", 2), (1, "packed@1", 1), (1, "packed@1", 2)]
+    found = Difference.objects.order_by("run__seed")
+    assert [(one.run.seed, one.against.seed, one.against.position) for one in found] == [(1, 1, 0), (2, 2, 0)]
+    moved = selectors.difference(found[0])
+    reference, other = (selectors.outcome(comparison.runs.get(position=place, seed=1)) for place in (0, 1))
+    ends = [{pod: outcome.node[row] for pod, row in outcome.index.items()} for outcome in (reference, other)]
+    assert {one["pod"] for one in moved if one["what"] == "moved"} == {
+        pod for pod in ends[0] if ends[0][pod] != ends[1][pod] and min(ends[0][pod], ends[1][pod]) >= 0
+    }
+    assert found[0].counts["moved"] == len([one for one in moved if one["what"] == "moved"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "said"),
+    [
+        ({"policies": ["default"]}, "policies", "from 2 to 8"),
+        ({"policies": ["default", "default@1"]}, "policies", "from 2 to 8"),
+        ({"policies": ["default", "best"]}, "policies", "There is no policy best"),
+        ({"policies": ["default", "packed@9"]}, "policies", "There is no policy packed@9"),
+        ({"seeds": []}, "seeds", "from 1 to 10"),
+        ({"seeds": list(range(11))}, "seeds", "from 1 to 10"),
+        ({"seeds": [-1]}, "seeds", "whole numbers from 0 on"),
+        ({"seeds": [2**31]}, "seeds", "whole numbers from 0 on"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_beside_its_field(
+    editor: User, changes: dict[str, Any], field: str, said: str
+) -> None:
+    asked: dict[str, Any] = {"policies": ["default", seed_runs.packed(editor)], "seeds": [1]}
+    with pytest.raises(ApplicationError) as caught:
+        services.comparison_start(user=editor, revision=seed_runs.scenario(editor), **{**asked, **changes})
+    assert caught.value.errors[0]["path"] == field
+    assert said in caught.value.detail
+    assert not Comparison.objects.exists()
+    assert not Run.objects.exists()
+
+
+def test_a_policy_that_is_not_saved_can_be_run_and_a_wrong_one_is_refused(editor: User) -> None:
+    revision = seed_runs.scenario(editor)
+    run = services.run_start(user=editor, revision=revision, document=seed_runs.PACKED, label="proposed")
+    seed_runs.work_off()
+    assert (run.label, run.policy) == ("proposed", None)
+    assert Run.objects.get().state == "succeeded"
+    with pytest.raises(ApplicationError, match="proposed: "):
+        services.run_start(user=editor, revision=revision, document="kind: Pod", label="proposed")
+
+
+def test_a_policy_with_a_token_is_not_run_since_its_document_is_kept(editor: User) -> None:
+    token = "a-token-that-nobody-reads"
+    provider = {"type": "Prometheus", "address": "http://192.0.2.1", "token": token}
+    loaded = {"name": "LoadVariationRiskBalancing", "args": {"metricProvider": provider}}
+    plugins = {"score": {"enabled": [{"name": loaded["name"]}]}}
+    profile = {"schedulerName": "default-scheduler", "plugins": plugins, "pluginConfig": [loaded]}
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    with pytest.raises(ApplicationError, match="holds a private key or a token") as caught:
+        services.run_start(
+            user=editor, revision=seed_runs.scenario(editor), document=json.dumps({**head, "profiles": [profile]})
+        )
+    assert caught.value.errors[0]["path"] == "document"
+    assert token not in caught.value.detail
+    assert not Run.objects.exists()
+
+
+def test_where_nothing_is_drawn_at_random_the_first_seed_is_run_alone(editor: User) -> None:
+    for drawn, expected in ((False, [3]), (True, [3, 1, 2])):
+        made = services.comparison_start(
+            user=editor,
+            revision=seed_runs.scenario(editor, drawn=drawn),
+            policies=["default", seed_runs.packed(editor)],
+            seeds=[3, 1, 2],
+        )
+        assert sorted({run.seed for run in made.runs.all()}) == sorted(expected)
+
+
+def test_cancelling_a_comparison_cancels_what_has_not_ended(editor: User) -> None:
+    comparison = services.comparison_start(
+        user=editor,
+        revision=seed_runs.scenario(editor, drawn=True),
+        policies=["default", seed_runs.packed(editor)],
+        seeds=[1, 2],
+    )
+    first = comparison.runs.get(position=0, seed=1).job
+    assert first is not None
+    tasks.run(str(first.pk))
+    assert services.comparison_cancel(user=editor, comparison=comparison) == 3
+    assert seed_runs.work_off() == 0
+    assert sorted(run.state for run in comparison.runs.select_related("job")) == ["cancelled"] * 3 + ["succeeded"]
+
+
+def test_nothing_that_goes_on_is_deleted_and_everything_else_with_its_runs(editor: User) -> None:
+    comparison = services.comparison_start(
+        user=editor, revision=seed_runs.scenario(editor), policies=["default", seed_runs.packed(editor)], seeds=[1]
+    )
+    with pytest.raises(Conflict, match="cancel it first"):
+        services.comparison_delete(user=editor, comparison=comparison)
+    seed_runs.work_off()
+    with pytest.raises(Conflict, match="belongs to a comparison"):
+        services.run_delete(user=editor, run=comparison.runs.all()[0])
+    services.comparison_delete(user=editor, comparison=comparison)
+    assert not Run.objects.exists()
+    assert not Difference.objects.exists()
+
+
+def test_only_who_may_read_the_scenario_sees_its_runs(editor: User, viewer: User, admin: User) -> None:
+    hidden = seed_runs.run(editor, seed_runs.scenario(editor, "mine", shared=False))
+    with pytest.raises(Http404, match="not shared with you"):
+        selectors.run_get(viewer, hidden.pk)
+    assert selectors.run_get(editor, hidden.pk) == hidden == selectors.run_get(admin, hidden.pk)
+    assert not selectors.run_list(viewer).exists()
+    hidden.revision.scenario.shared = True
+    hidden.revision.scenario.save()
+    assert selectors.run_get(viewer, hidden.pk) == hidden

@@ -1,0 +1,147 @@
+"""The pages of runs and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kschedweb.accounts.models import User
+from kschedweb.playground.runs import selectors
+from kschedweb.playground.runs.models import Comparison, Run
+from tests.support import seed_runs
+
+pytestmark = pytest.mark.django_db
+Clients = Callable[[str], Any]
+
+
+def text(answer: Any) -> str:
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def test_an_editor_compares_policies_and_the_page_says_how_far_it_is(client_as: Clients, editor: User) -> None:
+    revision = seed_runs.scenario(editor, drawn=True)
+    client = client_as("editor")
+    asked = {"scenario": str(revision.pk), "reference": "default@1", "policies": [f"{seed_runs.packed(editor)}@1"]}
+    answer = client.post("/comparisons/new/", {**asked, "seeds": "1 2"})
+    found = Comparison.objects.get()
+    assert (answer.status_code, answer["Location"]) == (302, f"/comparisons/{found.pk}/")
+    waiting = text(client.get(f"/comparisons/{found.pk}/"))
+    assert "0 of 4 runs are done" in waiting
+    seed_runs.work_off()
+    part = client.get(f"/comparisons/{found.pk}/", HTTP_HX_REQUEST="true", HTTP_HX_TARGET="progress")
+    assert part["HX-Refresh"] == "true"
+    done = text(client.get(f"/comparisons/{found.pk}/"))
+    assert "packed@1 moves " in done
+    assert "Which pods moved, and why, is being worked out" not in done
+    assert "NodeResourcesFit" in done
+    assert "strip-spread_cpu-figure" in done
+    assert "strip-unscheduled-figure" not in done
+    assert "the same under all policies" in done
+    assert "2 seeds it cannot fall below 0.5" in done
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"seeds": "one"}, "Write whole numbers from 0 on"),
+        ({"seeds": "1 2 3 4 5 6 7 8 9 10 11"}, "Name from 1 to 10 whole numbers"),
+        ({"policies": []}, "This field is required"),
+        ({"policies": ["default@1"]}, "Choose from 2 to 8 different policies"),
+        ({"scenario": "0"}, "Select a valid choice"),
+    ],
+)
+def test_wrong_input_is_said_beside_its_field(
+    client_as: Clients, editor: User, changes: dict[str, Any], said: str
+) -> None:
+    revision = seed_runs.scenario(editor)
+    policies = [f"{seed_runs.packed(editor)}@1"]
+    asked = {"scenario": str(revision.pk), "reference": "default@1", "policies": policies, "seeds": "1"}
+    answer = client_as("editor").post("/comparisons/new/", {**asked, **changes})
+    assert answer.status_code == 400
+    assert said in answer.content.decode()
+    assert not Comparison.objects.exists()
+
+
+def test_a_run_shows_its_time_and_follows_the_address(client_as: Clients, editor: User) -> None:
+    run = seed_runs.run(editor)
+    client = client_as("viewer")
+    end = text(client.get(f"/runs/{run.pk}/"))
+    assert "All 21 pods find a node under default@1, half of them within 11 ms; 2 have to leave it again" in end
+    assert "Pods at the end" in end
+    begin = text(client.get(f"/runs/{run.pk}/?at=0"))
+    assert "Pods after 0 s" in begin
+    assert "After 0 s 6 nodes have CPU: 0 % is requested on average" in begin
+    assert "preempted by default/important" in begin
+
+
+def test_pods_are_filtered_by_state_name_and_node_and_downloaded(client_as: Clients, editor: User) -> None:
+    run = seed_runs.run(editor)
+    client = client_as("viewer")
+    address = f"/runs/{run.pk}/?format=json"
+    pods = client.get(address).json()["items"]
+    assert len(pods) == 21
+    gone = [pod["pod"] for pod in client.get(f"{address}&state=preempted").json()["items"]]
+    outcome = selectors.outcome(run)
+    important = next(pod for pod in pods if pod["pod"] == "default/important")
+    assert gone
+    assert all(outcome.nodes[outcome.node[outcome.index[pod]]] == important["node"] for pod in gone)
+    assert [pod["pod"] for pod in client.get(f"{address}&search=web-07").json()["items"]] == ["default/web-07"]
+    on = client.get(f"{address}&node={important['node']}").json()["items"]
+    assert {pod["node"] for pod in on} == {important["node"]}
+    early = client.get(f"{address}&at=0.005&state=waiting").json()["count"]
+    assert early == 15  # a try takes a millisecond, so five pods are placed
+    csv = b"".join(client.get(f"/runs/{run.pk}/?format=csv&of=moves").streaming_content).decode().splitlines()
+    assert csv[0] == "time,pod,node,kind,text"
+    assert len(csv) == 1 + len(outcome.moves)
+
+
+def test_a_decision_is_worked_out_anew_and_is_what_the_run_decided(client_as: Clients, editor: User) -> None:
+    run = seed_runs.run(editor)
+    outcome = selectors.outcome(run)
+    client = client_as("viewer")
+    for name in ("web-00", "web-13"):
+        page = text(client.get(f"/runs/{run.pk}/pods/default/{name}/"))
+        node = outcome.nodes[outcome.node[outcome.index[f"default/{name}"]]]
+        assert f"{name} goes to {node}" in page or f"The run put it on <strong>{node}</strong>" in page
+    tried = outcome.attempts[outcome.index["default/important"]]
+    assert tried > 1
+    first = text(client.get(f"/runs/{run.pk}/pods/default/important/?attempt=1"))
+    assert f"try 1 of {tried}" in first
+    assert "Insufficient cpu" in first
+    assert client.get(f"/runs/{run.pk}/pods/default/none/").status_code == 404
+
+
+def test_one_who_may_not_read_the_scenario_finds_nothing(client_as: Clients, editor: User) -> None:
+    revision = seed_runs.scenario(editor, shared=False)
+    comparison = seed_runs.comparison(editor, revision=revision)
+    run = Run.objects.filter(position=0).get()
+    viewer = client_as("viewer")
+    for address in (f"/runs/{run.pk}/", f"/api/v1/runs/{run.pk}/map/", f"/comparisons/{comparison.pk}/"):
+        assert viewer.get(address).status_code == 404
+    assert str(comparison.pk) not in text(viewer.get("/comparisons/"))
+    assert "until the scenario is shared" in text(client_as("editor").get(f"/comparisons/{comparison.pk}/"))
+
+
+def test_only_who_started_a_comparison_changes_it(client_as: Clients, admin: User, editor: User) -> None:
+    comparison = seed_runs.comparison(admin)
+    for what in ("rename", "cancel", "delete"):
+        assert client_as("editor").post(f"/comparisons/{comparison.pk}/{what}/", {"title": "x"}).status_code == 403
+    client_as("admin").post(f"/comparisons/{comparison.pk}/rename/", {"title": "Packed or spread?"})
+    assert Comparison.objects.get().title == "Packed or spread?"
+    assert client_as("admin").post(f"/comparisons/{comparison.pk}/delete/").status_code == 302
+    assert not Comparison.objects.exists()
+
+
+def test_moved_pods_are_grouped_and_filtered_by_plugin(client_as: Clients, editor: User) -> None:
+    comparison = seed_runs.comparison(editor)
+    address = f"/comparisons/{comparison.pk}/?format=json&of=moved"
+    client = client_as("viewer")
+    rows = client.get(address).json()["items"]
+    by_plugin = [row for row in rows if row["plugin"] == "NodeResourcesFit" and row["what"] == "moved"]
+    assert by_plugin
+    assert all(row["lead"] > 0 for row in by_plugin if row["lead"] is not None)
+    found = client.get(f"{address}&plugin=NodeResourcesFit&what=moved").json()["items"]
+    assert found == by_plugin

@@ -1,0 +1,239 @@
+"""The scenario pages, as they work without JavaScript."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from kschedweb.playground.scenarios import selectors, services, uploads
+from kschedweb.playground.scenarios.models import Scenario
+from tests.support.formfields import fields
+from tests.support.scenarios import EMPTY, NODES, on_cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.test import Client
+
+    from kschedweb.accounts.models import User
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def empty(editor: User) -> Scenario:
+    made = services.scenario_create(text=EMPTY, author=editor)
+    return selectors.scenario_get(editor, made.pk)
+
+
+def address(scenario: Scenario, rest: str = "") -> str:
+    return f"/scenarios/{scenario.pk}/{rest}"
+
+
+def opened(client: Client, scenario: Scenario) -> dict[str, str]:
+    return fields(client.get(address(scenario)).content.decode(), "scenario-form")
+
+
+def text_of(answer: Any) -> str:
+    return str(answer.context["editor"].document)
+
+
+def test_the_empty_list_teaches_and_leads_on(client_as: Callable[[str], Client]) -> None:
+    page = client_as("editor").get("/scenarios/").content.decode()
+    assert "what if?" in page
+    assert "/scenarios/new/" in page
+    assert "/scenarios/new/" not in client_as("viewer").get("/scenarios/").content.decode()
+
+
+def test_a_scenario_is_made_from_a_snapshot(client_as: Callable[[str], Client], editor: User) -> None:
+    snapshot = on_cluster(editor).partition("snapshot: ")[2].strip()
+    form = {"name": "What if", "description": "a zone fails?", "start": snapshot}
+    answer = client_as("editor").post("/scenarios/new/", form)
+    made = Scenario.objects.get()
+    assert answer["Location"] == address(made)
+    assert (made.name, made.description) == ("What if", "a zone fails?")
+    assert str(selectors.revision_get(made).snapshot_id) == snapshot
+
+
+def test_a_scenario_is_made_as_a_copy(client_as: Callable[[str], Client], empty: Scenario) -> None:
+    client_as("editor").post("/scenarios/new/", {"name": "Another", "start": f"copy:{empty.pk}"})
+    assert selectors.revision_get(Scenario.objects.get(name="Another")).text == EMPTY.replace(
+        "Nothing at all", "Another"
+    )
+
+
+def test_a_taken_name_is_said_beside_the_field_and_nothing_is_lost(
+    client_as: Callable[[str], Client], empty: Scenario
+) -> None:
+    form = {"name": "Nothing at all", "description": "kept", "start": "empty"}
+    answer = client_as("editor").post("/scenarios/new/", form)
+    assert answer.status_code == 409
+    assert "name" in answer.context["form"].errors
+    assert 'value="kept"' in answer.content.decode()
+
+
+def test_a_change_is_added_filled_in_and_saved_without_javascript(
+    client_as: Callable[[str], Client], empty: Scenario
+) -> None:
+    client = client_as("editor")
+    answer = client.post(address(empty), opened(client, empty) | {"new_changes": "addNodes", "add_changes": "1"})
+    assert text_of(answer).startswith("# What if nothing is there?\n")
+    assert text_of(answer).endswith("changes:\n  - addNodes:\n      count: 1\n")
+    form = fields(answer.content.decode(), "scenario-form")
+    filled = {
+        "changes.0.addNodes.count": "3",
+        "changes.0.addNodes.name": "new",
+        "changes.0.addNodes.allocatable": "cpu: '4'\nmemory: 8Gi\n",
+        "changes.0.at": "10m",
+        "save": "1",
+    }
+    answer = client.post(address(empty), form | filled)
+    assert answer.status_code == 302, text_of(answer)
+    saved = selectors.revision_get(empty)
+    assert saved.number == 2
+    assert saved.document["changes"] == [
+        {"addNodes": {"count": 3, "name": "new", "allocatable": {"cpu": "4", "memory": "8Gi"}}, "at": "10m"}
+    ]
+
+
+def test_items_are_moved_and_removed(client_as: Callable[[str], Client], empty: Scenario, editor: User) -> None:
+    changes = "changes:\n  - failZone: {zone: a}  # first\n  - failZone: {zone: b}\n"
+    services.scenario_save(scenario=empty, text=EMPTY + changes, author=editor, expected=1)
+    client = client_as("editor")
+    form = opened(client, empty)
+    moved = client.post(address(empty), form | {"earlier": "changes.1"}).context["editor"].checked.data["changes"]
+    assert [one["failZone"]["zone"] for one in moved] == ["b", "a"]
+    left = client.post(address(empty), form | {"remove": "changes.0"}).context["editor"].checked.data["changes"]
+    assert [one["failZone"]["zone"] for one in left] == ["b"]
+
+
+def test_an_error_stands_beside_its_field_with_its_line_and_nothing_is_saved(
+    client_as: Callable[[str], Client], empty: Scenario
+) -> None:
+    client = client_as("editor")
+    form = opened(client, empty)
+    form |= {"document": EMPTY + "changes:\n  - failZone: {zone: ''}\n", "save": "1", "comment": "because"}
+    answer = client.post(address(empty), form)
+    assert answer.status_code == 422
+    page = answer.content.decode()
+    assert "changes[0].failZone.zone" in page
+    assert 'id="f-changes-0-failZone-zone-error"' in page
+    assert 'value="because"' in page
+    assert selectors.revision_get(empty).number == 1
+
+
+def test_yaml_that_cannot_be_read_keeps_what_the_form_says(client_as: Callable[[str], Client], empty: Scenario) -> None:
+    client = client_as("editor")
+    form = opened(client, empty) | {"document": EMPTY + "changes: [", "general.description": "typed"}
+    page = client.post(address(empty), form).content.decode()
+    assert "The YAML cannot be read at the moment" in page
+    assert fields(page, "scenario-form")["general.description"] == "typed"
+
+
+def test_a_lost_update_shows_what_differs(client_as: Callable[[str], Client], empty: Scenario, editor: User) -> None:
+    client = client_as("editor")
+    form = opened(client, empty)
+    services.scenario_save(scenario=empty, text=EMPTY + "# theirs\n", author=editor, expected=1)
+    answer = client.post(address(empty), form | {"document": EMPTY + "# mine\n", "save": "1"})
+    assert answer.status_code == 412
+    assert "# mine" in answer.content.decode()
+    assert selectors.revision_get(empty).text == EMPTY + "# theirs\n"
+
+
+def test_what_becomes_of_the_cluster_is_told(client_as: Callable[[str], Client], editor: User) -> None:
+    text = on_cluster(editor, changes="changes:\n  - addNodes: {count: 2, like: node-00000}\n")
+    made = services.scenario_create(text=text, author=editor)
+    client = client_as("editor")
+    page = client.post(address(made, "edit/effect/"), {"document": text}).content.decode()
+    assert "2 nodes added" in page
+    assert "pods taken off their nodes" in page
+    wrong = text.replace("node-00000", "node-9")
+    page = client.post(address(made, "edit/effect/"), {"document": wrong}).content.decode()
+    assert "changes[0].addNodes" in page
+
+
+def test_of_very_many_pods_only_the_first_are_looked_at(client_as: Callable[[str], Client], editor: User) -> None:
+    head = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
+    head += "scheduled_time\n"
+    lines = "".join(f"p-{number},100,100,0,0,,LS,Running,{number},,\n" for number in range(1, 60_000))
+    made = services.scenario_create(text=EMPTY, author=editor)
+    upload = uploads.read("pods.csv", (head + lines).encode(), limit=2**23)
+    services.file_add(scenario=made, upload=upload, author=editor)
+    replayed = EMPTY + "arrivals:\n  - trace: {file: pods.csv, format: openb}\n"
+    generated = EMPTY + "arrivals:\n  - generate: {perHour: 100000, until: 24h, tide: {}, shapes: [{cpu: 1}]}\n"
+    client = client_as("editor")
+    page = client.post(address(made, "edit/effect/"), {"document": replayed}).content.decode()
+    assert "at least 20,000 pods arrive between 1 s and 5:33 h" in page
+    page = client.post(address(made, "edit/effect/"), {"document": generated}).content.decode()
+    assert "at least " in page
+    few = EMPTY + "arrivals:\n  - trace: {file: pods.csv, format: openb, limit: 100}\n"
+    page = client.post(address(made, "edit/effect/"), {"document": few}).content.decode()
+    assert "<li>100 pods arrive between 1 s and 100 s</li>" in page
+
+
+def test_a_viewer_reads_what_is_shared_and_changes_nothing(
+    client_as: Callable[[str], Client], empty: Scenario, editor: User
+) -> None:
+    viewer = client_as("viewer")
+    assert viewer.get(address(empty)).status_code == 404
+    assert client_as("editor").post(address(empty, "share/"), {"shared": "1"}).status_code == 302
+    page = viewer.get(address(empty))
+    assert page.status_code == 200
+    assert "Save as a revision" not in page.content.decode()
+    assert viewer.post(address(empty), {"save": "1"}).status_code == 403
+    assert viewer.get(address(empty, "export/")).status_code == 200
+
+
+def test_files_are_uploaded_shown_fetched_and_deleted(client_as: Callable[[str], Client], empty: Scenario) -> None:
+    client = client_as("editor")
+    upload = {"file": SimpleUploadedFile("nodes.csv", NODES.encode())}
+    assert client.post(address(empty, "files/"), upload).status_code == 302
+    assert "nodes.csv" in client.get(address(empty, "files/")).content.decode()
+    assert client.get(address(empty, "files/nodes.csv/")).content.decode() == NODES
+    bad = client.post(address(empty, "files/"), {"name": "mine", "file": SimpleUploadedFile("a.csv", b"a\n\xff\xff")})
+    assert bad.status_code == 400
+    assert "mine: line 2: is not UTF-8 text" in str(bad.context["form"].errors["file"])
+    assert 'value="mine"' in bad.content.decode()
+    assert client.post(address(empty, "files/nodes.csv/")).status_code == 302
+    assert not empty.files.exists()
+
+
+def test_lines_that_cannot_be_used_stand_beside_the_file(client_as: Callable[[str], Client], empty: Scenario) -> None:
+    client = client_as("editor")
+    upload = {"file": SimpleUploadedFile("nodes.csv", (NODES + "node-2,-1,1,0,\n").encode())}
+    page = client.post(address(empty, "files/"), upload, follow=True).content.decode()
+    assert "Line 3: is left out: cpu_milli is -1, which is negative" in page
+    assert "First lines of nodes.csv" in page
+    assert "<td>openb-node-0000</td>" in page
+
+
+def test_an_export_is_imported_under_a_free_name(client_as: Callable[[str], Client], empty: Scenario) -> None:
+    client = client_as("editor")
+    content = client.get(address(empty, "export/")).content
+    answer = client.post("/scenarios/import/", {"file": SimpleUploadedFile("a.json.gz", content)})
+    assert answer.status_code == 302
+    assert Scenario.objects.filter(name="Nothing at all 2").exists()
+
+
+def test_a_pasted_document_with_errors_is_refused_at_its_line(client_as: Callable[[str], Client]) -> None:
+    answer = client_as("editor").post("/scenarios/import/", {"text": "kind: Scenario\nname: A\nspeed: 2\n"})
+    assert answer.status_code == 422
+    page = answer.content.decode()
+    assert "Line 3" in page
+    assert "speed" in page
+
+
+def test_revisions_are_compared_restored_and_the_scenario_deleted(
+    client_as: Callable[[str], Client], empty: Scenario, editor: User
+) -> None:
+    services.scenario_save(scenario=empty, text=EMPTY + "# two\n", author=editor, expected=1)
+    client = client_as("editor")
+    assert "# two" in client.get(address(empty, "diff/?from=1&to=2")).content.decode()
+    assert client.post(address(empty, "revisions/1/restore/"), {"expected": "2"}).status_code == 302
+    assert selectors.revision_get(empty).text == EMPTY
+    again = client.post(address(empty, "revisions/1/restore/"), {"expected": "3"}, follow=True)
+    assert "Revision 1 says what revision 3 says: no revision was made." in again.content.decode()
+    assert client.post(address(empty, "delete/")).status_code == 302
+    assert not Scenario.objects.exists()

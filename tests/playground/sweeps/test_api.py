@@ -1,0 +1,91 @@
+"""REST: sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kschedweb.accounts.models import User
+from kschedweb.playground.sweeps.models import Sweep
+from kschedweb.policies.models import Policy
+from tests.support import seed_runs, seed_sweeps
+
+pytestmark = pytest.mark.django_db
+Clients = Callable[[str], Any]
+START = "/api/v1/sweeps/start/"
+
+
+def body(editor: User, **changes: Any) -> dict[str, Any]:
+    scenario = str(seed_runs.scenario(editor, pods=10).scenario_id)
+    asked = {"scenario": scenario, "policy": "default", "space": seed_sweeps.SPACE, "method": "grid"}
+    return {**asked, "objectives": seed_sweeps.OBJECTIVES, **changes}
+
+
+def test_a_program_starts_a_sweep_follows_it_and_keeps_the_best_trial(api_as: Clients, editor: User) -> None:
+    client = api_as("editor")
+    answer = client.post(START, body(editor), format="json")
+    assert answer.status_code == 202, answer.json()
+    address = answer["Location"]
+    assert answer.json()["planned"] == 8
+    assert answer.json()["objectives"][0] == {"measure": "nodes_empty", "direction": "higher"}
+    seed_sweeps.work_off()
+    found = client.get(address).json()
+    assert (found["state"], found["done"]) == ("succeeded", 8)
+    assert found["best"] in [one["trial"] for one in found["front"]]
+    assert [one["path"] for one in found["sensitivity"]] == [seed_sweeps.FIT, seed_sweeps.STRATEGY]
+    assert found["space"] == seed_sweeps.SPACE
+    trials = client.get(f"{address}trials/?limit=3").json()
+    assert [one["number"] for one in trials["results"]] == [0, 1, 2]
+    assert trials["results"][0]["values"]["moved"] == [0.0]
+    kept = client.post(f"{address}save/", {"trial": found["best"], "name": "by-a-program"}, format="json")
+    assert (kept.status_code, kept.json()) == (201, {"policy": "by-a-program", "revision": 1})
+    assert Policy.objects.get(name="by-a-program").revisions.get().comment.endswith(f"/sweeps/{found['id']}/")
+
+
+def test_a_sweep_is_shown_before_any_of_its_trials_is_done(api_as: Clients, client_as: Clients, editor: User) -> None:
+    sweep = seed_sweeps.started(editor)
+    found = api_as("viewer").get(f"/api/v1/sweeps/{sweep.pk}/")
+    assert found.status_code == 200
+    assert (found.json()["done"], found.json()["best"], found.json()["front"]) == (0, None, [])
+    assert {len(one["shares"]) for one in found.json()["sensitivity"]} == {len(seed_sweeps.OBJECTIVES)}
+    assert {share for one in found.json()["sensitivity"] for share in one["shares"]} == {None}
+    assert client_as("viewer").get(f"/sweeps/{sweep.pk}/").status_code == 200
+
+
+def test_a_sweep_is_cancelled_and_resumed(api_as: Clients, editor: User) -> None:
+    sweep = seed_sweeps.started(editor)
+    client, address = api_as("editor"), f"/api/v1/sweeps/{sweep.pk}/"
+    assert client.post(f"{address}resume/").status_code == 409
+    assert client.post(f"{address}cancel/").json()["state"] == "cancelled"
+    assert client.post(f"{address}cancel/").status_code == 409
+    assert client.post(f"{address}resume/").json()["state"] == "queued"
+    assert api_as("viewer").post(f"{address}cancel/").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "said"),
+    [
+        ({"space": [{"path": seed_sweeps.FIT, "from": 3, "to": 1}]}, "space[0].to", "must be above from"),
+        ({"space": [{"path": seed_sweeps.FIT, "from": 1, "to": 3, "by": 2}]}, "space[0].by", "is unknown"),
+        ({"space": [{"path": "nothing.here", "from": 1, "to": 3}]}, "space[0].from", "nothing"),
+        ({"space": "all"}, "space", ""),
+        ({"objectives": [{"measure": "beauty"}]}, "objectives[0].measure", "no measure 'beauty'"),
+        ({"objectives": [{"measure": "requested_cpu"}]}, "objectives[0].direction", "lower or higher"),
+        ({"objectives": [{"measure": "moved"}] * 2}, "objectives[1].measure", "twice"),
+        ({"objectives": []}, "objectives", "1 to 4"),
+        ({"policy": "nobody"}, "policy", "no policy nobody"),
+        ({"trials": 1}, "trials", ""),
+        ({"method": "guess"}, "method", ""),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_path(
+    api_as: Clients, editor: User, changes: dict[str, Any], path: str, said: str
+) -> None:
+    answer = api_as("editor").post(START, body(editor, **changes), format="json")
+    assert answer.status_code == 400
+    assert answer["Content-Type"].startswith("application/problem+json")
+    errors = {one["path"]: one["message"] for one in answer.json()["errors"]}
+    assert any(key.startswith(path) and said in message for key, message in errors.items()), errors
+    assert not Sweep.objects.exists()

@@ -1,0 +1,199 @@
+"""The pages of sweeps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kschedweb.accounts.models import User
+from kschedweb.playground.sweeps.models import Sweep, Trial, TrialState
+from kschedweb.policies.models import Policy
+from kschedweb.policies.services import revision_save
+from tests.support import seed_runs, seed_sweeps
+
+pytestmark = pytest.mark.django_db
+Clients = Callable[[str], Any]
+
+
+def text(answer: Any, status: int = 200) -> str:
+    assert answer.status_code == status
+    return str(answer.content.decode())
+
+
+def asked(editor: User, **changes: Any) -> dict[str, Any]:
+    """The form of a sweep over the weight of NodeResourcesFit, as the page sends it."""
+    from kschedweb.engine.config import load
+    from kschedweb.playground.sweeps.offers import weights
+
+    configuration = load(None).configuration
+    assert configuration is not None
+    place = [one.plugin for one in weights(configuration)].index("NodeResourcesFit")
+    form = {
+        "policy": "default@1", "scenario": str(seed_runs.scenario(editor, pods=10).pk), "method": "grid",
+        "trials": "20", "seeds": "1", "seed": "1", "objective-skew_cpu": "on", "direction-skew_cpu": "lower",
+        f"d{place}-use": "on", f"d{place}-low": "1", f"d{place}-high": "3", f"d{place}-step": "1",
+    }  # fmt: skip
+    form |= {key.replace("FIT", f"d{place}"): value for key, value in changes.items()}
+    return {key: value for key, value in form.items() if value is not None}
+
+
+def test_the_form_asks_for_scenario_and_policy_first_then_offers_what_varies(client_as: Clients, editor: User) -> None:
+    client = client_as("editor")
+    first = text(client.get("/sweeps/new/"))
+    assert "Choose the scenario and the policy to begin with" in first
+    assert "NodeResourcesFit" not in first
+    revision = seed_runs.scenario(editor)
+    second = text(client.get(f"/sweeps/new/?scenario={revision.pk}&policy=default"))
+    linked = text(client.get(f"/sweeps/new/?scenario={revision.scenario_id}&policy=default%401"))
+    for page in (second, linked):
+        assert f'<option value="{revision.pk}" selected>' in page
+    assert "What of default@1 may vary?" in second
+    assert "NodeResourcesFit" in second
+    assert "scoringStrategy.<wbr>type" in second or "scoringStrategy.type" in second
+    assert "Skew of CPU requests at the end" in second
+
+
+def test_an_editor_starts_a_sweep_sees_how_far_it_is_and_what_it_found(client_as: Clients, editor: User) -> None:
+    client = client_as("editor")
+    answer = client.post("/sweeps/new/", asked(editor))
+    sweep = Sweep.objects.get()
+    assert (answer.status_code, answer["Location"]) == (302, f"/sweeps/{sweep.pk}/")
+    assert sweep.space == [{"path": seed_sweeps.FIT, "from": 1, "to": 3, "step": 1}]
+    waiting = text(client.get(f"/sweeps/{sweep.pk}/"))
+    assert "0 of 3 trials done" in waiting
+    seed_sweeps.work_off()
+    part = client.get(f"/sweeps/{sweep.pk}/", HTTP_HX_REQUEST="true", HTTP_HX_TARGET="progress")
+    assert part["HX-Refresh"] == "true"
+    done = text(client.get(f"/sweeps/{sweep.pk}/"))
+    assert "Trials, best first" in done
+    assert "One at a time" in done
+    assert "pareto-figure" in done
+    assert "curve-1-1-figure" in done
+    assert "Too few trials are done to say what matters." in done
+    assert sweep.title in text(client.get("/sweeps/"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"FIT-high": "0"}, "must be above from (1)"),
+        ({"FIT-low": "one"}, "must be a number"),
+        ({"FIT-use": None}, "must be a list of 1 to 12 dimensions"),
+        ({"objective-skew_cpu": None}, "Choose from 1 to 4 objectives"),
+        ({"method": "nsga2"}, "choose a second one, or TPE"),
+        ({"method": "tpe", "trials": ""}, "Say how many trials"),
+        ({"method": "tpe", "trials": "5000"}, "less than or equal to 2000"),
+        ({"seeds": "one"}, "Write whole numbers"),
+        ({"seeds": "1 2 3 4"}, "Name from 1 to 3 whole numbers"),
+        ({"FIT-high": "9000"}, "and 2,000 is the most"),
+        ({"objective-requested_cpu": "on", "direction-requested_cpu": ""}, "should be lower or higher"),
+    ],
+)
+def test_wrong_input_is_said_and_what_was_written_stays(
+    client_as: Clients, editor: User, changes: dict[str, Any], said: str
+) -> None:
+    body = text(client_as("editor").post("/sweeps/new/", asked(editor, **changes)), 400)
+    assert said in body
+    assert "What of default@1 may vary?" in body
+    assert not Sweep.objects.exists()
+
+
+def test_several_objectives_make_a_front_that_is_exported_too(client_as: Clients, editor: User) -> None:
+    sweep = seed_sweeps.sweep(editor)
+    client = client_as("viewer")
+    page = text(client.get(f"/sweeps/{sweep.pk}/"))
+    assert " trials are on the front: no other betters in every objective" in page
+    assert "Save as policy" not in page
+    table = b"".join(client.get(f"/sweeps/{sweep.pk}/?format=csv").streaming_content).decode()
+    assert len(table.splitlines()) == 9
+    assert table.startswith("trial,origin,state,front,profiles[0]")
+    rows = json.loads(client.get(f"/sweeps/{sweep.pk}/?format=json").content)
+    assert rows["count"] == 8
+    assert rows["items"][0]["moved"] == 0.0
+
+
+def test_trials_are_sorted_by_their_heads(client_as: Clients, editor: User) -> None:
+    sweep = seed_sweeps.sweep(editor)
+    client, page = client_as("editor"), f"/sweeps/{sweep.pk}/"
+
+    def shown(ordering: str) -> list[tuple[int, list[float], list[Any]]]:
+        answer = client.get(page, {"ordering": ordering})
+        assert answer.status_code == 200
+        return [(row.number, row.values, row.trial.point) for row in answer.context["page"].object_list]
+
+    best = shown("")
+    assert shown("nonsense") == shown("objective-9") == best
+    assert shown("trial") == sorted(best)
+    assert shown("-trial") == sorted(best, reverse=True)
+    for at in range(2):
+        assert [one[1][at] for one in shown(f"-objective-{at}")] == sorted((one[1][at] for one in best), reverse=True)
+    assert [one[2][0] for one in shown("dimension-0")] == sorted(one[2][0] for one in best)
+    assert 'aria-sort="descending"' in text(client.get(page, {"ordering": "-objective-1"}))
+
+
+def test_a_trial_becomes_a_new_policy_or_a_revision_of_the_base(client_as: Clients, editor: User) -> None:
+    sweep = seed_sweeps.sweep(editor)
+    packed = next(one.number for one in sweep.trials.all() if one.point == [3, "MostAllocated"])
+    client = client_as("editor")
+    answer = client.post(f"/sweeps/{sweep.pk}/save/", {"trial": packed, "name": "tuned"})
+    assert (answer.status_code, answer["Location"]) == (302, "/policies/tuned/")
+    made = Policy.objects.get(name="tuned").revisions.get()
+    assert made.comment.startswith(f"Trial {packed} of the sweep “{sweep.title}”: NodeResourcesFit weight 3, ")
+    assert made.comment.endswith(f"/sweeps/{sweep.pk}/")
+    assert "MostAllocated" in made.document
+    client.post(f"/sweeps/{sweep.pk}/save/", {"trial": packed, "name": "default"})
+    assert Policy.objects.get(name="default").revisions.count() == 2
+
+
+def test_a_trial_does_not_overwrite_what_was_saved_in_the_meantime(client_as: Clients, editor: User) -> None:
+    sweep = seed_sweeps.sweep(editor)
+    policy = Policy.objects.get(name="default")
+    revision_save(policy=policy, document=seed_runs.PACKED, author=editor, expected=1)
+    client = client_as("editor")
+    answer = client.post(f"/sweeps/{sweep.pk}/save/", {"trial": 1, "name": "default"}, follow=True)
+    assert "Revision 2 was saved in the meantime" in text(answer)
+    seed_runs.packed(editor)
+    answer = client.post(f"/sweeps/{sweep.pk}/save/", {"trial": 1, "name": "packed"}, follow=True)
+    assert "that the sweep did not begin with" in text(answer)
+    answer = client.post(f"/sweeps/{sweep.pk}/save/", {"trial": 99, "name": "new-one"}, follow=True)
+    assert "The sweep has no trial 99." in text(answer)
+    answer = client.post(f"/sweeps/{sweep.pk}/save/", {"trial": "1", "name": "No!"}, follow=True)
+    assert "Lower-case letters" in text(answer)
+
+
+def test_a_sweep_is_cancelled_resumed_and_deleted_by_whoever_started_it(client_as: Clients, editor: User) -> None:
+    sweep = seed_sweeps.started(editor)
+    client = client_as("editor")
+    address = f"/sweeps/{sweep.pk}/"
+    assert "goes on: cancel it first" in text(client.post(f"{address}delete/", follow=True))
+    assert "The sweep was cancelled." in text(client.post(f"{address}cancel/", follow=True))
+    assert "already ended" in text(client.post(f"{address}cancel/", follow=True))
+    assert "0 of 8 trials done" in text(client.post(f"{address}resume/", follow=True))
+    seed_sweeps.work_off()
+    assert Trial.objects.filter(state=TrialState.DONE).count() == 8
+    assert "nothing to resume" in text(client.post(f"{address}resume/", follow=True))
+    assert client_as("viewer").post(f"{address}delete/").status_code == 403
+    client.post(f"{address}delete/")
+    assert not Sweep.objects.exists()
+
+
+def test_a_sweep_on_a_scenario_that_is_not_shared_is_not_there_for_others(client_as: Clients, admin: User) -> None:
+    sweep = seed_sweeps.started(admin, seed_runs.scenario(admin, shared=False, pods=4))
+    client = client_as("editor")
+    assert client.get(f"/sweeps/{sweep.pk}/").status_code == 404
+    assert sweep.title not in text(client.get("/sweeps/"))
+
+
+def test_only_values_that_kube_scheduler_takes_are_offered() -> None:
+    from kschedweb.engine.config import load
+    from kschedweb.playground.sweeps.offers import arguments
+
+    configuration = load(None).configuration
+    assert configuration is not None
+    offered = {one.label: one for one in arguments(configuration)}
+    assert offered["NodeResourcesFit scoringStrategy.type"].values == "LeastAllocated, MostAllocated"
+    assert offered["InterPodAffinity hardPodAffinityWeight"].high == "100"
+    assert "NodeResourcesBalancedAllocation resources[cpu].weight" not in offered

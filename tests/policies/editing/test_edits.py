@@ -1,0 +1,178 @@
+"""Edits change what a document says and nothing else in its text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kschedweb.policies.editing import edits
+from kschedweb.policies.editing.document import DocumentError, parse
+from kschedweb.policies.editing.edits import rewrite
+
+COMMENTED = """\
+# Our scheduler.
+apiVersion: kubescheduler.config.k8s.io/v1   # v1
+kind: KubeSchedulerConfiguration
+profiles:   # all of them
+  # the first
+  - schedulerName: default-scheduler # usual
+    plugins:
+      score: # scores
+        enabled:
+          - name: NodeResourcesFit  # fit
+            # five
+            weight: 5
+          - {name: ImageLocality, weight: 2}
+      multiPoint:
+    pluginConfig:
+      # packs
+      - name: NodeResourcesFit
+        args:
+          scoringStrategy:
+            type: "LeastAllocated" # why
+            resources: [{name: cpu, weight: 1}]
+  - schedulerName: second
+# end
+"""
+
+KEYS = st.sampled_from(["name", "schedulerName", "args", "enabled", "weight", "x"])
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-5, 10_000),
+    st.floats(-9, 9).map(lambda number: round(number, 2)),
+    st.sampled_from(
+        ["", "yes", "null", "1", "0x10", "- a", "a: b", "#no", "ü", "two\nlines\n", "NodePorts", "1e3", "~"]
+    ),
+    st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=8),
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=14,
+)
+DOCUMENTS = st.dictionaries(KEYS, VALUES, min_size=1, max_size=4)
+
+
+def written(data: dict[str, Any], style: str) -> str:
+    if style == "json":
+        return json.dumps(data, ensure_ascii=False)
+    if style == "json, indented":
+        return json.dumps(data, indent=2, ensure_ascii=False)
+    if style == "flow":
+        return yaml.safe_dump(data, default_flow_style=True, allow_unicode=True, sort_keys=False)
+    return edits._dump(data, 2 if style == "indented" else 0)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_fallback() -> Iterator[None]:
+    """Laying the whole document out anew is the last resort, and no edit should need it."""
+
+    def fail(_target: dict[str, Any]) -> str:
+        raise AssertionError("the document was laid out anew")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(edits, "_anew", fail)
+        yield
+
+
+def test_only_the_changed_lines_change() -> None:
+    data = parse(COMMENTED).data
+    profile = data["profiles"][0]
+    profile["pluginConfig"][0]["args"]["scoringStrategy"]["type"] = "MostAllocated"
+    profile["plugins"]["score"]["enabled"][0]["weight"] = 7
+    profile["plugins"]["multiPoint"] = {"enabled": [{"name": "NodeAffinity", "weight": 4}]}
+    data["profiles"][1]["percentageOfNodesToScore"] = 30
+    assert rewrite(COMMENTED, data) == (
+        COMMENTED.replace('"LeastAllocated"', '"MostAllocated"')
+        .replace("weight: 5", "weight: 7")
+        .replace(
+            "      multiPoint:\n",
+            "      multiPoint:\n        enabled:\n          - name: NodeAffinity\n            weight: 4\n",
+        )
+        .replace("  - schedulerName: second\n", "  - schedulerName: second\n    percentageOfNodesToScore: 30\n")
+    )
+
+
+def test_removed_entry_takes_only_its_own_lines() -> None:
+    data = parse(COMMENTED).data
+    del data["profiles"][0]["plugins"]["score"]["enabled"][0]
+    changed = rewrite(COMMENTED, data)
+    assert changed == COMMENTED.replace(
+        "          - name: NodeResourcesFit  # fit\n            # five\n            weight: 5\n", ""
+    )
+
+
+def test_comment_beside_a_replaced_block_stays() -> None:
+    data = parse(COMMENTED).data
+    data["profiles"][0]["plugins"]["score"] = {}
+    assert "      score: {} # scores\n" in rewrite(COMMENTED, data)
+
+
+def test_json_stays_json() -> None:
+    text = '{\n  "kind": "X",\n  "profiles": [\n    {"schedulerName": "a"}\n  ]\n}\n'
+    target = {"kind": "X", "profiles": [{"schedulerName": "a", "percentageOfNodesToScore": 5}], "parallelism": 3}
+    assert json.loads(rewrite(text, target)) == target
+
+
+def test_empty_document_is_filled() -> None:
+    assert rewrite("# nothing yet\n", {"kind": "X"}) == "# nothing yet\nkind: X\n"
+
+
+@pytest.mark.parametrize("style", ["indented", "flat", "flow", "json", "json, indented"])
+@settings(max_examples=150, deadline=None)
+@given(before=DOCUMENTS, after=DOCUMENTS)
+def test_the_text_says_what_it_was_told_to(style: str, before: dict[str, Any], after: dict[str, Any]) -> None:
+    text = written(before, style)
+    changed = rewrite(text, after)
+    assert edits._same(parse(changed).data, after)
+    if edits._same(before, after):
+        assert changed == text
+
+
+@settings(max_examples=200, deadline=None)
+@given(before=DOCUMENTS, value=VALUES, data=st.data())
+def test_whole_line_comments_outside_the_changed_value_survive(
+    before: dict[str, Any], value: Any, data: st.DataObject
+) -> None:
+    lines = edits._dump(before, 2).splitlines()
+    quoted = any(
+        line.count('"') % 2 or line.count("'") % 2 or line.rstrip().endswith(("|", ">", "|-")) for line in lines
+    )
+    if quoted:
+        return
+    text = "".join(f"# comment {index};\n{line}\n" for index, line in enumerate(lines))
+    key = data.draw(st.sampled_from(sorted(before)))
+    changed = rewrite(text, before | {key: value})
+    spans = [index for index, line in enumerate(lines) if line.startswith(f"{key}:")]
+    first = spans[0]
+    last = next((index for index in range(first + 1, len(lines)) if lines[index][0] not in " -"), len(lines))
+    for index in range(len(lines)):
+        if index <= first or index >= last:
+            assert f"# comment {index};\n" in changed
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: &x 1\nb: *x\n", "Anchors"),
+        ("a: b: c\n", "not YAML"),
+        ("a: 1\n---\nb: 2\n", "second document"),
+        ("[" * 60 + "]" * 60, "deeper"),
+        ("a: \x07\n", "not"),
+        ("? [a]\n: 1\n", "key must be plain"),
+        ("x" * 1_100_000, "1 MiB"),
+        ("a: [\n", "not YAML"),
+    ],
+)
+def test_what_is_no_document_is_refused_with_its_place(text: str, said: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse(text)
+    assert said in caught.value.problem.message
+    assert caught.value.problem.line >= 1

@@ -1,0 +1,117 @@
+"""Switching a plugin does what was asked to it, nothing to the others, and leaves no trace when taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kschedweb.engine.config import load
+from kschedweb.engine.config.registry import EXTENSION_POINTS, installed
+from kschedweb.policies.editing.switches import default_weight, effective, points_of, with_plugin
+
+NAMES = [name for name in installed().specs if points_of(name)]
+HEADER = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+DEFAULT = effective({})
+
+
+def usable(point: str) -> list[str]:
+    return NAMES if point == "multiPoint" else [name for name in NAMES if point in points_of(name)]
+
+
+@st.composite
+def plugin_sets(draw: st.DrawFn) -> dict[str, Any]:
+    """``plugins`` of a profile as people write them, wild but well-formed."""
+    points = draw(
+        st.lists(st.sampled_from([p for p in (*EXTENSION_POINTS, "multiPoint") if usable(p)]), unique=True, max_size=4)
+    )
+    result = {}
+    for point in points:
+        names = st.sampled_from(usable(point))
+        enabled = [
+            {"name": name} | draw(st.one_of(st.just({}), st.integers(0, 20).map(lambda weight: {"weight": weight})))
+            for name in draw(st.lists(names, unique=True, max_size=3))
+        ]
+        disabled = [{"name": name} for name in draw(st.lists(names | st.just("*"), unique=True, max_size=3))]
+        result[point] = {key: value for key, value in (("enabled", enabled), ("disabled", disabled)) if value}
+    return result
+
+
+@settings(max_examples=300, deadline=None)
+@given(plugins=plugin_sets())
+def test_the_merge_is_the_engine_s(plugins: dict[str, Any]) -> None:
+    configuration = load({**HEADER, "profiles": [{"schedulerName": "a", "plugins": plugins}]}).configuration
+    if configuration is None:
+        return
+    points = configuration.profiles[0].points
+    mine = effective(plugins)
+    for point in EXTENSION_POINTS:
+        assert {plugin.name for plugin in points[point]} == mine[point].keys()
+    assert {plugin.name: plugin.weight for plugin in points["score"]} == mine["score"]
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    plugins=plugin_sets(),
+    name=st.sampled_from(NAMES),
+    weight=st.none() | st.integers(1, 100),
+    data=st.data(),
+)
+def test_a_switch_moves_one_plugin_only(
+    plugins: dict[str, Any], name: str, weight: int | None, data: st.DataObject
+) -> None:
+    wanted = data.draw(st.frozensets(st.sampled_from(points_of(name))))
+    changed = with_plugin(plugins, name, wanted, weight)
+    before, after = effective(plugins), effective(changed)
+    for point in EXTENSION_POINTS:
+        assert (name in after[point]) == (point in wanted)
+        assert without(after[point], name) == without(before[point], name)
+    if "score" in wanted:
+        assert after["score"][name] == (weight or default_weight(name))
+    assert with_plugin(changed, name, wanted, weight) == changed
+
+
+def without(points: dict[str, int], name: str) -> dict[str, int]:
+    return {key: value for key, value in points.items() if key != name}
+
+
+@settings(max_examples=300, deadline=None)
+@given(name=st.sampled_from(NAMES), weight=st.none() | st.integers(1, 100), data=st.data())
+def test_back_to_default_leaves_nothing_behind(name: str, weight: int | None, data: st.DataObject) -> None:
+    changed = with_plugin({}, name, data.draw(st.frozensets(st.sampled_from(points_of(name)))), weight)
+    default = frozenset(point for point in points_of(name) if name in DEFAULT[point])
+    assert with_plugin(changed, name, default, None) == {}
+
+
+def test_a_weight_keeps_the_plugin_s_place() -> None:
+    changed = with_plugin({}, "ImageLocality", frozenset({"score"}), 9)
+    assert changed == {"multiPoint": {"enabled": [{"name": "ImageLocality", "weight": 9}]}}
+    assert list(load_points(changed)["score"]) == list(load_points({})["score"])
+
+
+def load_points(plugins: dict[str, Any]) -> dict[str, list[str]]:
+    configuration = load({**HEADER, "profiles": [{"plugins": plugins}]}).configuration
+    assert configuration is not None
+    return {point: [plugin.name for plugin in found] for point, found in configuration.profiles[0].points.items()}
+
+
+def test_one_point_is_disabled_where_it_is_and_all_of_them_in_multi_point() -> None:
+    some = frozenset(points_of("NodeAffinity")) - {"score"}
+    assert with_plugin({}, "NodeAffinity", some, None) == {"score": {"disabled": [{"name": "NodeAffinity"}]}}
+    assert with_plugin({}, "NodeAffinity", frozenset(), None) == {
+        "multiPoint": {"disabled": [{"name": "NodeAffinity"}]}
+    }
+
+
+def test_malformed_plugins_count_as_none() -> None:
+    shapes: list[Any] = [
+        None,
+        "x",
+        [],
+        {"score": 3},
+        {"score": {"enabled": "x"}},
+        {"score": {"enabled": [{"name": 1}, 4]}},
+    ]
+    for plugins in shapes:
+        assert effective(plugins) == DEFAULT
