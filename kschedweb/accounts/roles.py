@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from django.db import models
-
-if TYPE_CHECKING:
-    from kschedweb.accounts.models import User
 
 
 class Made(Protocol):
@@ -15,6 +12,13 @@ class Made(Protocol):
 
     @property
     def created_by_id(self) -> Any: ...
+
+
+class Person(Protocol):
+    """Somebody who has a role."""
+
+    pk: Any
+    role: Any
 
 
 class Action(models.TextChoices):
@@ -60,7 +64,7 @@ def may(role: str, action: str) -> bool:
     return action in ALLOWED.get(role, frozenset())
 
 
-def may_change(user: User, row: Made) -> bool:
+def may_change(user: Person, row: Made) -> bool:
     """Whether ``user`` may change what somebody made: whoever did, as long as they may edit, and admins."""
     mine = row.created_by_id is not None and row.created_by_id == user.pk
     return may(user.role, Action.ADMINISTER) or (mine and may(user.role, Action.EDIT))

@@ -25,48 +25,46 @@ from kschedweb.web.units import amount, memory
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kschedweb.decisions.decision import Decision, Told
-    from kschedweb.decisions.services import Case
+    from kschedweb.decisions.case import Case
+    from kschedweb.decisions.matrix import Matrix
     from kschedweb.engine.framework.explanation import ScoreColumn
 
 BASICS: tuple[dict[str, Any], ...] = ({"name": CPU, "weight": 1}, {"name": MEMORY, "weight": 1})
 
 
-def explain(decision: Decision, node: int, plugin: str) -> Arithmetic:
+def explain(matrix: Matrix, case: Case, node: int, plugin: str) -> Arithmetic:
     """The arithmetic of ``plugin`` on the node at position ``node``; ``error`` says why there is none."""
-    name = decision.explanation.nodes[node]
-    found = scored(decision, node, plugin)
+    name = matrix.explanation.nodes[node]
+    found = scored(matrix, node, plugin)
     if isinstance(found, str):
         return Arithmetic(name, plugin, "", error=found)
     column, index = found
     raw, final = int(column.raw[index]), int(column.normalized[index])
-    result = (
-        WORKED[plugin](decision.case, node) if plugin in WORKED else Arithmetic(name, plugin, ABOUT.get(plugin, ""))
-    )
+    result = WORKED[plugin](case, node) if plugin in WORKED else Arithmetic(name, plugin, ABOUT.get(plugin, ""))
     result.node, result.plugin = name, plugin
     result.steps.append(Step("Raw score", "as the plugin answered", str(raw)))
     result.steps.append(_normalization(plugin, column.raw.tolist(), raw, final))
     result.steps.append(Step("Weight", f"{final} × {column.weight}", str(final * column.weight)))
-    result.steps.append(place(decision, node))
+    result.steps.append(place(matrix, node))
     return result
 
 
-def scored(decision: Told, node: int, plugin: str) -> tuple[ScoreColumn, int] | str:
+def scored(matrix: Matrix, node: int, plugin: str) -> tuple[ScoreColumn, int] | str:
     """The plugin's column and the node's place in it, or why there is none."""
-    column = next((item for item in decision.explanation.scores if item.plugin == plugin), None)
+    column = next((item for item in matrix.explanation.scores if item.plugin == plugin), None)
     if column is None:
         return f"{plugin} scored no node for this pod."
-    index = decision.places.get(node)
+    index = matrix.places.get(node)
     if index is None:
-        return f"{decision.explanation.nodes[node]} was rejected, so it has no score."
+        return f"{matrix.explanation.nodes[node]} was rejected, so it has no score."
     return column, index
 
 
-def place(decision: Told, node: int) -> Step:
+def place(matrix: Matrix, node: int) -> Step:
     """The node's total over all plugins, its rank, and how far it is ahead of the runner-up or behind the best."""
-    row = decision.rows([node])[0]
+    row = matrix.rows([node])[0]
     parts = " + ".join(f"{cell.plugin} {cell.weighted}" for cell in row.cells)
-    totals = np.sort(decision.explanation.total)[::-1]
+    totals = np.sort(matrix.explanation.total)[::-1]
     if row.margin:
         place = f"{row.behind} behind the best"
     elif len(totals) == 1:

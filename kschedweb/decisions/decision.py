@@ -16,7 +16,7 @@ from kschedweb.engine.plugins.humanapproval import words as waiting
 from kschedweb.web.units import amount
 
 if TYPE_CHECKING:
-    from kschedweb.decisions.services import AnyCase, Case
+    from kschedweb.decisions.case import AnyCase, Case
     from kschedweb.engine import Explanation, Status
 
 UNKNOWN = "The scheduler's answer hangs on what is not simulated here, so none is given."
@@ -197,7 +197,7 @@ class Decision(Told):
         return filters_missing(self.case)
 
     def worked(self, node: int, plugin: str) -> Arithmetic:
-        return arithmetic.explain(self, node, plugin)
+        return arithmetic.explain(self, self.case, node, plugin)
 
     def read(self, node: int, status: Status) -> words.Reading:
         return words.reading(self.case.snapshot, self.case.pod, node, status)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
+from kschedweb.decisions.case import AnyCase, Case, ClassicCase
 from kschedweb.decisions.decision import last_reasons
 from kschedweb.engine import Explanation, Pod, Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.classic import (
     Algorithm,
-    ClassicExplanation,
     ClassicScheduler,
     ClassicSnapshot,
     in_zones_of_then,
@@ -65,35 +65,6 @@ class Shelf(Generic[Value]):
     def clear(self) -> None:
         with self._lock:
             self._values.clear()
-
-
-@dataclass(frozen=True)
-class Case:
-    """One pod against one snapshot under one policy.
-
-    ``snapshot`` is the cluster as the scheduler would find it: a bound pod is taken off its node first, which
-    ``bound_to`` names ("" for a pending one). ``scheduler`` belongs to it.
-    """
-
-    snapshot: EngineSnapshot
-    pod: Pod
-    scheduler: Scheduler
-    explanation: Explanation
-    bound_to: str
-
-
-@dataclass(frozen=True)
-class ClassicCase:
-    """The same under a classic policy: cluster and pod are as kube-scheduler of that time saw them."""
-
-    snapshot: ClassicSnapshot
-    pod: Pod
-    scheduler: ClassicScheduler
-    explanation: ClassicExplanation
-    bound_to: str
-
-
-AnyCase = Case | ClassicCase
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.decisions.services import AnyCase
+    from kschedweb.decisions.case import AnyCase
     from kschedweb.policies.models import Revision
 
 SUGGESTIONS = 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.fields import Problem, child, invalid, required
-from kschedweb.engine.config.registry import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import BOOL, DURATION, INT32, INT64, STRING, Field, ListOf, MapOf
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Scope, Verdicts

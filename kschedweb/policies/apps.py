@@ -14,7 +14,8 @@ class PoliciesConfig(AppConfig):
     def ready(self) -> None:
         """Load the plugins of other packages, too: one that cannot be used stops the start, not the first page."""
         from kschedweb.clusters import scope
-        from kschedweb.engine.config.registry import PluginError, installed
+        from kschedweb.engine.config.registry import installed
+        from kschedweb.engine.config.specs import PluginError
         from kschedweb.policies.scope import Scope
         from kschedweb.policies.searches import policies
 

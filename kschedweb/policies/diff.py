@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration, Loaded, Profile
-    from kschedweb.engine.config.registry import PluginRef
+    from kschedweb.engine.config.specs import PluginRef
 
 
 @dataclass(frozen=True)

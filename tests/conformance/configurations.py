@@ -8,8 +8,15 @@ from typing import Any
 
 import yaml
 
-from kschedweb.engine.config.registry import EXTENSION_POINTS, IN_TREE, IN_TREE_REGISTRY
-from kschedweb.engine.config.schema import API_VERSION, CONFIGURATION, EXTENDER, KIND, PLACEMENT_POINTS
+from kschedweb.engine.config.registry import IN_TREE, IN_TREE_REGISTRY
+from kschedweb.engine.config.schema import (
+    API_VERSION,
+    CONFIGURATION,
+    EXTENDER,
+    EXTENSION_POINTS,
+    KIND,
+    PLACEMENT_POINTS,
+)
 from kschedweb.engine.config.types import Field, ListOf, MapOf, Scalar, Struct, Type
 
 PLUGINS = tuple(IN_TREE)

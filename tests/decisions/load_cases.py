@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from kschedweb.decisions.case import Case
 from kschedweb.decisions.decision import Decision
 from kschedweb.decisions.load_aware.row import KEYS
 from kschedweb.decisions.load_aware.sides import Side
-from kschedweb.decisions.services import Case
 from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.state.watermarks.crane import HOT_VALUE, METRICS

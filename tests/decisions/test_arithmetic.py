@@ -41,7 +41,7 @@ def test_the_steps_come_to_the_score_of_the_engine(
             if column.plugin not in arithmetic.WORKED:
                 continue
             for index, node in enumerate(decision.explanation.feasible[:12].tolist()):
-                shown = arithmetic.explain(decision, node, column.plugin)
+                shown = arithmetic.explain(decision, decision.case, node, column.plugin)
                 where = f"{decision.case.pod.key} {column.plugin} {shown.node}"
                 if shown.computed is not None:
                     assert shown.computed == int(column.raw[index]), where
@@ -55,8 +55,8 @@ def test_the_steps_come_to_the_score_of_the_engine(
 def test_a_rejected_node_and_an_unknown_plugin_say_why_there_is_no_score(demo: Snapshot, revision: Revision) -> None:
     decision = Decision(services.case(demo, "ml/notebook", revision))
     rejected = decision.positions("TaintToleration")[0]
-    assert "was rejected" in arithmetic.explain(decision, rejected, "NodeResourcesFit").error
-    assert "scored no node" in arithmetic.explain(decision, rejected, "NoSuchPlugin").error
+    assert "was rejected" in arithmetic.explain(decision, decision.case, rejected, "NodeResourcesFit").error
+    assert "scored no node" in arithmetic.explain(decision, decision.case, rejected, "NoSuchPlugin").error
 
 
 def test_the_spread_of_the_alias_is_worked_out_as_that_of_the_plugin(
@@ -70,7 +70,7 @@ def test_the_spread_of_the_alias_is_worked_out_as_that_of_the_plugin(
         for column in decision.explanation.scores:
             for index, node in enumerate(decision.explanation.feasible[:3].tolist()):
                 if column.plugin == "HkePodTopologySpread":
-                    shown = arithmetic.explain(decision, node, column.plugin)
+                    shown = arithmetic.explain(decision, decision.case, node, column.plugin)
                     assert shown.computed == int(column.raw[index])
                     compared += 1
     assert compared > 10
@@ -79,9 +79,12 @@ def test_the_spread_of_the_alias_is_worked_out_as_that_of_the_plugin(
 def test_total_rank_and_margin_end_the_steps(demo: Snapshot, revision: Revision) -> None:
     decision = Decision(services.case(demo, "ml/notebook", revision))
     best, second = (int(decision.explanation.feasible[index]) for index in decision.order[:2])
-    first = arithmetic.explain(decision, best, "NodeResourcesFit").steps[-1]
+    first = arithmetic.explain(decision, decision.case, best, "NodeResourcesFit").steps[-1]
     margin = int(decision.explanation.total.max()) - decision.rows([second])[0].total
     assert first.label.startswith("Total, rank 1 of ")
     assert first.result == str(int(decision.explanation.total.max()))
     assert f"{margin} ahead of the next" in first.formula
-    assert f"{margin} behind the best" in arithmetic.explain(decision, second, "NodeResourcesFit").steps[-1].formula
+    assert (
+        f"{margin} behind the best"
+        in arithmetic.explain(decision, decision.case, second, "NodeResourcesFit").steps[-1].formula
+    )

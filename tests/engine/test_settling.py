@@ -8,7 +8,8 @@ import pytest
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import load
-from kschedweb.engine.config.registry import IN_TREE_REGISTRY, PluginSpec
+from kschedweb.engine.config.registry import IN_TREE_REGISTRY
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.cycle.binding import duration
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Code, Status, error, unschedulable

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from kschedweb.decisions.arithmetic import place, scored
 from kschedweb.decisions.classic import counting, nodes, rooms
+from kschedweb.decisions.classic.worked import Asked, Worked
 from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.engine.classic.priorities import node, room, spreading
 
 if TYPE_CHECKING:
-    from kschedweb.decisions.classic.decision import ClassicDecision
-    from kschedweb.decisions.classic.worked import Asked, Worked
+    from kschedweb.decisions.case import ClassicCase
+    from kschedweb.decisions.matrix import Matrix
 
 WORKED: dict[type, Callable[[Asked], Worked]] = {
     node.Equal: nodes.equal,
@@ -37,24 +38,22 @@ WORKED: dict[type, Callable[[Asked], Worked]] = {
 }
 
 
-def explain(decision: ClassicDecision, position: int, priority: str) -> Arithmetic:
+def explain(matrix: Matrix, case: ClassicCase, position: int, priority: str) -> Arithmetic:
     """The arithmetic of ``priority`` on the node at ``position``; ``error`` says why there is none."""
-    from kschedweb.decisions.classic.worked import Asked
-
-    name = decision.explanation.nodes[position]
-    found = scored(decision, position, priority)
+    name = matrix.explanation.nodes[position]
+    found = scored(matrix, position, priority)
     if isinstance(found, str):
         return Arithmetic(name, priority, "", error=found)
     column, index = found
-    plugin = plugin_of(decision.case.scheduler.algorithm.priorities, priority)
-    worked = WORKED[type(plugin)](Asked(decision.case, position, index, plugin, column))
+    plugin = plugin_of(case.scheduler.algorithm.priorities, priority)
+    worked = WORKED[type(plugin)](Asked(case, position, index, plugin, column))
     mapped, reduced = int(column.raw[index]), int(column.normalized[index])
     steps = [
         *worked.steps,
         Step("Mapped", "for this node alone", str(mapped)),
         Step("Reduced over the feasible nodes", worked.reducing or "as it is", str(reduced)),
         Step("Weight", f"{reduced} × {column.weight}", str(reduced * column.weight)),
-        place(decision, position),
+        place(matrix, position),
     ]
     return Arithmetic(name, priority, worked.about, steps, worked.mapped, reduced=worked.reduced)
 

@@ -6,13 +6,13 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kschedweb.decisions.case import ClassicCase
 from kschedweb.decisions.classic import arithmetic, words
 from kschedweb.decisions.decision import Decision, Told, histogram
-from kschedweb.decisions.services import ClassicCase
 
 if TYPE_CHECKING:
+    from kschedweb.decisions.case import AnyCase
     from kschedweb.decisions.parts import Arithmetic, Verdict
-    from kschedweb.decisions.services import AnyCase
     from kschedweb.decisions.words import Reading, Shortage
     from kschedweb.engine import Status
 
@@ -51,7 +51,7 @@ class ClassicDecision(Told):
         return [f"extender {url}" for url in self.explanation.unasked]
 
     def worked(self, node: int, plugin: str) -> Arithmetic:
-        return arithmetic.explain(self, node, plugin)
+        return arithmetic.explain(self, self.case, node, plugin)
 
     def read(self, node: int, status: Status) -> Reading:
         return words.reading(self.case, node, status)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from kschedweb.decisions.case import ClassicCase
 from kschedweb.decisions.classic.clusters import CLUSTERS
 from kschedweb.decisions.classic.decision import ClassicDecision
-from kschedweb.decisions.services import ClassicCase
 from kschedweb.engine import Pod
 from kschedweb.engine.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
 from kschedweb.engine.classic.catalogue import DEFAULT_PRIORITIES, GATES

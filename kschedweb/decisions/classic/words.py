@@ -15,7 +15,7 @@ from kschedweb.web.units import amount
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kschedweb.decisions.services import ClassicCase
+    from kschedweb.decisions.case import ClassicCase
     from kschedweb.engine import Status
 
 FULL = "Insufficient pods"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kschedweb.decisions.parts import Step
 
 if TYPE_CHECKING:
-    from kschedweb.decisions.services import ClassicCase
+    from kschedweb.decisions.case import ClassicCase
     from kschedweb.engine.framework.explanation import ScoreColumn
 
 MOST = 10

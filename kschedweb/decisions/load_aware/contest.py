@@ -15,8 +15,8 @@ from kschedweb.web.errors import ApplicationError, NotFound
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
+    from kschedweb.decisions.case import Case
     from kschedweb.decisions.load_aware.sides import Side
-    from kschedweb.decisions.services import Case
     from kschedweb.engine import Explanation
 
 USE = (("cpu", "15m"), ("memory", "15m"))

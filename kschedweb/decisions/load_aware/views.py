@@ -155,7 +155,7 @@ def _cell(request: HttpRequest, found: Contest | None) -> dict[str, Any]:
     if found is None or decision is None or position is None:
         return {}
     plugin = next(entrant.side.plugin for entrant in found.entrants if entrant.side.key == key)
-    return {"arithmetic": arithmetic.explain(decision, position, plugin)}
+    return {"arithmetic": arithmetic.explain(decision, decision.case, position, plugin)}
 
 
 def _links(request: HttpRequest) -> dict[str, object]:

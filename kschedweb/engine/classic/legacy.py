@@ -12,7 +12,7 @@ from typing import Any
 from kschedweb.engine.classic import catalogue
 from kschedweb.engine.classic.policy import Choice, Policy
 from kschedweb.engine.config.golang import INT64_MAX, quote
-from kschedweb.engine.config.registry import PluginRef
+from kschedweb.engine.config.specs import PluginRef
 from kschedweb.engine.objects.access import Json
 
 FILTER, PREPARED_FILTER = ("filter",), ("preFilter", "filter")

@@ -7,8 +7,8 @@ from typing import Any
 
 from kschedweb.engine.config.golang import quote
 from kschedweb.engine.config.model import Configuration, Profile
-from kschedweb.engine.config.registry import Registry
 from kschedweb.engine.config.schema import PLACEMENT_POINTS
+from kschedweb.engine.config.specs import Registry
 
 Fields = dict[str, Any]
 _WEIGHED = ("score", "placementScore", "multiPoint")

@@ -7,7 +7,7 @@ from typing import Any
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.fields import Problem, child, invalid
 from kschedweb.engine.config.golang import parse_duration, quote
-from kschedweb.engine.config.registry import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, STRING, Field, ListOf, Struct
 from kschedweb.engine.state.watermarks import crane
 

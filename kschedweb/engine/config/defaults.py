@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.golang import SECOND
-from kschedweb.engine.config.registry import Registry
 from kschedweb.engine.config.schema import (
     API_VERSION,
     DEFAULT_SCHEDULER,
@@ -15,6 +14,7 @@ from kschedweb.engine.config.schema import (
     PLUGINS,
     PROFILE,
 )
+from kschedweb.engine.config.specs import Registry
 from kschedweb.engine.config.types import zero
 
 Decoded = dict[str, Any]

@@ -8,9 +8,9 @@ from typing import Any
 from kschedweb.engine.config.decode import Decoded, DecodeError, decode, describe
 from kschedweb.engine.config.fields import Problem
 from kschedweb.engine.config.golang import quote
-from kschedweb.engine.config.registry import Registry
 from kschedweb.engine.config.schema import API_VERSION, CONFIGURATION, GROUP, KIND
 from kschedweb.engine.config.source import Source
+from kschedweb.engine.config.specs import Registry
 from kschedweb.engine.config.types import Struct
 
 MAX_QUOTED = 2000

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.config.registry import PluginSpec, Registry, installed
+from kschedweb.engine.config.registry import installed
 from kschedweb.engine.config.schema import CONFIGURATION, PLUGIN, PLUGIN_CONFIG, PLUGIN_SET, PLUGINS, POINT_HELP
+from kschedweb.engine.config.specs import PluginSpec, Registry
 from kschedweb.engine.config.types import Field, Kind, ListOf, MapOf, Scalar, Struct, Type
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

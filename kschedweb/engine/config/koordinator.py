@@ -7,7 +7,7 @@ from typing import Any
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.fields import Problem, Typed, child, invalid, unsupported
 from kschedweb.engine.config.golang import duration_text, quote
-from kschedweb.engine.config.registry import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import BOOL, DURATION, INT64, STRING, Field, ListOf, MapOf, Scalar, Struct
 
 Args = dict[str, Any]

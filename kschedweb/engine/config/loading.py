@@ -14,9 +14,11 @@ from kschedweb.engine.config.document import RefusedError, decode_document, refu
 from kschedweb.engine.config.fields import Problem
 from kschedweb.engine.config.golang import SECOND, quote
 from kschedweb.engine.config.model import Configuration, Profile
-from kschedweb.engine.config.registry import Registry, installed
+from kschedweb.engine.config.reading import read
+from kschedweb.engine.config.registry import installed
 from kschedweb.engine.config.schema import API_VERSION, CONFIGURATION, EXTENDER, KIND
-from kschedweb.engine.config.source import Source, UnreadableError, read
+from kschedweb.engine.config.source import Source, UnreadableError
+from kschedweb.engine.config.specs import Registry
 from kschedweb.engine.config.types import encode
 
 EMPTY = {"apiVersion": API_VERSION, "kind": KIND}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.config.registry import PluginRef
+from kschedweb.engine.config.specs import PluginRef
 
 
 @dataclass(frozen=True)

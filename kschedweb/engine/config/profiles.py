@@ -6,8 +6,8 @@ from typing import Any
 
 from kschedweb.engine.config.fields import Problem, aggregate
 from kschedweb.engine.config.golang import INT64_MAX, quote
-from kschedweb.engine.config.registry import PluginRef, Registry
 from kschedweb.engine.config.schema import EXTENSION_POINTS
+from kschedweb.engine.config.specs import PluginRef, Registry
 
 Decoded = dict[str, Any]
 Points = dict[str, tuple[PluginRef, ...]]

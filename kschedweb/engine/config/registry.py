@@ -5,122 +5,13 @@ Further plugins come as ``PluginSpec`` objects, from Python entry points of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any
 
-from kschedweb.engine.config import args, arguments
-from kschedweb.engine.config.fields import Problem
-from kschedweb.engine.config.schema import EXTENSION_POINTS, PLACEMENT_POINTS
-from kschedweb.engine.config.types import Struct
+from kschedweb.engine.config import approval, args, arguments, load_aware
+from kschedweb.engine.config.specs import ArgsSpec, PluginError, PluginRef, PluginSpec, Registry
 
 ENTRY_POINTS = "kschedweb.plugins"
-__all__ = [
-    "DEFAULT_PLUGINS",
-    "EXTENSION_POINTS",
-    "IN_TREE",
-    "IN_TREE_REGISTRY",
-    "PLUGIN_HELP",
-    "ArgsSpec",
-    "PluginError",
-    "PluginRef",
-    "PluginSpec",
-    "Registry",
-    "installed",
-]
-
-
-@dataclass(frozen=True)
-class PluginRef:
-    """A plugin at an extension point; ``weight`` counts at score only and is 0 elsewhere."""
-
-    name: str
-    weight: int = 0
-
-
-def _nothing(values: dict[str, Any]) -> None:
-    """Set no default."""
-
-
-def _no_problems(values: dict[str, Any], path: str) -> list[Problem]:
-    return []
-
-
-def _no_advice(values: dict[str, Any]) -> list[tuple[str, str]]:
-    return []
-
-
-@dataclass(frozen=True)
-class ArgsSpec:
-    """Arguments of a plugin.
-
-    ``set_defaults`` changes the decoded arguments in place; ``problems(arguments, path)`` says what is wrong.
-    ``when_created``: checked only where the plugin is enabled, with paths from the arguments' root. ``advice`` says
-    of written arguments, before defaults, which fields are not heeded: (field, sentence).
-    """
-
-    struct: Struct
-    set_defaults: Callable[[dict[str, Any]], None] = _nothing
-    problems: Callable[[dict[str, Any], str], list[Problem]] = _no_problems
-    when_created: bool = False
-    advice: Callable[[dict[str, Any]], list[tuple[str, str]]] = _no_advice
-
-    @property
-    def kind(self) -> str:
-        return self.struct.short
-
-
-@dataclass(frozen=True)
-class PluginSpec:
-    """A plugin as the configuration knows it.
-
-    ``points`` are the extension points it implements; ``args`` its arguments, kind ``<name>Args``.
-    ``default_weight`` is its weight in the default set, 0 for one that has none there; ``gate`` names the feature
-    gate without which the plugin does nothing. ``factory`` brings the plugin of another package. ``origin`` names the
-    scheduler that it comes from where that is not kube-scheduler.
-    """
-
-    name: str
-    points: frozenset[str]
-    help: str
-    args: ArgsSpec | None = None
-    default_weight: int = 0
-    gate: str = ""
-    # Makes the plugin from its arguments; in-tree plugins are named in kschedweb.engine.plugins.
-    factory: Callable[[dict[str, Any]], Any] | None = None
-    origin: str = ""
-
-
-class PluginError(Exception):
-    """A plugin of another package that cannot be used; the text names it and says why."""
-
-
-class Registry:
-    """The plugins that a configuration may name, and the default set in its order."""
-
-    def __init__(self, specs: Iterable[PluginSpec], defaults: tuple[PluginRef, ...]) -> None:
-        self.specs: dict[str, PluginSpec] = {}
-        self.defaults = defaults
-        for spec in specs:
-            if spec.name in self.specs:
-                raise ValueError(f"two plugins are called {spec.name!r}")
-            if unknown := spec.points - {*EXTENSION_POINTS, *PLACEMENT_POINTS}:
-                raise ValueError(f"plugin {spec.name!r} names extension points that do not exist: {sorted(unknown)}")
-            self.specs[spec.name] = spec
-
-    def get(self, name: str) -> PluginSpec | None:
-        return self.specs.get(name)
-
-    def args(self, name: str) -> ArgsSpec | None:
-        """Return the arguments of the plugin ``name``, ``None`` where it takes none or is unknown."""
-        spec = self.specs.get(name)
-        return spec.args if spec else None
-
-    def extended(self, *specs: PluginSpec) -> Registry:
-        """Return a registry that knows ``specs`` too; the default set stays the same."""
-        return Registry([*self.specs.values(), *specs], self.defaults)
 
 
 def _spec(
@@ -252,8 +143,6 @@ def installed() -> Registry:
 
     Raises ``PluginError`` naming the entry point that cannot be used.
     """
-    from kschedweb.engine.config import approval, load_aware  # which are written in terms of this module
-
     registry = IN_TREE_REGISTRY.extended(*load_aware.LOAD_AWARE_SPECS, approval.SPEC)
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
         try:

@@ -7,7 +7,7 @@ from typing import Any
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.fields import Problem, Typed, child, invalid, unsupported
 from kschedweb.engine.config.golang import parse_float
-from kschedweb.engine.config.registry import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import BOOL, FLOAT64, INT64, STRING, Field, MapOf, Scalar, Struct
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.quantity import read

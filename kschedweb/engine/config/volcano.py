@@ -11,7 +11,7 @@ from typing import Any
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.fields import Problem, child, invalid
 from kschedweb.engine.config.golang import SECOND, duration_text
-from kschedweb.engine.config.registry import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, Field, Scalar, Struct
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.quantity import parse, whole

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.registry import PluginSpec, installed
+from kschedweb.engine.config.registry import installed
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.experiment.policies import FUTURE, Document, configuration, profile
 from kschedweb.engine.experiment.replay import Outcome, Progress, replay
 from kschedweb.engine.experiment.workload import Workload

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kschedweb.engine.config import EMPTY, Configuration, load
-from kschedweb.engine.config.registry import Registry
+from kschedweb.engine.config.specs import Registry
 
 HHE, TARGET = "HheWaterLevelBalance", "TargetLoadPacking"
 DEFAULT, WATER_LEVEL, FUTURE = "default", "water-level", "future"

@@ -24,8 +24,8 @@ from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks import crane
+from kschedweb.engine.state.watermarks.capacity import of_capacity
 from kschedweb.engine.state.watermarks.recent import Counted, Estimate
-from kschedweb.engine.state.watermarks.table import of_capacity
 
 TOO_HIGH = "Load[{}] of node[{}] is too high"
 SMALLEST = -(2**63)

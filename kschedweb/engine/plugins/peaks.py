@@ -19,7 +19,7 @@ from kschedweb.engine.objects.quantity import whole
 from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.state.columns import Floats, Ints, Rows
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.state.watermarks.table import capacity, of_capacity
+from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
 from kschedweb.engine.state.watermarks.trimaran import MEAN
 
 FEMTO = 1e15  # femtowatts in a watt: scores are whole numbers

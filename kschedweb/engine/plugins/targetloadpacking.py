@@ -19,8 +19,8 @@ from kschedweb.engine.objects.quantity import read, whole
 from kschedweb.engine.objects.resources import CPU, Container
 from kschedweb.engine.state.columns import Floats, Ints, Rows
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
 from kschedweb.engine.state.watermarks.recent import Counted
-from kschedweb.engine.state.watermarks.table import capacity, of_capacity
 from kschedweb.engine.state.watermarks.trimaran import MEAN
 
 TARGET_UTILIZATION = 40

@@ -22,8 +22,8 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
 from kschedweb.engine.state.watermarks.recent import Counted
-from kschedweb.engine.state.watermarks.table import capacity, of_capacity
 
 STATUSES = (
     SUCCESS,

@@ -14,7 +14,8 @@ from kschedweb.engine.simulation.events import (
     PodChanges,
     PodLeaves,
 )
-from kschedweb.engine.simulation.observer import Departure, Observer
+from kschedweb.engine.simulation.life import Departure
+from kschedweb.engine.simulation.observer import Observer
 from kschedweb.engine.simulation.pods import replica
 from kschedweb.engine.simulation.result import Bound, Evicted, Pending, Rejected, Result, Sample
 from kschedweb.engine.simulation.run import Settings, Simulation, SimulationError, Start

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import TYPE_CHECKING
-
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.simulation.life import Departure, Life
 from kschedweb.engine.state.watermarks.table import Watermarks
-
-if TYPE_CHECKING:
-    from kschedweb.engine.simulation.pods import Life
-
-
-class Departure(IntEnum):
-    """Why a pod left its node: it ended or was deleted, was evicted, made room for another, or lost its node."""
-
-    LEFT = 1
-    EVICTED = 2
-    PREEMPTED = 3
-    NODE_GONE = 4
 
 
 class Observer:

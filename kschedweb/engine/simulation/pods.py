@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Container
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from kschedweb.engine.controllers.eviction import TaintEviction
@@ -13,7 +13,8 @@ from kschedweb.engine.objects.access import Json, integer, mapping, objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import SchedulingQueue
 from kschedweb.engine.simulation.agenda import Agenda
-from kschedweb.engine.simulation.observer import Departure, Observer
+from kschedweb.engine.simulation.life import Departure, Life
+from kschedweb.engine.simulation.observer import Observer
 from kschedweb.engine.simulation.result import Bound, Evicted, Result
 from kschedweb.engine.simulation.use import Use
 from kschedweb.engine.state.world import World
@@ -22,31 +23,6 @@ PREEMPTION = "PreemptionByScheduler"  # the condition of pods that make room for
 PERSONAL = frozenset({"uid", "deletionTimestamp", "generateName"})  # metadata that no other pod has
 NODE_LEFT = "the node left"
 GRACE_PERIOD = 30  # seconds, unless the pod says otherwise
-
-
-@dataclass(slots=True, eq=False)
-class Life:
-    """``template`` is the pod as it arrived, ``pod`` as it is now. ``leaves`` is set once it is terminating."""
-
-    template: Pod
-    pod: Pod
-    arrived: float
-    duration: float | None = None
-    replaced: bool = False
-    bound: float | None = None
-    leaves: float | None = None
-    attempts: int = 0
-    message: str = ""
-    heirs: int = 0  # how many pods took its place before, one after the other
-    why: Departure = Departure.LEFT  # of its departure, once it is terminating
-    because: str = ""
-
-    @property
-    def left(self) -> float | None:
-        """Seconds that it would still run, at the time it leaves."""
-        if self.duration is None or self.bound is None or self.leaves is None:
-            return self.duration
-        return max(0.0, self.duration - (self.leaves - self.bound))
 
 
 def replica(pod: Pod, name: str) -> Pod:

@@ -20,9 +20,10 @@ from kschedweb.engine.queue import SchedulingQueue, Timing
 from kschedweb.engine.simulation import events as happen
 from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.hopeless import Hopeless
+from kschedweb.engine.simulation.life import Life
 from kschedweb.engine.simulation.nodes import Nodes
 from kschedweb.engine.simulation.observer import Observer
-from kschedweb.engine.simulation.pods import Life, Pods
+from kschedweb.engine.simulation.pods import Pods
 from kschedweb.engine.simulation.result import Pending, Result, Sample
 from kschedweb.engine.simulation.scheduling import SchedulingLoop
 from kschedweb.engine.simulation.use import Use

@@ -11,7 +11,8 @@ from kschedweb.engine.framework.events import ASSIGNED_POD_DELETE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import QueuedPod
 from kschedweb.engine.simulation.hopeless import Hopeless
-from kschedweb.engine.simulation.pods import PREEMPTION, Life, Pods, started
+from kschedweb.engine.simulation.life import Life
+from kschedweb.engine.simulation.pods import PREEMPTION, Pods, started
 from kschedweb.engine.simulation.result import Rejected
 from kschedweb.engine.state.snapshot import Snapshot
 

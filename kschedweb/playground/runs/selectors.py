@@ -10,7 +10,8 @@ from uuid import UUID
 from django.db.models import Count, Prefetch, Q
 from django.http import Http404
 
-from kschedweb.decisions.services import Case, Shelf
+from kschedweb.decisions.case import Case
+from kschedweb.decisions.services import Shelf
 from kschedweb.engine.config import load
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.studies.play.deciding import Decided, decide

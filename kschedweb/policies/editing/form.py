@@ -14,7 +14,8 @@ from functools import cache
 from typing import Any
 
 from kschedweb.engine.config import EMPTY, load
-from kschedweb.engine.config.registry import EXTENSION_POINTS, installed
+from kschedweb.engine.config.registry import installed
+from kschedweb.engine.config.schema import EXTENSION_POINTS
 from kschedweb.policies.editing import arguments, load_aware
 from kschedweb.policies.editing.arguments import ABSENT, Field
 from kschedweb.policies.editing.document import Path, Problem, parse

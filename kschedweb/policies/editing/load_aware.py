@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from kschedweb.engine.config.registry import installed
 
-if TYPE_CHECKING:
-    from kschedweb.policies.editing.arguments import Schema
+Schema = dict[str, Any]  # a part of the engine's JSON Schema
 
 FARTHEST = 1000  # a range beyond this cannot be set by hand
 

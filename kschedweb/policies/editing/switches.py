@@ -11,7 +11,8 @@ from copy import deepcopy
 from functools import cache
 from typing import Any
 
-from kschedweb.engine.config.registry import EXTENSION_POINTS, installed
+from kschedweb.engine.config.registry import installed
+from kschedweb.engine.config.schema import EXTENSION_POINTS
 
 Effective = dict[str, dict[str, int]]
 

@@ -115,7 +115,7 @@ def test_the_steps_come_to_the_score_of_the_engine(plugin: str, data: st.DataObj
         return  # as kube-scheduler's would: a score beyond 100
     for column in decision.explanation.scores:
         for index, node in enumerate(decision.explanation.feasible.tolist()):
-            shown = arithmetic.explain(decision, node, plugin)
+            shown = arithmetic.explain(decision, decision.case, node, plugin)
             assert shown.computed == int(column.raw[index])
             assert shown.steps[-2].result == str(int(column.weighted[index]))
             assert snapshot.watermarks is not None or shown.notes or plugin == "Dynamic"

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import Configuration, PluginRef, Profile, load
-from kschedweb.engine.config.registry import EXTENSION_POINTS, IN_TREE, IN_TREE_REGISTRY, PLUGIN_HELP
+from kschedweb.engine.config.registry import IN_TREE, IN_TREE_REGISTRY, PLUGIN_HELP
+from kschedweb.engine.config.schema import EXTENSION_POINTS
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 DEFAULT_SCORES = {

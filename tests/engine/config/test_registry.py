@@ -11,7 +11,8 @@ import pytest
 from kschedweb.engine.config import PluginRef, json_schema, load, registry
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.fields import Problem, child, invalid
-from kschedweb.engine.config.registry import IN_TREE_REGISTRY, ArgsSpec, PluginError, PluginSpec, Registry
+from kschedweb.engine.config.registry import IN_TREE_REGISTRY
+from kschedweb.engine.config.specs import ArgsSpec, PluginError, PluginSpec, Registry
 from kschedweb.engine.config.types import FLOAT64, INT32, Field
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}

@@ -8,7 +8,8 @@ from typing import Any
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration, load
-from kschedweb.engine.config.registry import IN_TREE_REGISTRY, PluginSpec
+from kschedweb.engine.config.registry import IN_TREE_REGISTRY
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status
 from kschedweb.engine.live import Bind, Intent, LiveLoop

@@ -10,7 +10,7 @@ import pytest
 
 from kschedweb.engine import plugins
 from kschedweb.engine.config import registry
-from kschedweb.engine.config.registry import PluginSpec
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.interface import POINTS, Cycle
 from kschedweb.engine.state.columns import Ints, Rows
 from tests.engine.builders import explain, node, pod

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.plugins.targetloadpacking import FIXED_50, packing_scores
-from kschedweb.engine.state.watermarks.table import Watermarks, capacity, of_capacity
+from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
+from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import node, pod
 from tests.engine.state.watermarks.observed import NOW, alone, levels, observed, placed, scores, using
 

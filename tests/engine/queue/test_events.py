@@ -6,7 +6,8 @@ from typing import Any
 
 from kschedweb.engine import Pod
 from kschedweb.engine.config import load
-from kschedweb.engine.config.registry import IN_TREE_REGISTRY, PluginSpec
+from kschedweb.engine.config.registry import IN_TREE_REGISTRY
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import (
     ASSIGNED_POD,
     ASSIGNED_POD_ADD,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kschedweb.engine.config import load
-from kschedweb.engine.config.registry import IN_TREE_REGISTRY, PluginSpec
+from kschedweb.engine.config.registry import IN_TREE_REGISTRY
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error
 from kschedweb.engine.plugins import registry

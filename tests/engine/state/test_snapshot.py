@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Node, Pod, Snapshot
 from kschedweb.engine.objects.node import ZONE
-from kschedweb.engine.state.watermarks.table import Watermarks, of_capacity
+from kschedweb.engine.state.watermarks.capacity import of_capacity
+from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import node, pod
 
 

@@ -11,7 +11,8 @@ from django.utils import timezone
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.clusters.models import Cluster, Source
 from kschedweb.engine.config import load
-from kschedweb.engine.config.registry import IN_TREE_REGISTRY, PluginSpec
+from kschedweb.engine.config.registry import IN_TREE_REGISTRY
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.live.schedulers import selectors, services
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Lock, Mode
 from kschedweb.live.schedulers.running.runs import make_run

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import load
-from kschedweb.engine.config.registry import EXTENSION_POINTS, installed
+from kschedweb.engine.config.registry import installed
+from kschedweb.engine.config.schema import EXTENSION_POINTS
 from kschedweb.policies.editing.switches import default_weight, effective, points_of, with_plugin
 
 NAMES = [name for name in installed().specs if points_of(name)]

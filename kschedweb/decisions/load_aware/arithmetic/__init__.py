@@ -12,7 +12,7 @@ from kschedweb.decisions.load_aware.arithmetic import crane, hhe, koordinator, p
 from kschedweb.decisions.parts import Arithmetic
 
 if TYPE_CHECKING:
-    from kschedweb.decisions.services import Case
+    from kschedweb.decisions.case import Case
 
 WORKED: dict[str, Callable[[Case, int], Arithmetic]] = {
     "HheWaterLevelBalance": hhe.worked,

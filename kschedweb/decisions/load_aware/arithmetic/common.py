@@ -11,7 +11,7 @@ from kschedweb.engine.state.watermarks.table import workload_of
 from kschedweb.web.units import cpu, memory
 
 if TYPE_CHECKING:
-    from kschedweb.decisions.services import Case
+    from kschedweb.decisions.case import Case
 
 WORDS = {
     "5m": "mean over 5 minutes",

@@ -13,7 +13,7 @@ from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.plugins.dynamic import Dynamic, Part, whole
 
 if TYPE_CHECKING:
-    from kschedweb.decisions.services import Case
+    from kschedweb.decisions.case import Case
 
 
 def dynamic(case: Case, node: int) -> Arithmetic:

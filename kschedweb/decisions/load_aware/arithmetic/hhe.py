@@ -23,7 +23,7 @@ from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.engine.plugins.hhewaterlevelbalance import IDLE, LEAST, HheWaterLevelBalance, Levels
 
 if TYPE_CHECKING:
-    from kschedweb.decisions.services import Case
+    from kschedweb.decisions.case import Case
 
 
 def worked(case: Case, node: int) -> Arithmetic:

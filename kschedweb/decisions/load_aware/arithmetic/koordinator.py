@@ -13,7 +13,7 @@ from kschedweb.engine.state.watermarks.koordinator import PROD, priority_class
 from kschedweb.web.units import amount
 
 if TYPE_CHECKING:
-    from kschedweb.decisions.services import Case
+    from kschedweb.decisions.case import Case
 
 
 def load_aware(case: Case, node: int) -> Arithmetic:

@@ -13,11 +13,11 @@ from kschedweb.engine.objects.quantity import whole
 from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.plugins.peaks import FEMTO, Peaks, cpu_request, femtowatts, power_rise
 from kschedweb.engine.plugins.targetloadpacking import TARGET, TargetLoadPacking
-from kschedweb.engine.state.watermarks.table import capacity, of_capacity
+from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
 from kschedweb.engine.state.watermarks.trimaran import MEAN
 
 if TYPE_CHECKING:
-    from kschedweb.decisions.services import Case
+    from kschedweb.decisions.case import Case
 
 UNKNOWN = "The CPU use of this node is not known"
 

@@ -23,7 +23,7 @@ from kschedweb.engine.plugins.lowriskovercommitment import LowRiskOverCommitment
 from kschedweb.engine.state.watermarks.trimaran import DEVIATION, MEAN, Measured, effective, reported, requests
 
 if TYPE_CHECKING:
-    from kschedweb.decisions.services import Case
+    from kschedweb.decisions.case import Case
 
 
 def variation(case: Case, node: int) -> Arithmetic:

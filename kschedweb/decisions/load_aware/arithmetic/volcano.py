@@ -19,10 +19,10 @@ from kschedweb.decisions.load_aware.arithmetic.common import (
 from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.plugins.volcanousage import ACTIVE, WINDOWS, VolcanoUsage
-from kschedweb.engine.state.watermarks.table import capacity
+from kschedweb.engine.state.watermarks.capacity import capacity
 
 if TYPE_CHECKING:
-    from kschedweb.decisions.services import Case
+    from kschedweb.decisions.case import Case
 
 
 def usage(case: Case, node: int) -> Arithmetic:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Floats
-from kschedweb.engine.state.pods import Follower, Move
-
-if TYPE_CHECKING:
-    from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.state.pods import Follower, Move, PodTable
 
 
 class Counted(NamedTuple):
@@ -27,6 +24,19 @@ class Counted(NamedTuple):
 Estimate = Callable[[Pod, int, float], Counted | None]
 
 
+class Nodes(Protocol):
+    """The cluster at the time ``now``, in seconds of the epoch; its length is the number of nodes."""
+
+    now: float
+
+    @property
+    def pods(self) -> PodTable: ...
+
+    def __len__(self) -> int: ...
+
+    def scheduled_at(self, pod: Pod) -> float: ...
+
+
 class RecentPods(Follower):
     """Sums over each node's pods of what ``estimate(pod, node, time)`` says they add; ``None`` adds nothing.
 
@@ -34,7 +44,7 @@ class RecentPods(Follower):
     that passes by its ``until`` only.
     """
 
-    def __init__(self, snapshot: Snapshot, width: int, estimate: Estimate) -> None:
+    def __init__(self, snapshot: Nodes, width: int, estimate: Estimate) -> None:
         super().__init__(snapshot.pods)
         self._snapshot, self._width, self._estimate = snapshot, width, estimate
         self._ends: list[tuple[float, int]] = []  # when a pod counts no more, and on which node it is

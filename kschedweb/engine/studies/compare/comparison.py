@@ -22,7 +22,7 @@ from kschedweb.engine.studies.play.rewind import Rewind, knows
 from kschedweb.engine.studies.prepare.prepared import Prepared
 
 if TYPE_CHECKING:
-    from kschedweb.engine.simulation.pods import Life
+    from kschedweb.engine.simulation.life import Life
 
 __all__ = ["Change", "Comparison", "compare", "interval", "significance"]
 

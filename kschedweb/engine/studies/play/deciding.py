@@ -22,7 +22,7 @@ from kschedweb.engine.studies.play.rewind import Rewind, Rewinds, knows
 from kschedweb.engine.studies.prepare.prepared import Prepared
 
 if TYPE_CHECKING:
-    from kschedweb.engine.simulation.pods import Life
+    from kschedweb.engine.simulation.life import Life
 
 LAST = -1
 

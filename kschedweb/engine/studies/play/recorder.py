@@ -12,7 +12,7 @@ from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.objects.workloads import Budget
 from kschedweb.engine.simulation import Departure, Observer, Result
-from kschedweb.engine.simulation.pods import Life
+from kschedweb.engine.simulation.life import Life
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.compare.kinds import Shapes
 from kschedweb.engine.studies.play.outcome import (

@@ -13,9 +13,9 @@ import numpy as np
 import structlog
 
 from kschedweb.decisions import arithmetic, words
+from kschedweb.decisions.case import Case
 from kschedweb.decisions.decision import Decision
 from kschedweb.decisions.parts import Arithmetic, Figure, Miss, Step
-from kschedweb.decisions.services import Case
 from kschedweb.decisions.words import Reading
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from celery import bootsteps
@@ -26,14 +26,13 @@ from kschedweb.clusters.connecting import opening
 from kschedweb.live.schedulers import metrics, selectors, services
 from kschedweb.live.schedulers.decisions.rows import moment
 from kschedweb.live.schedulers.models import LiveScheduler, Mode
-from kschedweb.live.schedulers.running.runs import make_run
+from kschedweb.live.schedulers.running.runs import Run, make_run
 from kschedweb.watermarks import selectors as watermarks
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from kschedweb.engine.state.watermarks.table import Watermarks
 
 logger = structlog.get_logger(__name__)
 
@@ -45,33 +44,6 @@ FIGURES_EVERY = 2.0
 HANGS, GIVES_UP = 15.0, 60.0  # seconds without a turn: the lease is handed over; the process ends
 FIRST_REST, LONGEST_REST = 1.0, 30.0  # seconds until a run that failed is begun again
 STOP_SECONDS = 8.0
-
-
-class Run(Protocol):
-    """What hosts one live scheduler, in any mode."""
-
-    ticked: float  # when it last went round, in monotonic seconds
-    problem: str  # why it ended by itself
-
-    def start(self) -> None: ...
-
-    def stop(self) -> None: ...
-
-    @property
-    def alive(self) -> bool: ...
-
-    @property
-    def leading(self) -> bool: ...
-
-    def command(self, paused: bool, steps: int) -> None: ...
-
-    def measured(self, watermarks: Watermarks | None) -> None: ...
-
-    def compare(self) -> None: ...
-
-    def hand_over(self) -> None: ...
-
-    def report(self) -> dict[str, Any]: ...
 
 
 @dataclass

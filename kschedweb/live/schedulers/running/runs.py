@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.live.schedulers.metrics import Instruments
@@ -15,10 +15,37 @@ from kschedweb.live.schedulers.selectors import ProfileError, revision_in_force,
 from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
-    from kschedweb.live.schedulers.running.host import Run
+    from kschedweb.engine.state.watermarks.table import Watermarks
 
 
-Factory = Callable[["LiveScheduler", str], "Run"]
+class Run(Protocol):
+    """What hosts one live scheduler, in any mode."""
+
+    ticked: float  # when it last went round, in monotonic seconds
+    problem: str  # why it ended by itself
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    @property
+    def alive(self) -> bool: ...
+
+    @property
+    def leading(self) -> bool: ...
+
+    def command(self, paused: bool, steps: int) -> None: ...
+
+    def measured(self, watermarks: Watermarks | None) -> None: ...
+
+    def compare(self) -> None: ...
+
+    def hand_over(self) -> None: ...
+
+    def report(self) -> dict[str, Any]: ...
+
+
+Factory = Callable[[LiveScheduler, str], Run]
 _others: dict[str, Factory] = {}
 
 

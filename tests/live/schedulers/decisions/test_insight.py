@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kschedweb.decisions import arithmetic
+from kschedweb.decisions.case import Case
 from kschedweb.decisions.decision import Decision
-from kschedweb.decisions.services import Case
 from kschedweb.engine.live import Judged
 from kschedweb.live.schedulers.decisions import insight
 from kschedweb.live.schedulers.decisions.columns import pack, unpack
