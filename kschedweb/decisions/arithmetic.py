@@ -19,6 +19,7 @@ from kschedweb.engine.objects.resources import CPU, MEMORY, is_scalar
 from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, tolerated
 from kschedweb.engine.plugins.imagelocality import LEAST, MOST_A_CONTAINER, normalized
 from kschedweb.engine.plugins.interpodaffinity import SCORE as AFFINITY
+from kschedweb.engine.plugins.noderesourcesfit import broken_line
 from kschedweb.engine.plugins.podtopologyspread import score_key
 from kschedweb.web.units import amount, memory
 
@@ -142,8 +143,6 @@ def _strategy(kind: str, strategy: dict[str, Any], after: int, allocatable: int)
     share = 100 if after > allocatable else after * 100 // allocatable
     if kind == "MostAllocated":
         return share, f"{min(after, allocatable)} × 100 ÷ {allocatable}"
-    from kschedweb.engine.plugins.noderesourcesfit import broken_line
-
     shape = (strategy.get("requestedToCapacityRatio") or {}).get("shape") or []
     points = ", ".join(f"{point['utilization']} % → {point['score']}" for point in shape)
     return int(broken_line(shape)[share]), f"{share} % on the line {points} (scores × 10)"

@@ -30,6 +30,7 @@ from kschedweb.engine.classic.conversion import convert
 from kschedweb.engine.classic.scenario import ClassicScenario, Registries, read_edition
 from kschedweb.engine.config import cli_validate
 from kschedweb.engine.config.specs import PluginError
+from kschedweb.engine.extenders.transport import transport
 from kschedweb.engine.scenario import Scenario, ScenarioError, read_text
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate import command as gate
@@ -128,8 +129,6 @@ def _converted(text: str, process: str) -> dict[str, Any]:
 def _answer(scenario: Scenario | ClassicScenario, options: argparse.Namespace) -> dict[str, Any]:
     post = None
     if options.extenders:
-        from kschedweb.engine.extenders.transport import transport
-
         post = transport(scenario.extenders)
     if options.command == "explain":
         return scenario.explain(options.mode, post)

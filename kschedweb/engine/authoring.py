@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.fields import Problem, child, invalid, required
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import BOOL, DURATION, INT32, INT64, STRING, Field, ListOf, MapOf
 from kschedweb.engine.framework.diagnosis import Diagnosis
@@ -12,6 +11,7 @@ from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, default_normalize
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Codes, Ints, Mask, Rows
+from kschedweb.engine.validation.fields import Problem, child, invalid, required
 
 __all__ = [
     "BOOL",

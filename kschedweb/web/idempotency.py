@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import models, transaction
 from django.utils import timezone
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractBaseUser
 
 KEPT = timedelta(hours=24)
 # A request that has not answered by now died with its process.
@@ -33,11 +30,11 @@ class IdempotencyKey(models.Model):
 
 
 @transaction.atomic
-def key_claim(*, user: AbstractBaseUser, key: str, digest: str) -> tuple[IdempotencyKey, bool]:
-    """The row of ``key`` and whether the caller now owns it (it is new, expired, or was abandoned)."""
+def key_claim(*, user: int, key: str, digest: str) -> tuple[IdempotencyKey, bool]:
+    """The row of a person's ``key``, and whether the caller owns it now: it is new, expired or abandoned."""
     now = timezone.now()
     row, created = IdempotencyKey.objects.get_or_create(
-        user=user, key=key, defaults={"digest": digest, "created_at": now}
+        user_id=user, key=key, defaults={"digest": digest, "created_at": now}
     )
     if created:
         return row, True

@@ -24,7 +24,6 @@ from kschedweb.web.outages import outage
 from kschedweb.web.problems import MEDIA_TYPE, problem
 
 if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractBaseUser
     from rest_framework.request import Request
 
 IDEMPOTENCY_HEADER = "Idempotency-Key"
@@ -178,7 +177,7 @@ def _claim(request: Request, key: str) -> Any:
     if len(key) > 128 or not key.isprintable() or not key.isascii():
         raise ApplicationError(f"{IDEMPOTENCY_HEADER} must be at most 128 printable ASCII characters.")
     digest = _digest(request)
-    row, mine = idempotency.key_claim(user=cast("AbstractBaseUser", request.user), key=key, digest=digest)
+    row, mine = idempotency.key_claim(user=cast("int", request.user.pk), key=key, digest=digest)
     if mine:
         return row
     if row.digest != digest:

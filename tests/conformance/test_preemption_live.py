@@ -9,7 +9,7 @@ from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine import Scheduler
-from kschedweb.engine.cycle.preemption.search import Candidate, disturbance
+from kschedweb.engine.preemption.search import Candidate, disturbance
 from kschedweb.engine.scenario import Scenario
 from tests.conformance.preemption_scenarios import CrowdMaker
 

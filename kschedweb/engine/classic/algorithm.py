@@ -10,8 +10,8 @@ from kschedweb.engine.classic import predicates, priorities
 from kschedweb.engine.classic.catalogue import EDITION, ORDER, Edition
 from kschedweb.engine.classic.policy import Choice, Policy
 from kschedweb.engine.classic.predicates.volumes import KINDS
-from kschedweb.engine.config.fields import Problem
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.validation.fields import Problem
 
 MAX_TOTAL = 2**63 - 1
 MAX_PRIORITY = 10

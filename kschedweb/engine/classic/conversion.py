@@ -20,8 +20,8 @@ from kschedweb.engine.classic.legacy import PRIORITIES as SCORED_IN_1_22
 from kschedweb.engine.classic.policy import Choice, Policy
 from kschedweb.engine.classic.priorities.room import DEFAULT_SHAPE
 from kschedweb.engine.config import load
-from kschedweb.engine.config.labels import name_complaints
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.validation.labels import name_complaints
 
 MAX_WEIGHT = 2**31 - 1
 ALL_NODES = 100  # percent

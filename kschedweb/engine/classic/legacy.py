@@ -11,9 +11,9 @@ from typing import Any
 
 from kschedweb.engine.classic import catalogue
 from kschedweb.engine.classic.policy import Choice, Policy
-from kschedweb.engine.config.golang import INT64_MAX, quote
 from kschedweb.engine.config.specs import PluginRef
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.validation.golang import INT64_MAX, quote
 
 FILTER, PREPARED_FILTER = ("filter",), ("preFilter", "filter")
 SCORE, PREPARED_SCORE = ("score",), ("preScore", "score")

@@ -13,12 +13,12 @@ from typing import Any
 
 from kschedweb.engine.classic.predicates import ARGUED as PREDICATE_ARGUMENTS
 from kschedweb.engine.classic.priorities import ARGUED as PRIORITY_ARGUMENTS
-from kschedweb.engine.config.fields import Problem
-from kschedweb.engine.config.labels import name_complaints
 from kschedweb.engine.config.reading import read
 from kschedweb.engine.config.source import UnreadableError
 from kschedweb.engine.objects.access import Json, ObjectError, boolean, each, integer, mapping, text, texts
 from kschedweb.engine.objects.resources import is_extended
+from kschedweb.engine.validation.fields import Problem
+from kschedweb.engine.validation.labels import name_complaints
 
 MAX_PRIORITY = 10
 MAX_WEIGHT = (2**63 - 1) // MAX_PRIORITY

@@ -7,9 +7,9 @@ from typing import Any
 
 from kschedweb.engine.classic.legacy import LegacyProfile
 from kschedweb.engine.config import EMPTY
-from kschedweb.engine.config.golang import duration_text, parse_duration
 from kschedweb.engine.config.registry import IN_TREE
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.validation.golang import duration_text, parse_duration
 
 FILTERING, SCORING = ("preFilter", "filter", "reserve", "preBind"), ("preScore", "score")
 POINTS = ("preEnqueue", "queueSort", "preFilter", "filter", "postFilter", *SCORING, "reserve", "preBind", "bind")

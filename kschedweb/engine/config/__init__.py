@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.config.fields import Problem
 from kschedweb.engine.config.json_schema import json_schema
 from kschedweb.engine.config.loading import DEFAULT_DOCUMENT, EMPTY, Loaded, cli_validate, load
 from kschedweb.engine.config.model import Configuration, Profile
 from kschedweb.engine.config.specs import PluginRef
+from kschedweb.engine.validation.fields import Problem
 
 __all__ = [
     "EMPTY",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kschedweb.engine.config.golang import quote
 from kschedweb.engine.config.model import Configuration, Profile
 from kschedweb.engine.config.schema import PLACEMENT_POINTS
 from kschedweb.engine.config.specs import Registry
+from kschedweb.engine.validation.golang import quote
 
 Fields = dict[str, Any]
 _WEIGHED = ("score", "placementScore", "multiPoint")

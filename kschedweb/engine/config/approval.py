@@ -5,11 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.args import LABEL_SELECTOR, args_struct
-from kschedweb.engine.config.fields import Problem, Typed, child, duplicate, forbidden, invalid, required, unsupported
-from kschedweb.engine.config.golang import SECOND, duration_text
-from kschedweb.engine.config.labels import name_complaints, value_complaints
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import DURATION, FLOAT64, INT32, INT64, STRING, Field, ListOf, Struct
+from kschedweb.engine.validation.fields import (
+    Problem,
+    Typed,
+    child,
+    duplicate,
+    forbidden,
+    invalid,
+    required,
+    unsupported,
+)
+from kschedweb.engine.validation.golang import SECOND, duration_text
+from kschedweb.engine.validation.labels import name_complaints, value_complaints
 
 Args = dict[str, Any]
 

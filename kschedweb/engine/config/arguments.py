@@ -7,11 +7,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.config.affinity import preferred_problems, selector_problems
 from kschedweb.engine.config.args import SHAPE_POINT
-from kschedweb.engine.config.fields import Problem, Typed, child, duplicate, forbidden, invalid, required, unsupported
-from kschedweb.engine.config.golang import SECOND, duration_text
-from kschedweb.engine.config.labels import name_complaints
+from kschedweb.engine.validation.affinity import preferred_problems, selector_problems
+from kschedweb.engine.validation.fields import (
+    Problem,
+    Typed,
+    child,
+    duplicate,
+    forbidden,
+    invalid,
+    required,
+    unsupported,
+)
+from kschedweb.engine.validation.golang import SECOND, duration_text
+from kschedweb.engine.validation.labels import name_complaints
 
 STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 Args = dict[str, Any]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.fields import Problem, child, invalid
-from kschedweb.engine.config.golang import parse_duration, quote
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, STRING, Field, ListOf, Struct
 from kschedweb.engine.state.watermarks import crane
+from kschedweb.engine.validation.fields import Problem, child, invalid
+from kschedweb.engine.validation.golang import parse_duration, quote
 
 Args = dict[str, Any]
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.fields import Problem
-from kschedweb.engine.config.golang import Literal, base64_fault, parse_duration, quote
 from kschedweb.engine.config.source import JsonObject
 from kschedweb.engine.config.types import Field, ListOf, MapOf, Scalar, Struct, Type, Value, zero
+from kschedweb.engine.validation.fields import Problem
+from kschedweb.engine.validation.golang import Literal, base64_fault, parse_duration, quote
 
 MAX_STRICT_ERRORS = 100
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.config.golang import SECOND
 from kschedweb.engine.config.schema import (
     API_VERSION,
     DEFAULT_SCHEDULER,
@@ -16,6 +15,7 @@ from kschedweb.engine.config.schema import (
 )
 from kschedweb.engine.config.specs import Registry
 from kschedweb.engine.config.types import zero
+from kschedweb.engine.validation.golang import SECOND
 
 Decoded = dict[str, Any]
 SETS = (*EXTENSION_POINTS, "multiPoint", *PLACEMENT_POINTS)

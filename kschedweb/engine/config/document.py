@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 from kschedweb.engine.config.decode import Decoded, DecodeError, decode, describe
-from kschedweb.engine.config.fields import Problem
-from kschedweb.engine.config.golang import quote
 from kschedweb.engine.config.schema import API_VERSION, CONFIGURATION, GROUP, KIND
 from kschedweb.engine.config.source import Source
 from kschedweb.engine.config.specs import Registry
 from kschedweb.engine.config.types import Struct
+from kschedweb.engine.validation.fields import Problem
+from kschedweb.engine.validation.golang import quote
 
 MAX_QUOTED = 2000
 """How much of a document a message repeats; kube-scheduler repeats all of it."""

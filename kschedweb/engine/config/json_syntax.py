@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from kschedweb.engine.config.golang import quote
+from kschedweb.engine.validation.golang import quote
 
 _SPACE = " \t\r\n"
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")

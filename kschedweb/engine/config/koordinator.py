@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.fields import Problem, Typed, child, invalid, unsupported
-from kschedweb.engine.config.golang import duration_text, quote
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import BOOL, DURATION, INT64, STRING, Field, ListOf, MapOf, Scalar, Struct
+from kschedweb.engine.validation.fields import Problem, Typed, child, invalid, unsupported
+from kschedweb.engine.validation.golang import duration_text, quote
 
 Args = dict[str, Any]
 

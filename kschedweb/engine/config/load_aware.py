@@ -6,12 +6,12 @@ from typing import Any
 
 from kschedweb.engine.config import args, arguments, crane, koordinator, volcano
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.fields import Problem, Typed, child, invalid, unsupported
-from kschedweb.engine.config.golang import parse_duration
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.trimaran import TRIMARAN_SPECS
 from kschedweb.engine.config.types import DURATION, FLOAT64, STRING, Field, Struct
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.validation.fields import Problem, Typed, child, invalid, unsupported
+from kschedweb.engine.validation.golang import parse_duration
 
 Args = dict[str, Any]
 

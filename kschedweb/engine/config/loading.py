@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kschedweb.engine.config import profiles, validation
+from kschedweb.engine.config import profiles, validation, yaml_text
 from kschedweb.engine.config.advice import warnings
 from kschedweb.engine.config.defaults import set_defaults
 from kschedweb.engine.config.document import RefusedError, decode_document, refusal
-from kschedweb.engine.config.fields import Problem
-from kschedweb.engine.config.golang import SECOND, quote
 from kschedweb.engine.config.model import Configuration, Profile
 from kschedweb.engine.config.reading import read
 from kschedweb.engine.config.registry import installed
@@ -20,6 +18,8 @@ from kschedweb.engine.config.schema import API_VERSION, CONFIGURATION, EXTENDER,
 from kschedweb.engine.config.source import Source, UnreadableError
 from kschedweb.engine.config.specs import Registry
 from kschedweb.engine.config.types import encode
+from kschedweb.engine.validation.fields import Problem
+from kschedweb.engine.validation.golang import SECOND, quote
 
 EMPTY = {"apiVersion": API_VERSION, "kind": KIND}
 DEFAULT_DOCUMENT = f"""\
@@ -104,8 +104,6 @@ def _lines(source: Source) -> Mapping[str, int]:
     """Return the line of each path; JSON text is read a second time for it, as the YAML that it also is."""
     if source.lines is not None or "\n" not in source.text:
         return source.lines or {}
-    from kschedweb.engine.config import yaml_text
-
     try:
         return yaml_text.read(source.text).lines or {}
     except UnreadableError:

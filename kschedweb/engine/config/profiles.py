@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.config.fields import Problem, aggregate
-from kschedweb.engine.config.golang import INT64_MAX, quote
 from kschedweb.engine.config.schema import EXTENSION_POINTS
 from kschedweb.engine.config.specs import PluginRef, Registry
+from kschedweb.engine.validation.fields import Problem, aggregate
+from kschedweb.engine.validation.golang import INT64_MAX, quote
 
 Decoded = dict[str, Any]
 Points = dict[str, tuple[PluginRef, ...]]

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kschedweb.engine.config import yaml_text
-from kschedweb.engine.config.golang import Literal
 from kschedweb.engine.config.json_syntax import syntax_error
 from kschedweb.engine.config.source import MAX_BYTES, MAX_DEPTH, JsonObject, Source, UnreadableError
+from kschedweb.engine.validation.golang import Literal
 
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.config.fields import Problem
 from kschedweb.engine.config.schema import EXTENSION_POINTS, PLACEMENT_POINTS
 from kschedweb.engine.config.types import Struct
+from kschedweb.engine.validation.fields import Problem
 
 
 @dataclass(frozen=True)

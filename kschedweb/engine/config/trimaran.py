@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.fields import Problem, Typed, child, invalid, unsupported
-from kschedweb.engine.config.golang import parse_float
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import BOOL, FLOAT64, INT64, STRING, Field, MapOf, Scalar, Struct
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.quantity import read
+from kschedweb.engine.validation.fields import Problem, Typed, child, invalid, unsupported
+from kschedweb.engine.validation.golang import parse_float
 
 Args = dict[str, Any]
 Advice = list[tuple[str, str]]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from kschedweb.engine.config.golang import duration_text, number_json
+from kschedweb.engine.validation.golang import duration_text, number_json
 
 Value: TypeAlias = Any
 """A decoded value: what JSON can hold, plus ``bytes``."""

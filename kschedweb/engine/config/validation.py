@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.config.fields import Problem, Typed, duplicate, invalid, required
-from kschedweb.engine.config.golang import duration_text
-from kschedweb.engine.config.labels import is_extended_resource, name_complaints
 from kschedweb.engine.config.schema import EXTENSION_POINTS
 from kschedweb.engine.config.specs import Registry
+from kschedweb.engine.validation.fields import Problem, Typed, duplicate, invalid, required
+from kschedweb.engine.validation.golang import duration_text
+from kschedweb.engine.validation.labels import is_extended_resource, name_complaints
 
 REMOVED_PLUGINS = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
 # The version in brackets is the one that kube-scheduler notes after reading a file; its library leaves it empty.

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.fields import Problem, child, invalid
-from kschedweb.engine.config.golang import SECOND, duration_text
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, Field, Scalar, Struct
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.quantity import parse, whole
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.validation.fields import Problem, child, invalid
+from kschedweb.engine.validation.golang import SECOND, duration_text
 
 Args = dict[str, Any]
 Fits = Callable[[Any], bool]

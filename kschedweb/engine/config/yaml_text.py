@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
-from kschedweb.engine.config.golang import Literal, quote
 from kschedweb.engine.config.source import MAX_BYTES, MAX_DEPTH, JsonObject, Source, UnreadableError
+from kschedweb.engine.validation.golang import Literal, quote
 from kschedweb.engine.yamltext.reading import Bounds, Event, Reason, RefusedError, events
 from kschedweb.engine.yamltext.scalars import resolve
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.config.golang import parse_duration, quote
 from kschedweb.engine.extenders import messages as wire
 from kschedweb.engine.framework.diagnosis import EXTENDER, NO_REASON
 from kschedweb.engine.framework.explanation import FilterColumn
@@ -25,6 +24,7 @@ from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Codes, Ints, Mask
+from kschedweb.engine.validation.golang import parse_duration, quote
 
 MAX_PRIORITY = 10
 OK = 200

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
 
-from kschedweb.engine.config.affinity import selector_problems
-from kschedweb.engine.config.fields import aggregate
 from kschedweb.engine.objects.access import Json, boolean, each, mapping, objects, string_map, text, texts
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, terms
+from kschedweb.engine.validation.affinity import selector_problems
+from kschedweb.engine.validation.fields import aggregate
 
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"

@@ -14,7 +14,6 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.framework.interface import Cycle, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, truncated
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
@@ -26,6 +25,7 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.state.watermarks.capacity import of_capacity
 from kschedweb.engine.state.watermarks.recent import Counted, Estimate
+from kschedweb.engine.validation.golang import seconds
 
 TOO_HIGH = "Load[{}] of node[{}] is too high"
 SMALLEST = -(2**63)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.config.load_aware import CLEAN_UP, MIN_NODE_WEIGHT, RESOURCE_WEIGHTS, WINDOW_WEIGHTS
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import rounded
@@ -26,6 +25,7 @@ from kschedweb.engine.state.columns import Floats, Ints, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.recent import Counted
 from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.engine.validation.golang import seconds
 
 LEAST = 1e-9  # percent that make a difference
 IDLE = "Idle"

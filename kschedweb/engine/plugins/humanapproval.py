@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.framework.events import POD, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status
@@ -20,6 +19,7 @@ from kschedweb.engine.objects.access import Json, mapping
 from kschedweb.engine.objects.labels import Selector, label_selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.validation.golang import seconds
 
 CREATED_BY = "approvals.kschedweb.dev/created-by"
 WINDOW, TIMEOUT, ROLE = "15m", "1h", "approver"

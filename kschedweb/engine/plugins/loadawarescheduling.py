@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.config.koordinator import EXPIRATION, RESOURCE_WEIGHTS, SCALING_FACTORS, USAGE_THRESHOLDS
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded, truncated
@@ -28,6 +27,7 @@ from kschedweb.engine.state.watermarks import koordinator
 from kschedweb.engine.state.watermarks.koordinator import PROD, Aggregate, Thresholds
 from kschedweb.engine.state.watermarks.recent import Counted
 from kschedweb.engine.state.watermarks.table import PodUse, Watermarks
+from kschedweb.engine.validation.golang import seconds
 
 EXPIRED = "node(s) nodeMetric expired"
 EXCEEDED = "node(s) {} usage exceed threshold"

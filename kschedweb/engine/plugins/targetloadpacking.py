@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.golang import parse_float
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.objects.pod import Pod
@@ -22,6 +21,7 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
 from kschedweb.engine.state.watermarks.recent import Counted
 from kschedweb.engine.state.watermarks.trimaran import MEAN
+from kschedweb.engine.validation.golang import parse_float
 
 TARGET_UTILIZATION = 40
 DEFAULT_REQUESTS = {CPU: "1000m"}

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.config.volcano import BEST_EFFORT, ESTIMATOR, THRESHOLDS, WEIGHTS, best_effort
 from kschedweb.engine.framework.interface import Cycle, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
@@ -24,6 +23,7 @@ from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
 from kschedweb.engine.state.watermarks.recent import Counted
+from kschedweb.engine.validation.golang import seconds
 
 STATUSES = (
     SUCCESS,

@@ -24,7 +24,7 @@ from django.utils import timezone
 from kschedweb.clusters.connecting.opening import opener, renew
 from kschedweb.clusters.following.facts import KnownPods
 from kschedweb.clusters.following.view import View, follow
-from kschedweb.engine.extenders.answers import (
+from kschedweb.engine.cycle.answers import (
     Answers,
     Bond,
     Offer,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
     from uuid import UUID
 
+    from kschedweb.clusters.models import Cluster
     from kschedweb.policies.models import Revision
 
 REREAD = 2.0  # seconds between two looks at the rows
@@ -90,7 +91,7 @@ class Desk:
     def __init__(
         self,
         settings: Settings,
-        connect: Callable[[LiveScheduler, View], Callable[[], None]],
+        connect: Callable[[Cluster, View], Callable[[], None]],
         read: Callable[[UUID], Settings | None],
     ) -> None:
         self.settings = settings
@@ -109,7 +110,7 @@ class Desk:
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._writing: Writer | None = None
-        self._disconnect = connect(live, self.view) if settings.on else lambda: None
+        self._disconnect = connect(live.cluster, self.view) if settings.on else lambda: None
         self._keeper = threading.Thread(target=self._keep, name=f"extender {live.scheduler_name}", daemon=True)
         self._keeper.start()
 
@@ -248,7 +249,7 @@ class Desks:
 
     def __init__(
         self,
-        connect: Callable[[LiveScheduler, View], Callable[[], None]],
+        connect: Callable[[Cluster, View], Callable[[], None]],
         read: Callable[[UUID], Settings | None] = read_settings,
     ) -> None:
         self._connect, self._read = connect, read

@@ -20,7 +20,7 @@ from django.db import DatabaseError
 from django.http import JsonResponse, UnreadablePostError
 
 from kschedweb.accounts.authentication import StrangerThrottle
-from kschedweb.engine.extenders.answers import QuestionError
+from kschedweb.engine.cycle.answers import QuestionError
 from kschedweb.live.extender import metrics
 from kschedweb.live.extender.configuration import PREFIX
 from kschedweb.live.extender.desks import desks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kschedweb.engine.extenders import answers
+from kschedweb.engine.cycle import answers
 from kschedweb.live.extender.models import Endpoint
 from kschedweb.live.schedulers.selectors import live_configuration, revision_in_force
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.classic import PolicyError, Registry, edition_of, load_policy
-from kschedweb.engine.config.fields import Problem as EngineProblem
 from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.validation.fields import Problem as EngineProblem
 from kschedweb.policies.editing.document import Document, DocumentError, Path, Problem, parse
 from kschedweb.policies.editing.switches import as_dict, as_list
 from kschedweb.policies.validation import KEY, LINE, steps, written

@@ -10,10 +10,10 @@ import pytest
 
 from kschedweb.engine.config import PluginRef, json_schema, load, registry
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.fields import Problem, child, invalid
 from kschedweb.engine.config.registry import IN_TREE_REGISTRY
 from kschedweb.engine.config.specs import ArgsSpec, PluginError, PluginSpec, Registry
 from kschedweb.engine.config.types import FLOAT64, INT32, Field
+from kschedweb.engine.validation.fields import Problem, child, invalid
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 TIDE_ARGS = args_struct("TideArgs", "How high the tide may rise.", Field("mark", INT32, "Percent.", pointer=True))

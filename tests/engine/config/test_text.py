@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import cli_validate, default_document, load
-from kschedweb.engine.config.golang import SECOND, duration_text, parse_duration
+from kschedweb.engine.validation.golang import SECOND, duration_text, parse_duration
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 

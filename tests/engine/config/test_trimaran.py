@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import Loaded, load
-from kschedweb.engine.config.golang import parse_float
 from kschedweb.engine.plugins import registry
+from kschedweb.engine.validation.golang import parse_float
 from tests.engine.builders import CONFIGURATION
 
 PLUGINS = ("TargetLoadPacking", "LoadVariationRiskBalancing", "LowRiskOverCommitment", "Peaks")

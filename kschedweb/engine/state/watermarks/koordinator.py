@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.config.golang import SECOND, parse_duration, parse_int
 from kschedweb.engine.objects.access import Json, ObjectError, mapping, text
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import read_list
 from kschedweb.engine.objects.resources import CPU, MEMORY, units
+from kschedweb.engine.validation.golang import SECOND, parse_duration, parse_int
 
 PROD, MID, BATCH, FREE = "koord-prod", "koord-mid", "koord-batch", "koord-free"
 CLASS_LABEL, QOS_LABEL = "koordinator.sh/priority-class", "koordinator.sh/qosClass"

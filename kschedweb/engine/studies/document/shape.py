@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from kschedweb.engine.config.golang import seconds
 from kschedweb.engine.objects import quantity
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.objects.labels import SelectorError, label_selector
+from kschedweb.engine.validation.golang import seconds
 
 DURATION = r"^\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$"
 QUANTITY = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+|[numkMGTPE]|[KMGTPE]i)?$"
@@ -28,6 +28,17 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.path}: {self.text}" if self.path else self.text
+
+
+class PartError(ValueError):
+    """Something of the document that cannot be done to this cluster; ``key`` leads on from the part in hand."""
+
+    def __init__(self, text: str, key: str = "") -> None:
+        super().__init__(text)
+        self.text, self.key = text, key
+
+    def problem(self, path: str) -> Problem:
+        return Problem(f"{path}{'' if self.key.startswith('[') or not self.key else '.'}{self.key}", self.text)
 
 
 Problems = list[Problem]

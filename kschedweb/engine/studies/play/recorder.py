@@ -14,7 +14,7 @@ from kschedweb.engine.objects.workloads import Budget
 from kschedweb.engine.simulation import Departure, Observer, Result
 from kschedweb.engine.simulation.life import Life
 from kschedweb.engine.state.watermarks.table import Watermarks
-from kschedweb.engine.studies.compare.kinds import Shapes
+from kschedweb.engine.studies.play.kinds import Shapes
 from kschedweb.engine.studies.play.outcome import (
     NOWHERE,
     Deletions,

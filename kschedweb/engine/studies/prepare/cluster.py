@@ -5,33 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 
 from kschedweb.engine.controllers.admission import admit
-from kschedweb.engine.objects.access import Json, ObjectError, mapping, objects, reference
+from kschedweb.engine.objects.access import Json, ObjectError, mapping, reference
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import Event, PodArrives
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.owners import of_daemon_set, stays_at_drain
 from kschedweb.engine.studies.document.limits import MOST_PODS
 from kschedweb.engine.studies.document.parts import ALL, ARRIVALS
-from kschedweb.engine.studies.document.shape import Problem
+from kschedweb.engine.studies.document.raw import FINISHED, shifted, stored, unbound
+from kschedweb.engine.studies.document.shape import PartError
 
-FINISHED = frozenset({"Succeeded", "Failed"})
 CLASSES = frozenset({"PriorityClass", "RuntimeClass"})
-TIMES = ("creationTimestamp", "deletionTimestamp")
-
-
-class PartError(ValueError):
-    """Something of the document that cannot be done to this cluster; ``key`` leads on from the part in hand."""
-
-    def __init__(self, text: str, key: str = "") -> None:
-        super().__init__(text)
-        self.text, self.key = text, key
-
-    def problem(self, path: str) -> Problem:
-        return Problem(f"{path}{'' if self.key.startswith('[') or not self.key else '.'}{self.key}", self.text)
 
 
 class Cluster:
@@ -176,45 +163,6 @@ def arrival(raw: Json, at: float, life: float | None = None) -> PodArrives:
 def _key(event: PodArrives) -> str:
     metadata = (event.pod.raw if isinstance(event.pod, Pod) else event.pod)["metadata"]
     return f"{metadata.get('namespace') or 'default'}/{metadata['name']}"
-
-
-def stored(raw: Json) -> bool:
-    """Whether admission has completed the pod, as it has whatever an API server stored: it always sets a priority."""
-    return mapping(raw, "spec").get("priority") is not None
-
-
-def unbound(raw: Json) -> Json:
-    """The pod as it was before anybody scheduled it."""
-    spec = {key: value for key, value in mapping(raw, "spec").items() if key != "nodeName"}
-    status = mapping(raw, "status")
-    kept = {key: status[key] for key in ("resourceClaimStatuses",) if key in status}
-    bare = {key: value for key, value in raw.items() if key != "status"}
-    return {**bare, "spec": spec, **({"status": kept} if kept else {})}
-
-
-def shifted(raw: Json, now: float) -> Json:
-    """The pod with its times counted from ``now``, the scenario's beginning, in place of the epoch."""
-    if not now:
-        return raw
-    metadata, status = _earlier(mapping(raw, "metadata"), TIMES, now), mapping(raw, "status")
-    if status:
-        conditions = [_earlier(one, ("lastTransitionTime",), now) for one in objects(status, "conditions", "status.")]
-        status = {**_earlier(status, ("startTime",), now), **({"conditions": conditions} if conditions else {})}
-    return {**raw, "metadata": metadata, **({"status": status} if status else {})}
-
-
-def _earlier(raw: Json, keys: Iterable[str], now: float) -> Json:
-    found = dict(raw)
-    for key in keys:
-        value = raw.get(key)
-        if isinstance(value, str):
-            try:
-                time = datetime.fromisoformat(value)
-                seconds = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() - now
-                found[key] = datetime.fromtimestamp(seconds, UTC).isoformat()
-            except (ValueError, OverflowError, OSError):
-                continue
-    return found
 
 
 def _flat(listed: Iterable[Any]) -> Iterable[Any]:

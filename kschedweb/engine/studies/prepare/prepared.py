@@ -13,10 +13,10 @@ from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.document.document import Document, DocumentError
 from kschedweb.engine.studies.document.parts import ALL, Trace
-from kschedweb.engine.studies.document.shape import Problem
+from kschedweb.engine.studies.document.shape import PartError, Problem
 from kschedweb.engine.studies.prepare.arrivals import Arrivals
 from kschedweb.engine.studies.prepare.changes import Changes
-from kschedweb.engine.studies.prepare.cluster import Cluster, PartError, arrival
+from kschedweb.engine.studies.prepare.cluster import Cluster, arrival
 from kschedweb.engine.studies.prepare.use import Known, use_of
 from kschedweb.engine.studies.prepare.workloads import Workloads
 from kschedweb.engine.studies.traces.files import Files, Lines

@@ -19,7 +19,8 @@ from kschedweb.engine.simulation import (
 )
 from kschedweb.engine.simulation.nodes import written
 from kschedweb.engine.state.owners import of_daemon_set
-from kschedweb.engine.studies.prepare.cluster import arrival, unbound
+from kschedweb.engine.studies.document.raw import unbound
+from kschedweb.engine.studies.prepare.cluster import arrival
 
 
 class Upcoming:

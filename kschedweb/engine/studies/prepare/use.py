@@ -19,8 +19,9 @@ from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.state.watermarks.table import Watermarks, workload_of
 from kschedweb.engine.studies.document.limits import MOST_FOLLOWERS, MOST_USE
 from kschedweb.engine.studies.document.parts import Document, UseOf
-from kschedweb.engine.studies.play.estimate import Estimate, EstimatedUse
-from kschedweb.engine.studies.prepare.cluster import Cluster, PartError
+from kschedweb.engine.studies.document.shape import PartError
+from kschedweb.engine.studies.prepare.cluster import Cluster
+from kschedweb.engine.studies.prepare.estimate import Estimate, EstimatedUse
 from kschedweb.engine.studies.prepare.history import notes, played
 from kschedweb.engine.studies.traces.files import Files
 

@@ -14,8 +14,9 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import NodeJoins, PodArrives, PodLeaves, replica
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.document.limits import MOST_PODS
+from kschedweb.engine.studies.document.shape import PartError
 from kschedweb.engine.studies.prepare import daemons
-from kschedweb.engine.studies.prepare.cluster import Cluster, PartError
+from kschedweb.engine.studies.prepare.cluster import Cluster
 
 LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # of which Kubernetes makes names
 HASH = "pod-template-hash"

@@ -10,7 +10,7 @@ from kschedweb.engine.simulation.recording import Recording, RecordingError
 from kschedweb.engine.state.watermarks.collected import Collected, CollectedError
 from kschedweb.engine.studies.document.limits import MOST_RECORD
 from kschedweb.engine.studies.document.parts import Trace
-from kschedweb.engine.studies.prepare.cluster import PartError
+from kschedweb.engine.studies.document.shape import PartError
 from kschedweb.engine.studies.traces import mapped, openb, records
 from kschedweb.engine.studies.traces.pods import Recorded
 from kschedweb.engine.studies.traces.records import Record

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from kschedweb.engine.objects.access import Json, mapping, objects
-from kschedweb.engine.studies.prepare.cluster import FINISHED, unbound
+from kschedweb.engine.studies.document.raw import FINISHED, unbound
 from kschedweb.engine.studies.traces.records import ADD, DELETE, UPDATE, records, seconds
 from kschedweb.engine.studies.traces.table import Doubts, RowError
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import structlog
 
-from kschedweb.decisions import arithmetic, words
+from kschedweb.decisions import words
 from kschedweb.decisions.case import Case
 from kschedweb.decisions.decision import Decision
 from kschedweb.decisions.parts import Arithmetic, Figure, Miss, Step
@@ -79,8 +79,7 @@ def _insight(decision: Decision, chosen: str) -> Insight:
     if chosen in at and chosen not in best:
         best.append(chosen)  # of many nodes with the same total
     worked = {
-        node: {column.plugin: arithmetic.explain(decision, at[node], column.plugin) for column in found.scores}
-        for node in best
+        node: {column.plugin: decision.worked(at[node], column.plugin) for column in found.scores} for node in best
     }
     return Insight("", None, readings, worked)
 

@@ -20,9 +20,9 @@ from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.play import rewind
 from kschedweb.engine.studies.play.deciding import NoSuchTryError, decide
-from kschedweb.engine.studies.play.estimate import Estimate, EstimatedUse
 from kschedweb.engine.studies.play.rewind import knows
 from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.studies.prepare.estimate import Estimate, EstimatedUse
 from kschedweb.engine.studies.prepare.history import Played
 from kschedweb.engine.studies.prepare.prepared import Prepared
 from tests.engine.builders import node, pod

@@ -29,7 +29,7 @@ def test_scores_are_worked_out_as_the_playground_does_and_come_to_what_decided()
         place = found.explanation.feasible.tolist().index(node)
         for column in found.explanation.scores:
             one = kept.worked[name][column.plugin]
-            assert one == arithmetic.explain(page, node, column.plugin)
+            assert one == arithmetic.explain(page, page.case, node, column.plugin)
             assert one.computed in (None, int(column.raw[place]))
     assert (kept.sentence, kept.miss) == ("", None)
 

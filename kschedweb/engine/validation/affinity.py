@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.config.fields import Problem, Typed, invalid, unsupported
-from kschedweb.engine.config.golang import parse_int
-from kschedweb.engine.config.labels import name_complaints, value_complaints
+from kschedweb.engine.validation.fields import Problem, Typed, invalid, unsupported
+from kschedweb.engine.validation.golang import parse_int
+from kschedweb.engine.validation.labels import name_complaints, value_complaints
 
 LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 FIELD_OPERATORS = ("In", "NotIn")

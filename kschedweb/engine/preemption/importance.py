@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from kschedweb.engine.cycle.preemption.gosort import sort_slice
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.preemption.gosort import sort_slice
 
 
 def by_importance(pods: list[Pod]) -> list[Pod]:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.cycle.preemption.importance import earliest_start
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.preemption.importance import earliest_start
 from kschedweb.engine.state.columns import Codes, Ints, Mask
 from kschedweb.engine.state.pods import PodTable
 from kschedweb.engine.state.snapshot import Snapshot

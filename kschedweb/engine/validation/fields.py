@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.config.golang import marshal, quote
+from kschedweb.engine.validation.golang import marshal, quote
 
 
 def child(path: str, name: str) -> str:

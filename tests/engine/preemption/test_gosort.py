@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.cycle.preemption.gosort import sort_slice
+from kschedweb.engine.preemption.gosort import sort_slice
 
 DIVISORS = (1, 2, 5, 1000)
 

@@ -8,15 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from kschedweb.engine.cycle.preemption.disruption import budgets, split
-from kschedweb.engine.cycle.preemption.importance import by_importance, earliest_start
-from kschedweb.engine.cycle.preemption.trials import Outcome, Rooms, Rows, Trials, pods_on_each
 from kschedweb.engine.extenders.extender import Extender, ExtenderError
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle, Handle, Heeding, Scope
 from kschedweb.engine.framework.status import Code, CycleError, Status, error, fit_error, unresolvable
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.preemption.disruption import budgets, split
+from kschedweb.engine.preemption.importance import by_importance, earliest_start
+from kschedweb.engine.preemption.trials import Outcome, Rooms, Rows, Trials, pods_on_each
 from kschedweb.engine.state.columns import ALL, Mask
 from kschedweb.engine.state.snapshot import Snapshot
 

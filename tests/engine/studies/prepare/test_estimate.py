@@ -16,8 +16,8 @@ from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies import Prepared, prepare, read
 from kschedweb.engine.studies.play.deciding import decide
-from kschedweb.engine.studies.play.estimate import Estimate, EstimatedUse
 from kschedweb.engine.studies.play.run import run
+from kschedweb.engine.studies.prepare.estimate import Estimate, EstimatedUse
 from kschedweb.engine.studies.prepare.history import Played
 from tests.engine.builders import node, pod
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration, Profile, load
-from kschedweb.engine.extenders.answers import Answers, Bond, Offer, Question, QuestionError, chosen, weight
+from kschedweb.engine.cycle.answers import Answers, Bond, Offer, Question, QuestionError, chosen, weight
 from kschedweb.engine.extenders.extender import Extenders
 from tests.engine.builders import CONFIGURATION, node, pod
 

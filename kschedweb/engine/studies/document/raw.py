@@ -1,0 +1,50 @@
+"""Pods as a recording or a dump has them, brought to the beginning of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from kschedweb.engine.objects.access import Json, mapping, objects
+
+FINISHED = frozenset({"Succeeded", "Failed"})
+TIMES = ("creationTimestamp", "deletionTimestamp")
+
+
+def stored(raw: Json) -> bool:
+    """Whether admission has completed the pod, as it has whatever an API server stored: it always sets a priority."""
+    return mapping(raw, "spec").get("priority") is not None
+
+
+def unbound(raw: Json) -> Json:
+    """The pod as it was before anybody scheduled it."""
+    spec = {key: value for key, value in mapping(raw, "spec").items() if key != "nodeName"}
+    status = mapping(raw, "status")
+    kept = {key: status[key] for key in ("resourceClaimStatuses",) if key in status}
+    bare = {key: value for key, value in raw.items() if key != "status"}
+    return {**bare, "spec": spec, **({"status": kept} if kept else {})}
+
+
+def shifted(raw: Json, now: float) -> Json:
+    """The pod with its times counted from ``now``, the scenario's beginning, in place of the epoch."""
+    if not now:
+        return raw
+    metadata, status = _earlier(mapping(raw, "metadata"), TIMES, now), mapping(raw, "status")
+    if status:
+        conditions = [_earlier(one, ("lastTransitionTime",), now) for one in objects(status, "conditions", "status.")]
+        status = {**_earlier(status, ("startTime",), now), **({"conditions": conditions} if conditions else {})}
+    return {**raw, "metadata": metadata, **({"status": status} if status else {})}
+
+
+def _earlier(raw: Json, keys: Iterable[str], now: float) -> Json:
+    found = dict(raw)
+    for key in keys:
+        value = raw.get(key)
+        if isinstance(value, str):
+            try:
+                time = datetime.fromisoformat(value)
+                seconds = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() - now
+                found[key] = datetime.fromtimestamp(seconds, UTC).isoformat()
+            except (ValueError, OverflowError, OSError):
+                continue
+    return found

@@ -1,0 +1,40 @@
+"""Imports point down, also those for types alone: the contracts in pyproject.toml hold rooms apart, this
+file single modules.
+"""
+
+from __future__ import annotations
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+
+import grimp
+
+from tests.conftest import ROOT
+
+# Who imports late, and why that hides no arrow up.
+LATE = {
+    "kschedweb/jobs/nursery.py": "Django in child processes only",
+    "kschedweb/playground/sweeps/searching.py": "optuna takes a second to import",
+    "kschedweb/runner.py": "each process of the embedded site imports what it needs",
+}
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    graph = grimp.build_graph("kschedweb", cache_dir=None)
+    order = TopologicalSorter({module: graph.find_modules_directly_imported_by(module) for module in graph.modules})
+    try:
+        order.prepare()
+    except CycleError as error:
+        circle = " -> ".join(error.args[1])
+        raise AssertionError(f"modules import each other in a circle: {circle}") from None
+
+
+def test_functions_import_nothing() -> None:
+    """AppConfig.ready may: models are there only then."""
+    late = set()
+    for path in (ROOT / "kschedweb").rglob("*.py"):
+        functions = [part for part in ast.walk(ast.parse(path.read_bytes())) if isinstance(part, ast.FunctionDef)]
+        inside = [part for function in functions for part in ast.walk(function)]
+        if path.name != "apps.py" and any(isinstance(part, ast.Import | ast.ImportFrom) for part in inside):
+            late.add(path.relative_to(ROOT).as_posix())
+    assert late == set(LATE)
