@@ -13,6 +13,9 @@ from tests.conftest import ROOT
 
 # Who imports late, and why that hides no arrow up.
 LATE = {
+    "kschedweb/engine/config/loading.py": "PyYAML only where YAML is read",
+    "kschedweb/engine/config/reading.py": "PyYAML only where YAML is read",
+    "kschedweb/engine/studies/document/reading.py": "PyYAML only where YAML is read",
     "kschedweb/jobs/nursery.py": "Django in child processes only",
     "kschedweb/playground/sweeps/searching.py": "optuna takes a second to import",
     "kschedweb/runner.py": "each process of the embedded site imports what it needs",

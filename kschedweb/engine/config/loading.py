@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kschedweb.engine.config import profiles, validation, yaml_text
+from kschedweb.engine.config import profiles, validation
 from kschedweb.engine.config.advice import warnings
 from kschedweb.engine.config.defaults import set_defaults
 from kschedweb.engine.config.document import RefusedError, decode_document, refusal
@@ -104,6 +104,8 @@ def _lines(source: Source) -> Mapping[str, int]:
     """Return the line of each path; JSON text is read a second time for it, as the YAML that it also is."""
     if source.lines is not None or "\n" not in source.text:
         return source.lines or {}
+    from kschedweb.engine.config import yaml_text
+
     try:
         return yaml_text.read(source.text).lines or {}
     except UnreadableError:

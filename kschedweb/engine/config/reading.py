@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from kschedweb.engine.config import yaml_text
 from kschedweb.engine.config.json_syntax import syntax_error
 from kschedweb.engine.config.source import MAX_BYTES, MAX_DEPTH, JsonObject, Source, UnreadableError
 from kschedweb.engine.validation.golang import Literal
@@ -27,6 +26,8 @@ def read(document: str | bytes | Mapping[str, Any]) -> Source:
         raise UnreadableError(f"the document has more than {MAX_BYTES} bytes")
     if text.lstrip(" \t\r\n").startswith("{"):
         return _read_json(text)
+    from kschedweb.engine.config import yaml_text
+
     return yaml_text.read(text)
 
 

@@ -13,7 +13,6 @@ from kschedweb.engine.studies.document.document import KIND, VERSION, Document, 
 from kschedweb.engine.studies.document.document import read as scenario
 from kschedweb.engine.studies.document.limits import MOST_BYTES, MOST_VALUES
 from kschedweb.engine.studies.document.shape import Problem
-from kschedweb.engine.yamltext import reading, values
 
 EXPORT = "ScenarioExport"
 GZIP = b"\x1f\x8b"
@@ -122,6 +121,8 @@ def _no_constant(name: str) -> NoReturn:
 
 def _yaml(text: str) -> list[Any]:
     """Documents of YAML without aliases, which could stand for more than memory holds. Times stay text."""
+    from kschedweb.engine.yamltext import reading, values
+
     try:
         return values.documents(text, reading.Bounds(DEEPEST, MOST_VALUES), repeated_keys=True)
     except reading.RefusedError as refused:
