@@ -9,7 +9,7 @@ import numpy as np
 
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.clusters.selectors import snapshot_objects
-from kschedweb.decisions.services import Shelf
+from kschedweb.web.lru import LRU
 from kschedweb.web.nodemap import grouping, nodemap
 from kschedweb.web.nodemap.grouping import Grouping
 from kschedweb.web.nodemap.nodemap import PODS, STATE, Show, requested, used
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kschedweb.watermarks.usage.selectors import Present
 
 MOST_PODS = 2_000  # of one node that are told of
-_labels: Shelf[dict[str, Mapping[str, str]]] = Shelf(4)
+_labels: LRU[dict[str, Mapping[str, str]]] = LRU(4)
 COLUMNS = (
     "name", "zone", "region", "instance_type", "ready", "unschedulable", "cpu_share", "memory_share", "pods_bound",
     "pods_allocatable", "extended",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from threading import RLock
+from threading import Lock, RLock
 from time import monotonic
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
@@ -28,43 +28,15 @@ from kschedweb.engine.framework.status import CycleError
 from kschedweb.policies.models import Kind
 from kschedweb.policies.selectors import algorithm, configuration
 from kschedweb.web.errors import NotFound, Unprocessable
+from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.load_aware.sides import Side
     from kschedweb.engine.config import Configuration
     from kschedweb.policies.models import Revision
-
-Value = TypeVar("Value")
-
-
-class Shelf(Generic[Value]):
-    """The ``size`` values used last; a missing one is made once, however many threads ask."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._values: OrderedDict[Hashable, Value] = OrderedDict()
-        self._lock = RLock()
-
-    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        with self._lock:
-            if key not in self._values:
-                self._values[key] = make()
-                while len(self._values) > self._size:
-                    self._values.popitem(last=False)
-            self._values.move_to_end(key)
-            return self._values[key]
-
-    def peek(self, key: Hashable) -> Value | None:
-        with self._lock:
-            return self._values.get(key)
-
-    def put(self, key: Hashable, value: Value) -> None:
-        self.get(key, lambda: value)
-
-    def clear(self) -> None:
-        with self._lock:
-            self._values.clear()
 
 
 @dataclass(frozen=True)
@@ -77,16 +49,22 @@ class Outcome:
     reasons: tuple[str, ...] = ()
 
 
-# The engine's snapshots keep tables that fill while they are read, so one thread at a time asks.
-_engine_lock = RLock()
-_bases: Shelf[EngineSnapshot] = Shelf(4)
-_snapshots: Shelf[EngineSnapshot] = Shelf(8)
-_classics: Shelf[ClassicSnapshot] = Shelf(4)
-_schedulers: Shelf[Scheduler] = Shelf(32)
-_cases: Shelf[Case] = Shelf(128)
-_classic_cases: Shelf[ClassicCase] = Shelf(64)
-_rooms: Shelf[Explanation] = Shelf(64)
-_outcomes: Shelf[Outcome] = Shelf(20_000)
+_locks: WeakValueDictionary[UUID, RLock] = WeakValueDictionary()
+_lock = Lock()
+_bases: LRU[EngineSnapshot] = LRU(4)
+_snapshots: LRU[EngineSnapshot] = LRU(8)
+_classics: LRU[ClassicSnapshot] = LRU(4)
+_schedulers: LRU[Scheduler] = LRU(32)
+_cases: LRU[Case] = LRU(128)
+_classic_cases: LRU[ClassicCase] = LRU(64)
+_rooms: LRU[Explanation] = LRU(64)
+_outcomes: LRU[Outcome] = LRU(20_000)
+
+
+def _alone(snapshot: Snapshot) -> RLock:
+    """The lock of a snapshot: the engine's tables of it fill while they are read, so one thread at a time asks."""
+    with _lock:
+        return _locks.setdefault(snapshot.pk, RLock())
 
 
 def engine_snapshot(snapshot: Snapshot) -> EngineSnapshot:
@@ -133,7 +111,7 @@ def case(snapshot: Snapshot, pod_key: str, revision: Revision) -> AnyCase:
     def make() -> Case:
         return _case(engine_snapshot(snapshot), pod_key, scheduler_of(snapshot, revision))
 
-    with _engine_lock:
+    with _alone(snapshot):
         return _cases.get((*_version(snapshot), revision.pk, pod_key), make)
 
 
@@ -143,14 +121,14 @@ def classic_case(snapshot: Snapshot, pod_key: str, revision: Revision) -> Classi
     def make() -> ClassicCase:
         return decided_then(classic_snapshot(snapshot), pod_key, algorithm(revision))
 
-    with _engine_lock:
+    with _alone(snapshot):
         return _classic_cases.get((snapshot.pk, revision.pk, pod_key), make)
 
 
 def with_room(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:
     """As ``explain``, with what PostFilter finds for a pod that fits nowhere: which pods could be evicted for it."""
 
-    with _engine_lock:
+    with _alone(snapshot):
         known = case(snapshot, pod_key, revision)
         if isinstance(known, ClassicCase) or known.explanation.feasible.size or not known.explanation.pre_enqueue.ok:
             return known.explanation  # evictions of then are not simulated
@@ -160,7 +138,7 @@ def with_room(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanati
 
 def explain_with(snapshot: Snapshot, pod_key: str, config: Configuration | Algorithm) -> Explanation:
     """As ``explain`` for what is not saved (yet)."""
-    with _engine_lock:
+    with _alone(snapshot):
         if isinstance(config, Algorithm):
             return decided_then(classic_snapshot(snapshot), pod_key, config).explanation
         engine = engine_snapshot(snapshot)
@@ -176,7 +154,7 @@ def side_case(snapshot: Snapshot, pod_key: str, side: Side) -> Case:
         return _case(engine, pod_key, Scheduler(engine, side.scoring(scheduler)))
 
     arguments = json.dumps(side.args, sort_keys=True)
-    with _engine_lock:
+    with _alone(snapshot):
         return _cases.get((*_version(snapshot), side.plugin, arguments, pod_key), make)
 
 
@@ -192,23 +170,23 @@ def outcomes(
     found: dict[str, Outcome] = {}
     begun = 0.0
     for key in pod_keys:
-        shelf_key = (*_version(snapshot), revision.pk, key)
-        known = _outcomes.peek(shelf_key)
+        kept_under = (*_version(snapshot), revision.pk, key)
+        known = _outcomes.peek(kept_under)
         if known is None:
             if begun and monotonic() - begun > seconds:
                 continue
             known = _outcome(snapshot, revision, key)
             # Reading a snapshot for the first time does not count: it happens once.
             begun = begun or monotonic()
-            _outcomes.put(shelf_key, known)
+            _outcomes.put(kept_under, known)
         found[key] = known
     return found
 
 
 def forget() -> None:
     """Drop everything kept; for tests that change what a primary key means."""
-    for shelf in (_bases, _snapshots, _classics, _schedulers, _cases, _classic_cases, _rooms, _outcomes):
-        shelf.clear()
+    for cache in (_bases, _snapshots, _classics, _schedulers, _cases, _classic_cases, _rooms, _outcomes):
+        cache.clear()
 
 
 def _outcome(snapshot: Snapshot, revision: Revision, pod_key: str) -> Outcome:

@@ -20,7 +20,6 @@ from kschedweb.accounts import audit
 from kschedweb.accounts.models import User
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
-from kschedweb.decisions.services import Shelf
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.studies.capacity import capacity, drain, sizing
@@ -32,6 +31,7 @@ from kschedweb.playground.capacity.questions import MOST_COPIES, DrainAsked, Fit
 from kschedweb.playground.gate.words import about_snapshot
 from kschedweb.policies.selectors import configuration
 from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
+from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
@@ -45,8 +45,8 @@ AT_ONCE_SIZE, AT_ONCE_SECONDS = 30_000_000, 3.0
 SECONDS = 120.0  # for a job
 
 _turn = Lock()
-_snapshots: Shelf[EngineSnapshot] = Shelf(2)
-_answers: Shelf[Found] = Shelf(64)
+_snapshots: LRU[EngineSnapshot] = LRU(2)
+_answers: LRU[Found] = LRU(64)
 _asking: set[int] = set()  # people who are being answered by a request of this process
 _asking_lock = Lock()
 

@@ -11,7 +11,6 @@ from django.db.models import Count, Prefetch, Q
 from django.http import Http404
 
 from kschedweb.decisions.case import Case
-from kschedweb.decisions.services import Shelf
 from kschedweb.engine.config import load
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.studies.play.deciding import Decided, decide
@@ -23,6 +22,7 @@ from kschedweb.playground.scenarios.models import ScenarioRevision, readable
 from kschedweb.playground.scenarios.selectors import newest_revisions, prepared, revision_get, scenario_get
 from kschedweb.policies.models import Revision
 from kschedweb.web.errors import Conflict, NotFound, Unprocessable
+from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from kschedweb.playground.scenarios.ready import Ready
 
 MOST_CHOICES = 200
-_outcomes: Shelf[Outcome] = Shelf(16)
-_differences: Shelf[list[dict[str, Any]]] = Shelf(16)  # by the run, whose id never comes again
-_rewinds: Shelf[Rewinds] = Shelf(4)  # 30 MB each where 8,000 pods come to 1,500 nodes
-_decisions: Shelf[tuple[Case, Decided]] = Shelf(16)
+_outcomes: LRU[Outcome] = LRU(16)
+_differences: LRU[list[dict[str, Any]]] = LRU(16)  # by the run, whose id never comes again
+_rewinds: LRU[Rewinds] = LRU(4)  # 30 MB each where 8,000 pods come to 1,500 nodes
+_decisions: LRU[tuple[Case, Decided]] = LRU(16)
 LARGE = ("outcome", "configuration", "groups", "revision__text")
 
 

@@ -13,7 +13,6 @@ from django.http import Http404
 
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.selectors import snapshot_objects
-from kschedweb.decisions.services import Shelf
 from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.studies.document.document import Document, DocumentError
 from kschedweb.engine.studies.document.parts import UseOf
@@ -28,6 +27,7 @@ from kschedweb.playground.scenarios.validation import Checked, check, placed
 from kschedweb.policies.revisions.selectors import numbered, with_newest
 from kschedweb.watermarks.selectors import collected, current
 from kschedweb.web.errors import FieldProblem, Unprocessable
+from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -88,7 +88,7 @@ def snapshot_choices() -> dict[str, str]:
 
 # Neither a snapshot nor a file ever changes, and the editor reads its base at each change. 80 MB for 10,000 pods on
 # 5,000 nodes.
-_bases: Shelf[Base] = Shelf(2)
+_bases: LRU[Base] = LRU(2)
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _brought(file: ScenarioFile) -> Base:
     return Base(body["objects"], float(body["takenAt"]), body["cluster"])
 
 
-_objects: Shelf[list[dict[str, Any]]] = Shelf(16)
+_objects: LRU[list[dict[str, Any]]] = LRU(16)
 
 
 def picture(revision: ScenarioRevision) -> Picture:
@@ -182,7 +182,7 @@ class Files(Mapping[str, bytes]):
         return len(self._names)
 
 
-_shelf: Shelf[Prepared] = Shelf(3)
+_prepared: LRU[Prepared] = LRU(3)
 
 
 def prepared(revision: ScenarioRevision, seed: int) -> Prepared:
@@ -190,7 +190,7 @@ def prepared(revision: ScenarioRevision, seed: int) -> Prepared:
 
     Raises ``Unprocessable`` with the place in the document where something in it cannot be done.
     """
-    return _shelf.get(
+    return _prepared.get(
         (revision.scenario_id, revision.number, seed),
         lambda: make_ready(revision.text, base(revision), revision.scenario, seed),
     )

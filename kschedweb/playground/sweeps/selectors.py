@@ -9,7 +9,6 @@ from uuid import UUID
 from django.db.models import Count, Q
 from django.http import Http404
 
-from kschedweb.decisions.services import Shelf
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.measure.objectives import Objective, known
 from kschedweb.engine.studies.search.space import Space, read
@@ -17,6 +16,7 @@ from kschedweb.jobs.models import ENDED
 from kschedweb.playground.scenarios.models import readable
 from kschedweb.playground.sweeps.models import Sweep, Trial, TrialState
 from kschedweb.policies.editing.document import parse
+from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
-_spaces: Shelf[Space] = Shelf(16)
+_spaces: LRU[Space] = LRU(16)
 _TEMPLATES = {one.name: one for one in known(["{}"])}
 
 

@@ -25,7 +25,6 @@ from django.utils import timezone
 
 from kschedweb import ENGINE
 from kschedweb.celery import app
-from kschedweb.decisions.services import Shelf
 from kschedweb.engine.config import Configuration, load
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.engine.studies.measure.measures import Measure, measure
@@ -39,6 +38,7 @@ from kschedweb.playground.scenarios.selectors import prepared
 from kschedweb.playground.sweeps import searching, selectors
 from kschedweb.playground.sweeps.models import Method, Origin, Sweep, Trial, TrialState
 from kschedweb.web.errors import ApplicationError, Unprocessable
+from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -58,7 +58,7 @@ LOOK = 0.5  # seconds between looks whether the sweep was cancelled
 STOPPED = f"The worker stopped {MAX_ATTEMPTS} times while it did this trial."
 TASK = "sweeps.turn"
 
-_bases: Shelf[dict[str, str]] = Shelf(6)
+_bases: LRU[dict[str, str]] = LRU(6)
 
 
 def turn_send(sweep: Sweep, wait: float = 0.0) -> None:

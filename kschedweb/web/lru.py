@@ -1,0 +1,49 @@
+"""Values that are kept while they are used: each is made once, however many threads ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from threading import Condition
+from typing import Generic, TypeVar
+
+from cachetools import LRUCache
+
+Value = TypeVar("Value")
+
+
+class LRU(Generic[Value]):
+    """The ``size`` values used last. Who asks for one that is being made waits for it; others do not."""
+
+    def __init__(self, size: int) -> None:
+        self._values: LRUCache[Hashable, Value] = LRUCache(size)
+        self._making: set[Hashable] = set()
+        self._changed = Condition()
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The value of ``key``; ``make`` must not ask for the same one."""
+        with self._changed:
+            self._changed.wait_for(lambda: key not in self._making)
+            if key in self._values:
+                return self._values[key]
+            self._making.add(key)
+        try:
+            value = make()
+            self.put(key, value)
+            return value
+        finally:
+            with self._changed:
+                self._making.discard(key)
+                self._changed.notify_all()
+
+    def peek(self, key: Hashable) -> Value | None:
+        """The value of ``key``, if it is there."""
+        with self._changed:
+            return self._values.get(key)
+
+    def put(self, key: Hashable, value: Value) -> None:
+        with self._changed:
+            self._values[key] = value
+
+    def clear(self) -> None:
+        with self._changed:
+            self._values.clear()
