@@ -30,6 +30,7 @@ from kschedweb.live.shadow.filters import VerdictFilter
 from kschedweb.live.shadow.models import ShadowVerdict
 from kschedweb.web import pagination
 from kschedweb.web.exports import csv_response
+from kschedweb.web.handler import Handler
 from kschedweb.web.pagination import beyond, cursor_page, in_pieces, keys_of, place_of
 from tests.live.approvals.conftest import scheduler_row
 from tests.support import loops
@@ -249,11 +250,10 @@ def test_a_file_is_read_in_pieces_without_models(
 
 def test_a_file_is_sent_while_it_is_read() -> None:
     """Under ASGI Django would read all of a plain iterator first: of this one, for ever."""
+    response = csv_response("all.csv", ["number"], ([number] for number in itertools.count()))
 
     async def begin() -> list[bytes]:
-        parts: AsyncIterator[bytes] = aiter(
-            csv_response("all.csv", ["number"], ([number] for number in itertools.count()))
-        )
+        parts: AsyncIterator[bytes] = aiter(Handler()._detached(response))  # type: ignore[arg-type]
         return [await anext(parts), await anext(parts)]
 
     head, first = loops.run(asyncio.wait_for(begin(), 30))

@@ -64,7 +64,7 @@ def test_annotations_in_the_documents_are_as_they_are_written(of: str, grains: d
 
 def test_every_finding_of_the_linter_is_in_the_documents() -> None:
     page = (ROOT / "docs" / "annotations.md").read_text(encoding="utf-8")
-    modules = (ROOT / "kschedweb" / "engine" / "watermarks" / "lint").glob("*.py")
+    modules = (ROOT / "kschedweb" / "engine" / "state" / "watermarks" / "lint").glob("*.py")
     sources = [path.read_text(encoding="utf-8") for path in modules]
     codes = {code for source in sources for code in re.findall(r'Finding\("([-a-z]+)"', source)}
     assert len(codes) > 10

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.policies.test_form import DETAILED, PLAIN, as_posted, shown
 
 from kschedweb.policies.editing import form
 from kschedweb.policies.editing.document import parse
 from kschedweb.policies.validation import check
+from tests.policies.editing.test_form import DETAILED, PLAIN, as_posted, shown
 
 FIT = "args.NodeResourcesFit.scoringStrategy"
 RATIO = f"{FIT}.requestedToCapacityRatio.shape"

@@ -40,4 +40,4 @@ def test_every_service_asks_what_the_database_refused() -> None:
         if "IntegrityError" in path.read_text(encoding="utf-8")
     }
     # An approval's rival is looked for again; a snapshot's cluster may be gone.
-    assert catching == {"saving.py", "approvals/services.py", "clusters/snapshots.py"}
+    assert catching == {"web/saving.py", "live/approvals/services.py", "clusters/snapshots.py"}

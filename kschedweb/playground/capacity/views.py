@@ -187,7 +187,7 @@ def _shown(
     """The page with its answer, or that as a file (?format=); the question alone where nothing is ``found``."""
     offers = {name: offer(snapshot) if snapshot else [] for name, offer in page.offers.items()}
     context |= {"form": form, "policy": words.label(revision) if revision else "", **_about(page), **offers}
-    template = f"capacity/{page.kind}.html"
+    template = f"playground/capacity/{page.kind}.html"
     if found is None:
         return render(request, template, context, status=status)
     rows = page.rows(found)

@@ -11,9 +11,8 @@ from kschedweb.clusters.models import Snapshot
 from kschedweb.decisions import services
 from kschedweb.decisions.load_aware.row import AGES, Conditions, curve
 from kschedweb.decisions.load_aware.sides import all_sides
-
-from .conftest import HEAD
-from .test_load_views import measured
+from tests.decisions.conftest import HEAD
+from tests.decisions.load_aware.test_views import measured
 
 CURVES = "/api/v1/load-aware/curves/"
 CLUSTER = "/api/v1/clusters/demo/load-aware/"

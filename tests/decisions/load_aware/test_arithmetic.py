@@ -13,8 +13,7 @@ from kschedweb.decisions.load_aware.arithmetic import WORKED
 from kschedweb.decisions.load_aware.sides import Side, all_sides, policies
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.state.watermarks.crane import METRICS
-
-from .load_cases import clusters, decided
+from tests.decisions.load_cases import clusters, decided
 
 metric = st.sampled_from((*METRICS, "gpu_usage"))
 period = st.sampled_from(("0s", "1m0s", "15m0s", "3h0m0s"))

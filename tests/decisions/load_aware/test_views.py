@@ -17,8 +17,7 @@ from kschedweb.decisions.load_aware.sides import all_sides, policies
 from kschedweb.policies.models import Revision
 from kschedweb.watermarks import storage
 from kschedweb.watermarks.figures import NODE, Figure
-
-from .conftest import HEAD
+from tests.decisions.conftest import HEAD
 
 ADDRESS = "/watermarks/policies/"
 WEIGHTS = "{windowWeights: {1d: 1}, clusterCpuMinNodeWeight: 1}"

@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 @pytest.fixture(autouse=True)
 def forgotten() -> None:
-    scenarios._shelf.clear()
+    scenarios._prepared.clear()
 
 
 @pytest.fixture

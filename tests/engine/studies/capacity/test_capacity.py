@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.studies.capacity.capacity import fit
 from kschedweb.engine.studies.capacity.shapes import ShapeError, pod_shape, replica_shape, workload_shape
-
-from .clusters import ZONE, Json, configuration, node, pod, snapshot
+from tests.engine.studies.clusters import ZONE, Json, configuration, node, pod, snapshot
 
 
 @given(

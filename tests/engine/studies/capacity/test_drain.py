@@ -6,8 +6,7 @@ import pytest
 
 from kschedweb.engine.studies.capacity.budgets import SEVERAL, VIOLATES
 from kschedweb.engine.studies.capacity.drain import BUDGET, LOCAL, NO_ROOM, UNMANAGED, WORDS, Options, rehearse
-
-from .clusters import Json, budget, configuration, node, pod, snapshot
+from tests.engine.studies.clusters import Json, budget, configuration, node, pod, snapshot
 
 EMPTY_DIR: Json = {"volumes": [{"name": "tmp", "emptyDir": {}}]}
 

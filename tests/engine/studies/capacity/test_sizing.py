@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.studies.capacity.shapes import node_shape
 from kschedweb.engine.studies.capacity.sizing import enlarged, size
-
-from .clusters import HOSTNAME, ZONE, Json, configuration, node, pod, snapshot
+from tests.engine.studies.clusters import HOSTNAME, ZONE, Json, configuration, node, pod, snapshot
 
 
 def _daemon_set(name: str, cpu: str, **spec: object) -> Json:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tests.engine.studies.test_prepared import prepared, problems, run, zoned
-
 from kschedweb.engine.simulation import PodArrives
 from kschedweb.engine.studies import Prepared
+from tests.engine.studies.prepare.test_prepared import prepared, problems, run, zoned
 
 
 def generated(seed: int = 1, **generate: object) -> Prepared:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.studies.test_prepared import default, owned
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.watermarks.collected import Collected, CollectedError
@@ -20,6 +19,7 @@ from kschedweb.engine.studies.play.deciding import decide
 from kschedweb.engine.studies.play.run import run
 from kschedweb.engine.studies.prepare.history import Played
 from tests.engine.builders import node, pod
+from tests.engine.studies.prepare.test_prepared import default, owned
 
 NOW = 1_700_000_000.0
 WEB = "default/StatefulSet/web"

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.studies.test_prepared import owned, prepared, run
 
 from kschedweb.engine.simulation import NodeChanges, NodeDrains, NodeJoins, NodeLeaves, PodArrives, PodLeaves
 from kschedweb.engine.studies import DocumentError, Prepared
 from tests.engine.builders import node, pod
+from tests.engine.studies.prepare.test_prepared import owned, prepared, run
 
 Line = tuple[float, str, dict[str, Any]]
 BEGUN = "2024-05-01T10:00:00Z"  # before the recording

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.engine.studies.test_prepared import owned, prepared, problems, run, zoned
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies import prepare, read
 from tests.engine.builders import node, pod
+from tests.engine.studies.prepare.test_prepared import owned, prepared, problems, run, zoned
 
 NOW = 1_700_000_000.0
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tests.engine.studies.test_prepared import owned, prepared, problems, run, zoned
-
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import PodArrives
 from tests.engine.builders import node, pod
+from tests.engine.studies.prepare.test_prepared import owned, prepared, problems, run, zoned
 
 CONTAINER = {"name": "main", "resources": {"requests": {"cpu": "100m"}}}
 

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.studies.test_traces import NODES as NODE_LINES
-from tests.engine.studies.test_traces import arrivals, pods, record, traced
 
 from kschedweb.engine.studies import DocumentError
 from kschedweb.engine.studies.document import limits
@@ -18,6 +16,8 @@ from kschedweb.engine.studies.traces import inspection
 from kschedweb.engine.studies.traces.inspection import CSV, KINDS, NODES, PODS, RECORDING, RECORDS, inspect, kind_of
 from kschedweb.engine.studies.traces.text import TraceError, count, lines
 from tests.engine.builders import node
+from tests.engine.studies.traces.test_traces import NODES as NODE_LINES
+from tests.engine.studies.traces.test_traces import arrivals, pods, record, traced
 
 
 def refused(data: bytes, kind: str = "") -> str:

@@ -8,13 +8,13 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.studies.test_prepared import owned, prepared
 
 from kschedweb.engine.simulation import PodArrives
 from kschedweb.engine.studies.traces.ledger import Ledger
 from kschedweb.engine.studies.traces.records import records, seconds
 from kschedweb.engine.studies.traces.table import Doubts
 from tests.engine.builders import node, pod
+from tests.engine.studies.prepare.test_prepared import owned, prepared
 
 Json = dict[str, Any]
 START = seconds("2024-05-01T12:00:00Z", "")

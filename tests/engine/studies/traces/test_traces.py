@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.studies.test_prepared import prepared, run
 
 from kschedweb.engine.simulation import NodeChanges, NodeFallsSilent, NodeJoins, NodeLeaves, PodArrives, PodLeaves
 from kschedweb.engine.studies import DocumentError, Prepared
 from kschedweb.engine.studies.document.limits import MOST_LINE, MOST_PODS
 from kschedweb.engine.studies.traces.text import TraceError, lines
 from tests.engine.builders import node, pod
+from tests.engine.studies.prepare.test_prepared import prepared, run
 
 PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nopenb-0,32000,262144,2,T4\nopenb-1,64000,1024,0,\n"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from kschedweb.live.schedulers.election.elector import Elector, Record
-from tests.live.schedulers.elections import SECONDS, Contender, DirectLock, Elections, Server, Time
+from tests.live.schedulers.election.elections import SECONDS, Contender, DirectLock, Elections, Server, Time
 
 
 def elector(lock: DirectLock, name: str, clock: Time, **more: Callable[..., object]) -> Elector:

@@ -14,7 +14,7 @@ from hypothesis.stateful import initialize, precondition, rule
 
 from kschedweb.live.schedulers.election.elector import Elector, Lock, Record
 from kschedweb.live.schedulers.election.multilock import UNKNOWN, MultiLock
-from tests.live.schedulers.elections import SECONDS, Conflict, Contender, DirectLock, Elections, Server, Time
+from tests.live.schedulers.election.elections import SECONDS, Conflict, Contender, DirectLock, Elections, Server, Time
 
 OLD = Record("old", 15, 900.0, 990.0, 4)
 
