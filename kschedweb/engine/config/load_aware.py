@@ -124,13 +124,7 @@ LOAD_AWARE_SPECS: tuple[PluginSpec, ...] = (
         "HkePodTopologySpread",
         frozenset({"preFilter", "filter", "preScore", "score"}),
         "Does what PodTopologySpread does, with default constraints of its own.",
-        ArgsSpec(
-            args_struct(
-                "HkePodTopologySpreadArgs", args.POD_TOPOLOGY_SPREAD.help, *args.POD_TOPOLOGY_SPREAD.fields[2:]
-            ),
-            arguments.spread_defaults,
-            arguments.spread_problems,
-        ),
+        ArgsSpec(HKE, arguments.spread_defaults, arguments.spread_problems),
         origin="kschedweb",
     ),
     *TRIMARAN_SPECS,

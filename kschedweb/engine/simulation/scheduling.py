@@ -25,7 +25,6 @@ class SchedulingLoop:
     def __init__(self, scheduler: Scheduler, pods: Pods, seconds: float, hopeless: Hopeless | None = None) -> None:
         self.scheduler, self.pods, self.seconds, self.hopeless = scheduler, pods, seconds, hopeless
         self.busy = False
-        self.cycles = 0
         self._waiting: dict[str, tuple[QueuedPod, Binding]] = {}
         pods.dismiss = self._dismiss
 
@@ -36,7 +35,6 @@ class SchedulingLoop:
             if life is None or life.pod.terminating:
                 self.pods.queue.done(queued.pod.uid)
                 continue
-            self.cycles += 1
             self._look(now)
             self.pods.observer.tries(life, queued.attempts, self.scheduler.start, now)
             placement = self._try(queued, life, now)
@@ -88,7 +86,6 @@ class SchedulingLoop:
             self.pods.observer.skipped(life, begun)
             self.hopeless.advance(known)
             begun += self.seconds
-        self.cycles += len(listed)
         self.pods.queue.tried_in_vain(listed, now, self.seconds)
         return True
 

@@ -208,19 +208,6 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
-class Null:
-    """``of``, or null."""
-
-    of: Shape
-
-    def read(self, raw: Any, path: str, problems: Problems) -> Any:
-        return None if raw is None else self.of.read(raw, path, problems)
-
-    def schema(self) -> Json:
-        return {"anyOf": [{"type": "null"}, self.of.schema()]}
-
-
-@dataclass(frozen=True, slots=True)
 class LabelSelector:
     """A metav1.LabelSelector, kept as it is written once it has been checked."""
 

@@ -132,9 +132,6 @@ class Ledger:
         if row is not None:
             self._log.add(Outcome(row, result, moment(now), message, latency))
 
-    def is_open(self, uid: str) -> bool:
-        return uid in self._open
-
     def forget(self) -> None:
         """Another leads now, and will say what becomes of what is open."""
         self._open.clear()
