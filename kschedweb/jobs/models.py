@@ -31,6 +31,7 @@ class Job(models.Model):
     # What it is about is not open to all: only who started it and admins read more than how far it is.
     private = models.BooleanField(default=False, db_default=False)
     params = models.JSONField(default=dict)  # plain ids only, never a secret
+    request_id = models.CharField(max_length=64, blank=True, default="", db_default="")  # of who asked, for logs
     state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)  # 0: not known yet

@@ -62,6 +62,7 @@ def job_start(
         created_by=user,
         restartable=task.restartable,
         private=private,
+        request_id=str(structlog.contextvars.get_contextvars().get("request_id", ""))[:64],
         apart=apart,
     )
     audit.record(user, "job.started", job, job.title, kind=job.kind)

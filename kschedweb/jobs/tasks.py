@@ -7,6 +7,7 @@ import importlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import wraps
 from typing import Any
@@ -91,6 +92,16 @@ def heartbeat(beat: Callable[[], object], every: float, name: str) -> Iterator[N
 
 def _run(function: JobFunction, job: Job) -> None:
     """Raises what says that memory ran out: whoever has more of it tells the person."""
+    with _as_asked(job):
+        _run_as_asked(function, job)
+
+
+def _as_asked(job: Job) -> AbstractContextManager[None]:
+    """Log lines carry the id of the request that asked for ``job``, not of the one whose message woke the worker."""
+    return structlog.contextvars.bound_contextvars(request_id=job.request_id)
+
+
+def _run_as_asked(function: JobFunction, job: Job) -> None:
     try:
         with heartbeat(lambda: services.job_beat(job), BEAT, str(job.pk)):
             result = function(Progress(job), **job.params)
@@ -127,12 +138,13 @@ def _run_apart(function: JobFunction, job: Job) -> None:
 
 
 def _run_in_process(function: JobFunction, job: Job) -> None:
-    try:
-        processes.call(run_claimed, function.__module__, str(job.pk), job.attempt)
-    except processes.Lost as lost:
-        services.job_fail(job, lost.detail)
-    except Exception as error:
-        services.job_fail(job, _reason(job, error))
+    with _as_asked(job):
+        try:
+            processes.call(run_claimed, function.__module__, str(job.pk), job.attempt)
+        except processes.Lost as lost:
+            services.job_fail(job, lost.detail)
+        except Exception as error:
+            services.job_fail(job, _reason(job, error))
 
 
 def run_claimed(module: str, job_id: str, attempt: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 import structlog
 from django.utils import timezone
 
-from kschedweb.jobs import mending, services
+from kschedweb.jobs import mending, services, tasks
 from kschedweb.jobs.models import Job, State
 from tests.jobs import sample_tasks
 from tests.support.processes import wait_until
@@ -65,6 +65,19 @@ def test_the_log_of_a_job_carries_the_id_of_the_request_that_started_it(worker, 
     failures = [record.getMessage() for record in caplog.records if "job_failed" in record.getMessage()]
     assert failures
     assert all("request-7" in text for text in failures)
+
+
+def test_a_job_that_another_ones_message_woke_keeps_its_own_request(admin, caplog):
+    """A message wakes a worker, which takes the job whose turn it is."""
+    with structlog.contextvars.bound_contextvars(request_id="request-8"):
+        first = services.job_start(sample_tasks.crash.name, title="Crash", params={}, user=admin)
+    with structlog.contextvars.bound_contextvars(request_id="request-9"), caplog.at_level(logging.ERROR):
+        assert services.job_take() == first
+        first.refresh_from_db()
+        tasks._do(first)
+    (failure,) = [record.getMessage() for record in caplog.records if "job_failed" in record.getMessage()]
+    assert "request-8" in failure
+    assert "request-9" not in failure
 
 
 def test_a_message_delivered_three_times_runs_once(worker, ended, admin):
