@@ -152,7 +152,7 @@ STUCK = """
 import os, time, django
 django.setup()
 from django.db import connection
-from kschedweb import health
+from kschedweb.web import health
 
 health.STUCK, health.POOL.fresh = 1.0, 0.0
 connection.pool.timeout = 0.2

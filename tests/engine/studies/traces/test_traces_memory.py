@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 MIB = 600  # what a process may hold beside its modules: 300,000 pods fit in half of it
 CHILD = """
 import sys, zlib
-from kschedweb.engine.whatif import DocumentError, prepare, read
+from kschedweb.engine.studies import DocumentError, prepare, read
 
 NAMES = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time"
