@@ -60,12 +60,13 @@ static: $(STATIC_STAMP)
 run: $(RUN_STAMP) $(STATIC_STAMP)
 	@exec $(BIN)/python -m kschedweb.runner
 
-check: $(DEV_STAMP)
+check: $(DEV_STAMP) $(FRONTEND_STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy kschedweb tests
 	$(BIN)/lint-imports --no-logo
 	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py makemigrations --check --dry-run --verbosity 0
+	cd frontend && PATH="$(CURDIR)/.cache/node/bin:$$PATH" && npm run --silent check && npm run --silent test
 
 test: install static check
 	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)

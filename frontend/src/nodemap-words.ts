@@ -1,4 +1,4 @@
-// What a node map says at a time. dashboard/nodemap.py says the same of the time that the page was asked for.
+// What a node map says at a time. web/nodemap/nodemap.py says the same of the time that the page was asked for.
 import { grouped, span } from "./columns";
 
 export type Show = { name: string; label: string; unit: string; verb: string; what: string };

@@ -1,7 +1,7 @@
 """What keeps live schedulers from asking the extenders of a policy, as far as it can be told without a look-up.
 
 A policy may be saved with any extender, since simulations and explanations ask none. Before a live scheduler asks one,
-its name is resolved and what it resolves to is checked as well: scheduling/extending.py.
+its name is resolved and what it resolves to is checked as well: live/schedulers/running/extending.py.
 """
 
 from __future__ import annotations

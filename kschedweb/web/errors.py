@@ -1,4 +1,4 @@
-"""What services raise when a request cannot be done; REST and pages both show it (dashboard/problems.py)."""
+"""What services raise when a request cannot be done; REST and pages both show it (problems.py)."""
 
 from __future__ import annotations
 

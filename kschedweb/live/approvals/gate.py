@@ -1,4 +1,4 @@
-"""What the live scheduler asks of approvals: scheduling/gates.py says when."""
+"""What the live scheduler asks of approvals: schedulers/running/gates.py says when."""
 
 from __future__ import annotations
 

@@ -1,0 +1,62 @@
+// Columns as REST gives them, times, ages and sentences, as the server says them.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { grouped, last, span, unpack } from "../src/columns";
+import { ago } from "../src/frame/ages";
+import { Grouping, groupsOf } from "../src/nodemap-groups";
+import { amount, groupHead, groupRow, type Show, summary } from "../src/nodemap-words";
+
+const base64 = (...bytes: number[]) => btoa(String.fromCharCode(...bytes));
+const CPU: Show = { name: "cpu", label: "CPU requested", unit: "%", verb: "requested", what: "CPU" };
+
+test("a column of one or two bytes a number is unpacked, little end first", () => {
+  assert.deepEqual([...unpack({ bytes: 1, values: base64(1, 2, 255) }).data], [1, 2, 255]);
+  const wide = unpack({ bytes: 2, values: base64(1, 0, 0, 1, 255, 255) });
+  assert.deepEqual([...wide.data], [1, 256, 65535]);
+  assert.equal(wide.absent, 65535);
+});
+
+test("the last time that is not after another one is found", () => {
+  const times = [0, 10, 20, 30];
+  for (const [time, place] of [[-5, 0], [0, 0], [9.9, 0], [10, 1], [29, 2], [99, 3]] as const) {
+    assert.equal(last(times, time), place, `at ${time}`);
+  }
+});
+
+test("spans and ages have at most two units", () => {
+  const spans: [number, string][] = [
+    [0, "0 s"], [0.0005, "under 1 ms"], [0.25, "250 ms"], [2.5, "2.5 s"], [59.9, "59 s"], [245, "4 min 5 s"],
+    [3600, "1 h"], [93600, "1 d 2 h"],
+  ];
+  for (const [seconds, text] of spans) assert.equal(span(seconds), text);
+  const ages: [number, boolean, string][] = [
+    [3, false, "just now"], [3, true, "3 s ago"], [59, false, "59 s ago"], [61, false, "1 min ago"],
+    [7200, false, "2 h ago"], [3 * 86400, false, "3 days ago"],
+  ];
+  for (const [seconds, exact, text] of ages) assert.equal(ago(seconds, exact), text);
+  assert.equal(grouped(1234567), "1,234,567");
+});
+
+test("nodes are in the groups that their labels say at a time", () => {
+  const grouping = new Grouping({
+    label: "zone",
+    values: ["a", "b"],
+    codes: { bytes: 1, values: base64(0, 1, 255) },
+    shifts: { times: [5, 8], nodes: { bytes: 1, values: base64(0, 2) }, codes: { bytes: 1, values: base64(1, 0) } },
+  });
+  assert.deepEqual(grouping.at(0), ["a", "b", ""]);
+  assert.deepEqual(grouping.at(5), ["b", "b", ""]);
+  assert.deepEqual(grouping.at(9), ["b", "b", "a"]);
+  const found = groupsOf([["z10", "z2", ""]], "zone", [2, 0, 1]);
+  assert.deepEqual(found.map((group) => group.label), ["no zone", "z2", "z10"]);
+});
+
+test("a map says in one sentence what it shows", () => {
+  const found = { values: [50, 70, NaN], pods: [3, 0, 0] };
+  const text = "2 nodes have CPU: 60 % is requested on average, 70 % of the fullest; 1 without a pod.";
+  assert.equal(summary(CPU, [], found, undefined), text);
+  assert.equal(summary(CPU, [], found, 90), `After 1 min 30 s ${text}`);
+  assert.equal(amount(CPU, [], NaN), "CPU requested unknown");
+  assert.equal(groupHead(CPU, [], "zone").length, groupRow(CPU, [], found, [0, 1]).length + 1);
+});
