@@ -151,7 +151,7 @@ class Candidate(models.Model):
 
 
 class LiveDecision(models.Model):
-    """One try to place a pod, and what came of it. ``id`` follows from scheduler, pod, try and time: decisions/rows.py."""
+    """One try to place a pod, and what came of it. ``id`` follows from scheduler, pod, try and time: rows.py."""
 
     id = models.UUIDField(primary_key=True, editable=False)
     scheduler = models.ForeignKey(LiveScheduler, on_delete=models.CASCADE, related_name="decisions")
