@@ -6,7 +6,6 @@ and 0.7 ms with urllib3, which would be most of what there is for a whole decisi
 
 from __future__ import annotations
 
-import contextlib
 import json
 import socket
 import ssl
@@ -15,6 +14,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import httptools
 
 from kschedweb.clusters.connecting.addresses import Endpoint
 
@@ -140,35 +141,31 @@ def _quiet(line: socket.socket) -> bool:
 
 
 class _Reading:
-    """One answer as it arrives."""
+    """One answer as it arrives; llhttp reads it and calls the ``on_`` methods."""
 
     def __init__(self, line: socket.socket, until: float) -> None:
-        self._line, self._until, self._got = line, until, b""
+        self._line, self._until = line, until
+        self._parser = httptools.HttpResponseParser(self)
+        self._body: list[bytes] = []
+        self._head = self._size = 0  # bytes
+        self._wait = 0.0
+        self._ended = self._stays = self._more = False
 
     def answer(self) -> tuple[Answer, bool]:
         """The answer, and whether the connection may be used again."""
-        while True:
-            head = self._until_mark(b"\r\n\r\n", LARGEST_HEAD)
-            if not head.startswith(b"HTTP/1.1 "):
-                raise ValueError("not HTTP/1.1")
-            code = int(head[9:12])
-            if code >= 200:
-                break
-        fields = _fields(head)
-        length = fields.get(b"content-length")
-        if code in (204, 304):
-            body = b""
-        elif b"chunked" in fields.get(b"transfer-encoding", b""):
-            body = self._chunks()
-        elif length is not None and length.isdigit():
-            body = self._exactly(int(length))
-        else:
-            raise ValueError("an answer of unknown length")
-        retry = fields.get(b"retry-after", b"")
-        wait = min(float(retry), 60.0) if retry.isdigit() else 0.0
-        return Answer(code, body, wait), fields.get(b"connection", b"") != b"close" and not self._got
+        while not self._ended:
+            chunk = self._received()
+            try:
+                self._parser.feed_data(chunk)
+            except httptools.HttpParserError as error:
+                if not self._ended:
+                    raise ValueError("no answer of HTTP/1.1") from error
+                self._more = True
+            if self._head > LARGEST_HEAD or self._size > LARGEST_ANSWER:
+                raise ValueError("an answer larger than any object")
+        return Answer(self._parser.get_status_code(), b"".join(self._body), self._wait), self._stays and not self._more
 
-    def _more(self) -> None:
+    def _received(self) -> bytes:
         left = self._until - time.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -176,42 +173,22 @@ class _Reading:
         chunk = self._line.recv(65536)
         if not chunk:
             raise ConnectionResetError("the server closed the connection")
-        self._got += chunk
+        self._head += len(chunk)
+        return chunk
 
-    def _until_mark(self, mark: bytes, most: int) -> bytes:
-        while (end := self._got.find(mark)) < 0:
-            if len(self._got) > most:
-                raise ValueError("no end in sight")
-            self._more()
-        found, self._got = self._got[:end], self._got[end + len(mark) :]
-        return found
+    def on_message_begin(self) -> None:
+        self._more = self._ended
 
-    def _exactly(self, size: int) -> bytes:
-        if size > LARGEST_ANSWER:
-            raise ValueError("an answer larger than any object")
-        while len(self._got) < size:
-            self._more()
-        found, self._got = self._got[:size], self._got[size:]
-        return found
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if name.lower() == b"retry-after" and value.isdigit():
+            self._wait = min(float(value), 60.0)
 
-    def _chunks(self) -> bytes:
-        parts, total = [], 0
-        while size := int(self._until_mark(b"\r\n", 1024).partition(b";")[0], 16):
-            total += size
-            if total > LARGEST_ANSWER:
-                raise ValueError("an answer larger than any object")
-            parts.append(self._exactly(size))
-            self._exactly(2)
-        while self._until_mark(b"\r\n", LARGEST_HEAD):
-            pass
-        return b"".join(parts)
+    def on_body(self, body: bytes) -> None:
+        self._body.append(body)
+        self._size += len(body)
+        self._head = 0  # it has come to its end
 
-
-def _fields(head: bytes) -> dict[bytes, bytes]:
-    """Header fields by lower-case name; of one that is repeated the last counts."""
-    found = {}
-    for row in head.split(b"\r\n")[1:]:
-        name, _, value = row.partition(b":")
-        with contextlib.suppress(ValueError):
-            found[name.strip().lower()] = value.strip().lower()
-    return found
+    def on_message_complete(self) -> None:
+        # After an answer like 100 Continue the very one follows.
+        self._ended = self._ended or self._parser.get_status_code() >= 200
+        self._stays = self._parser.should_keep_alive()

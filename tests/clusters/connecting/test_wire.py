@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -36,7 +37,7 @@ class Server:
             threading.Thread(target=self._serve, args=(line,), daemon=True).start()
 
     def _serve(self, line: socket.socket) -> None:
-        with line:
+        with line, contextlib.suppress(ConnectionError):
             rest = b""
             while True:
                 while b"\r\n\r\n" not in rest:
