@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +16,9 @@ from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 from schemathesis.config import SchemathesisConfig
 
-SEED = int(os.environ.get("KSCHEDWEB_TEST_SEED") or random.SystemRandom().randrange(2**31))
+from tests.support import chance
+
+SEED = chance.seed(os.environ.get("KSCHEDWEB_TEST_SEED", "")) % 2**31
 EXAMPLES = int(os.environ.get("KSCHEDWEB_TEST_EXAMPLES") or 10)
 
 CONFIG = {

@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 
 from kschedweb.live.schedulers.models import Candidate
 from tests.support import seed_live
+from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.live.schedulers.models import LiveScheduler
 
+COLOR = "element => getComputedStyle(element).color"
 PATIENCE = 60_000  # milliseconds; only a failing test waits so long
 
 
@@ -49,7 +51,9 @@ def page(browser: Browser, live_server: LiveServer, frontend: Path, client_as: A
 def test_a_page_that_lost_its_server_is_not_green(page: Page, live: LiveScheduler, address: str) -> None:
     page.goto(address.format(live.pk))
     state = page.locator(".badge", has_text="Scheduling").first
-    green = state.evaluate("element => getComputedStyle(element).color")
+    # A part that is just being renewed is gone, and has no colour.
+    wait_until(lambda: state.evaluate(COLOR) != "", PATIENCE / 1000, "the state has a colour")
+    green = state.evaluate(COLOR)
     page.context.set_offline(True)
     note = page.locator(".notice", has_text="The server does not answer.")
     expect(note).to_be_visible(timeout=PATIENCE)

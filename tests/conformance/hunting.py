@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random, SystemRandom
+from random import Random
 from typing import Any
 
 from tests.conformance.making.claims import SettledClaimMaker
@@ -23,8 +23,9 @@ from tests.conformance.making.scenarios import Classes, Evictions, Maker, Writer
 from tests.conformance.making.volumes import VolumeMaker
 from tests.conformance.reference import Answer, Reference, engine_answer
 from tests.conformance.shrinking import shrink
+from tests.support import chance
 
-SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))
+SEED = chance.seed()
 COUNT = int(os.environ.get("HUNT_SCENARIOS") or 2200)
 BATCH = 96
 # Without these a part of a scenario is not what it was.

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from random import Random, SystemRandom
+from random import Random
 from typing import Any
 
 from kschedweb.engine.scenario import Scenario
 from tests.conformance.hunting import comparable
 from tests.conformance.making.claims import ClaimMaker
 from tests.conformance.reference import Reference
+from tests.support import chance
 
-SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))
+SEED = chance.seed()
 COUNT = int(os.environ.get("HUNT_SCENARIOS") or 150)
 OUTSIDE = "outside the simulation: "
 PLUGIN, FITS = "DynamicResources", "fits, and so may others"

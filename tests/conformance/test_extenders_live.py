@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from random import Random, SystemRandom
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,11 +16,12 @@ from kschedweb.engine.scenario import Scenario, ScenarioError
 from tests.conformance.hunting import same
 from tests.conformance.making.scenarios import Maker
 from tests.conformance.reference import Answer, Reference, failure
+from tests.support import chance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))
+SEED = chance.seed()
 COUNT = int(os.environ.get("HUNT_SCENARIOS") or 150)
 FPGA = "example.com/fpga"
 

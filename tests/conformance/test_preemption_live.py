@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
-from random import Random, SystemRandom
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine import Scheduler
 from kschedweb.engine.preemption.search import Candidate, disturbance
 from kschedweb.engine.scenario import Scenario
 from tests.conformance.preemption_scenarios import CrowdMaker
+from tests.support import chance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))
+SEED = chance.seed()
 PART = 20
 COUNT = int(os.environ.get("HUNT_SCENARIOS") or 150)
 

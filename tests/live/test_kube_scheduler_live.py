@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from random import SystemRandom
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +17,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.preemption.search import select
 from kschedweb.engine.state.snapshot import Snapshot
 from tests.live.varied import Varied
+from tests.support import chance
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.live
 
 Json = dict[str, Any]
 
-SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))
+SEED = chance.seed()
 NODES, PODS = 200, 500
 GROUPS = {
     "Node": "/api/v1/nodes",

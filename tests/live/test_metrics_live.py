@@ -107,4 +107,5 @@ def test_names_labels_and_buckets_are_kube_schedulers(theirs: dict[str, Family])
         assert theirs[name].values[label] <= own[name].values[label]
     points, status = "scheduler_framework_extension_point_duration_seconds", "status"
     assert own[points].values["extension_point"] <= theirs[points].values["extension_point"]
-    assert own[points].values[status] <= theirs[points].values[status]
+    # kube-scheduler says Wait, too, where a Permit plugin makes a pod wait; none did here.
+    assert own[points].values[status] <= theirs[points].values[status] | {"Wait"}

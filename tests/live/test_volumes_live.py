@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
-from random import Random, SystemRandom
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +14,7 @@ from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.snapshot import Snapshot
 from tests.live.test_claims_live import PODS, decided, message
+from tests.support import chance
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 from tests.support.processes import wait_until
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.live
 
 Json = dict[str, Any]
 
-SEED = int(os.environ.get("HUNT_SEED") or SystemRandom().randrange(2**32))
+SEED = chance.seed()
 VOLUMES, CLAIMS = "/api/v1/persistentvolumes", "/api/v1/namespaces/default/persistentvolumeclaims"
 CLASSES, HOST = "/apis/storage.k8s.io/v1/storageclasses", "kubernetes.io/hostname"
 COMPLETED = {"pv.kubernetes.io/bind-completed": "yes"}
