@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -98,9 +99,9 @@ class InterPodAffinity:
         pods, means_incoming = snapshot.pods, _incoming(cycle)
 
         def weigh(code: int) -> dict[str, int]:
-            return {
-                term.topology_key: 1 for term in pods.term_sets[code].affinity.anti_required if means_incoming(term)
-            }
+            # Two terms over the same topology count twice, and do so when the pod is taken out on paper.
+            terms = pods.term_sets[code].affinity.anti_required
+            return Counter(term.topology_key for term in terms if means_incoming(term))
 
         existing = TermTally(snapshot, lambda: pods.guards_about(pod.labels), weigh)
         nothing = TermTally(snapshot, list, lambda code: {})
@@ -146,7 +147,7 @@ class InterPodAffinity:
             return Verdicts.uniform(cycle.size(rows), MISSING)
         snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
         codes = np.zeros(len(snapshot), dtype=np.int32)
-        if state.existing.number:
+        if not state.existing.empty:
             codes[state.existing.positive_at_nodes()] = 3
         for key in dict.fromkeys(term.topology_key for term in own.anti_required):
             codes[state.anti.at_nodes(key) > 0] = 2
