@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 from django.utils import timezone
 
 from kschedweb.jobs import processes, services
@@ -107,10 +106,10 @@ def test_a_process_does_one_job_after_the_other_and_logs_the_id_of_the_request(
     worker_process: WorkerProcess, send: Callable[[Job], None], ended: Ended, tmp_path: Path
 ) -> None:
     jobs = [queued("tests.process") for _ in range(3)]
+    Job.objects.update(request_id="request-7")
     with worker_process("worker", "--pool", "threads") as worker:
         for job in jobs:
-            with structlog.contextvars.bound_contextvars(request_id="request-7"):
-                send(job)
+            send(job)
             ended(job, 90)
         assert len({job.result["pid"] for job in jobs}) == 1
         assert jobs[0].result["group"] == jobs[0].result["pid"] != worker.pid
