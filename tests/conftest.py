@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
-pytest_plugins = [f"tests.support.{name}" for name in ("controlplane", "browser", "kubectl", "place")]
+pytest_plugins = [f"tests.support.{name}" for name in ("controlplane", "browser", "folders", "kubectl", "place")]
 
 # How long an example takes says nothing about the code on a busy machine.
 hypothesis_settings.register_profile("kschedweb", deadline=None)

@@ -76,7 +76,7 @@ def plan(rows: models.QuerySet[Any]) -> str:
     """How the database finds ``rows``: never in need of sorting or of the whole table, however few there are here."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            for what in ("seqscan", "sort", "bitmapscan"):
+            for what in ("seqscan", "sort", "incremental_sort", "bitmapscan"):
                 cursor.execute(f"SET LOCAL enable_{what} = off")
     return str(rows.explain())
 
