@@ -10,11 +10,14 @@ from django.db.models.functions import Concat
 from kschedweb.clusters.models import PodRow
 from kschedweb.clusters.selectors import cluster_get, snapshot_current, snapshot_get
 from kschedweb.engine.classic.describing import described
-from kschedweb.policies.models import Kind, Revision
+from kschedweb.policies.kinds import CONVERTIBLE, WITH_PROFILES
+from kschedweb.policies.models import Revision
 from kschedweb.policies.selectors import algorithm, policy_get, profiles_only, revision_get
 from kschedweb.web.errors import NotFound
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from django.db.models import QuerySet
 
     from kschedweb.clusters.models import Snapshot
@@ -64,17 +67,17 @@ def neighbours(snapshot: Snapshot, namespace: str, pod: str) -> tuple[PodRow | N
     return before.order_by("-namespace", "-name").first(), after.order_by("namespace", "name").first()
 
 
-def revisions_to_compare(kind: Kind | None = None) -> QuerySet[Revision]:
-    """The newest revisions of all policies, or of those of one kind, by policy, for a chooser."""
-    listed = Revision.objects.filter(**({"policy__kind": kind} if kind else {}))
+def revisions_to_compare(kinds: Iterable[str] | None = None) -> QuerySet[Revision]:
+    """The newest revisions of all policies, or of those of ``kinds``, by policy, for a chooser."""
+    listed = Revision.objects.filter(**({} if kinds is None else {"policy__kind__in": kinds}))
     return listed.select_related("policy").defer("document").order_by("policy__name", "-number")[:200]
 
 
-def policy_choices(kind: Kind = Kind.PROFILES) -> list[tuple[str, str]]:
-    """Those of one kind as choices of a form: ``name@revision``, and in words."""
+def policy_choices(kinds: Iterable[str] = WITH_PROFILES) -> list[tuple[str, str]]:
+    """Those of ``kinds`` as choices of a form: ``name@revision``, and in words."""
     return [
         (f"{one.policy.name}@{one.number}", f"{one.policy.name}, revision {one.number}")
-        for one in revisions_to_compare(kind)
+        for one in revisions_to_compare(kinds)
     ]
 
 
@@ -96,7 +99,7 @@ def pod_to_begin_with(snapshot: Snapshot) -> str:
 
 def classic_uses() -> dict[str, list[str]]:
     """The names of the classic policies, by the predicates and priorities that run under their newest revisions."""
-    newest = Revision.objects.filter(policy__kind=Kind.CLASSIC).annotate(last=Max("policy__revisions__number"))
+    newest = Revision.objects.filter(policy__kind__in=CONVERTIBLE).annotate(last=Max("policy__revisions__number"))
     found: dict[str, list[str]] = {}
     for revision in newest.filter(number=F("last")).select_related("policy").order_by("policy__name"):
         runs = algorithm(revision)

@@ -15,15 +15,14 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.policies import selectors, services
-from kschedweb.policies.classic.effective import effective
 from kschedweb.policies.classic.serializers import PROCESS_HELP, ClassicEffectiveSerializer
 from kschedweb.policies.classic.sources import KEY, NAMESPACE, ConfigMapSource
-from kschedweb.policies.classic.validation import ClassicChecked
 from kschedweb.policies.conversion.api import PolicyConvert
+from kschedweb.policies.dialect import CheckedText, Kind
 from kschedweb.policies.download import document_response
 from kschedweb.policies.filters import PolicyFilter
-from kschedweb.policies.kinds import check_either, revision_changes, revision_checked
-from kschedweb.policies.models import Kind, Policy, Revision
+from kschedweb.policies.kinds import DIALECTS, check_either
+from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.revisions.api import (
     RANGE,
     AboutSerializer,
@@ -36,7 +35,6 @@ from kschedweb.policies.revisions.api import (
     saved_as,
 )
 from kschedweb.policies.revisions.lines import unified
-from kschedweb.policies.validation import Checked
 from kschedweb.web.preconditions import IF_MATCH
 from kschedweb.web.rest import IdempotencyMixin, validated
 
@@ -85,8 +83,7 @@ class RevisionDetailSerializer(RevisionSerializer):
 
     @extend_schema_field(ExtenderNoteSerializer(many=True))
     def get_notes(self, revision: Revision) -> list[FieldProblem]:
-        checked = revision_checked(revision)
-        return checked.notes if isinstance(checked, Checked) else []
+        return revision.checked().notes
 
 
 class SourceSerializer(serializers.Serializer[Any]):
@@ -308,7 +305,7 @@ class PolicyDiff(APIView):
         body = {
             "old": old.number,
             "new": new.number,
-            "changes": revision_changes(old, new),
+            "changes": selectors.revision_changes(old, new),
             "patch": unified(old.document, new.document, f"{name}-{old.number}.yaml", f"{name}-{new.number}.yaml"),
         }
         return Response(DiffSerializer(body).data)
@@ -327,37 +324,14 @@ class PolicyValidate(APIView):
         return Response(verdict(check_either(data["document"], data.get("process"))))
 
 
-def verdict(checked: Checked | ClassicChecked) -> dict[str, Any]:
+def verdict(checked: CheckedText) -> dict[str, Any]:
     """The body of an answer about a document."""
-    found = {
-        "kind": Kind.CLASSIC if isinstance(checked, ClassicChecked) else Kind.PROFILES,
+    return {
+        "kind": checked.kind,
         "valid": checked.valid,
         "errors": [problem.as_dict() for problem in checked.errors],
         "warnings": [problem.as_dict() for problem in checked.warnings],
-    }
-    if isinstance(checked, ClassicChecked):
-        runs = effective(checked)
-        body = ClassicEffectiveSerializer(runs).data if runs else None
-        return found | {"notes": [], "defaulted": None, "effective": None, "classic": body}
-    loaded = checked.loaded
-    configuration = loaded.configuration if loaded else None
-    return found | {
-        "classic": None,
-        "notes": checked.notes,
-        "defaulted": loaded.defaulted if loaded else None,
-        "effective": configuration
-        and [
-            {
-                "scheduler_name": profile.scheduler_name,
-                "percentage_of_nodes_to_score": profile.percentage_of_nodes_to_score,
-                "points": {
-                    point: [{"name": plugin.name, "weight": plugin.weight} for plugin in plugins]
-                    for point, plugins in profile.points.items()
-                },
-                "args": profile.args,
-            }
-            for profile in configuration.profiles
-        ],
+        **DIALECTS[checked.kind].effective(checked),
     }
 
 

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from django.http import HttpResponse
 
-from kschedweb.policies.models import Kind
-
 if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
@@ -15,9 +13,7 @@ if TYPE_CHECKING:
 def document_response(revision: Revision) -> HttpResponse:
     """The document as it was saved: what ``--config`` takes, or for a classic one ``--policy-config-file``."""
     name = f"{revision.policy.name}-{revision.number}"
-    # Most classic policies are JSON, and readers of that time go by the name.
-    is_json = revision.policy.kind == Kind.CLASSIC and revision.document.lstrip().startswith("{")
-    response = (_file if is_json else yaml_response)(revision.document, name)
+    response = _file(revision.document, name, revision.policy.dialect.file_form(revision.document))
     response["ETag"] = f'"{revision.number}"'
     return response
 
@@ -27,7 +23,7 @@ def yaml_response(text: str, name: str) -> HttpResponse:
     return _file(text, name, "yaml")
 
 
-def _file(text: str, name: str, form: str = "json") -> HttpResponse:
+def _file(text: str, name: str, form: str) -> HttpResponse:
     response = HttpResponse(text, content_type=f"application/{form}; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
     return response

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.conf import settings
 from django.db import models
 
-
-class Kind(models.TextChoices):
-    """What a policy's documents are, from the first to the last."""
-
-    PROFILES = "profiles", "Profiles (KubeSchedulerConfiguration)"
-    CLASSIC = "classic", "Classic (Policy)"
+from kschedweb.policies.dialect import CheckedText, Dialect, Kind
+from kschedweb.policies.kinds import DIALECTS
 
 
 class Policy(models.Model):
@@ -33,6 +30,10 @@ class Policy(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def dialect(self) -> Dialect[Any, Any]:
+        return DIALECTS[self.kind]
+
 
 class Revision(models.Model):
     """One saved state of a policy: valid when it was saved, never changed, numbered from 1."""
@@ -49,3 +50,8 @@ class Revision(models.Model):
     class Meta:
         ordering = ("-number",)
         constraints = [models.UniqueConstraint(fields=["policy", "number"], name="revision_number_once_a_policy")]
+
+    def checked(self) -> CheckedText:
+        """What the engine says about it."""
+        found: CheckedText = self.policy.dialect.check(self.document, self.process)
+        return found

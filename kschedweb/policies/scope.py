@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.utils.functional import cached_property
 
 from kschedweb.clusters.scope import ClusterScope, cluster_scope_of, named
-from kschedweb.policies.models import Kind, Policy, Revision
+from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.selectors import DEFAULT_POLICY
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Scope(ClusterScope):
     @cached_property
     def policies(self) -> list[Policy]:
         """What the page can be asked about: some know nothing of classic policies."""
-        return [one for one in self._every_policy if not self._takes_profiles or one.kind == Kind.PROFILES]
+        return [one for one in self._every_policy if not self._takes_profiles or one.dialect.has_profiles]
 
     @cached_property
     def policy(self) -> Policy | None:
@@ -67,7 +67,7 @@ class Scope(ClusterScope):
             "namespace": self.namespace,
         }
         # Pages that take profiles only would refuse a classic one; the others remember it.
-        if self.policy and self.policy.kind == Kind.PROFILES:
+        if self.policy and self.policy.dialect.has_profiles:
             asked = self.request.GET.get("revision", "")
             chosen["policy"] = self.request.GET.get("policy", "")
             chosen["revision"] = asked if asked and self.revision else ""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from django.http import Http404
 
-from kschedweb.engine.classic import Registry, edition_of, load_policy
-from kschedweb.engine.config import load
-from kschedweb.policies.models import Kind, Policy, Revision
+from kschedweb.policies.kinds import DIALECTS
+from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.revisions.selectors import numbered, with_newest
 from kschedweb.web.errors import Unprocessable
 
@@ -19,18 +18,16 @@ if TYPE_CHECKING:
 
     from kschedweb.engine.classic import Algorithm
     from kschedweb.engine.config import Configuration
+    from kschedweb.policies.dialect import CheckedText
+    from kschedweb.policies.diff import Change
 
 # The policy of kube-scheduler's defaults; a migration makes it and nobody can delete it.
 DEFAULT_POLICY = "default"
 
 
-def policy_list(kind: Kind | None = None) -> QuerySet[Policy]:
-    """Policies by name, each with ``newest`` (number), ``revision_count``, ``changed_at``, ``changed_by``.
-
-    With ``kind`` only those of that kind.
-    """
-    chosen = Policy.objects.filter(**({"kind": kind} if kind else {}))
-    return with_newest(chosen, Revision.objects.all(), "policy").order_by("name")
+def policy_list() -> QuerySet[Policy]:
+    """Policies by name, each with ``newest`` (number), ``revision_count``, ``changed_at``, ``changed_by``."""
+    return with_newest(Policy.objects.all(), Revision.objects.all(), "policy").order_by("name")
 
 
 def policy_get(name: str) -> Policy:
@@ -53,7 +50,7 @@ def revision_get(policy: Policy, number: int | None = None) -> Revision:
 
 def profiles_only(revision: Revision, path: str = "") -> Revision:
     """``revision`` where it is of profiles; ``Unprocessable`` at the field ``path`` where it is a classic one."""
-    if revision.policy.kind == Kind.CLASSIC:
+    if not revision.policy.dialect.has_profiles:
         said = (
             f"{revision.policy.name} is a classic policy, which only decisions and comparisons with profiles take: "
             "convert it into a KubeSchedulerConfiguration, and use that policy here."
@@ -64,41 +61,41 @@ def profiles_only(revision: Revision, path: str = "") -> Revision:
 
 def classic_only(revision: Revision, path: str = "") -> Revision:
     """``revision`` where it is a classic one; ``Unprocessable`` at the field ``path`` where it is of profiles."""
-    if revision.policy.kind != Kind.CLASSIC:
+    if not revision.policy.dialect.is_convertible:
         said = f"{revision.policy.name} is a policy of profiles: choose a classic one (kind: Policy)."
         raise Unprocessable.at(path, said) if path else Unprocessable(said)
     return revision
 
 
+def runs(revision: Revision) -> Configuration | Algorithm:
+    """What the engine runs under ``revision``; kept, since a revision never changes."""
+    process = json.dumps(revision.process, sort_keys=True)
+    return _runs(revision.pk, revision.policy.kind, revision.document, process)
+
+
 def configuration(revision: Revision) -> Configuration:
-    """The engine's configuration that ``revision`` stands for; kept, since a revision never changes.
-
-    ``Unprocessable`` for a classic one.
-    """
-    return _configuration(profiles_only(revision).pk, revision.document)
-
-
-@lru_cache(maxsize=64)
-def _configuration(_pk: int, document: str) -> Configuration:
-    loaded = load(document)
-    if loaded.configuration is None:
-        # Saved documents were valid; a later engine may see it otherwise.
-        raise ValueError("; ".join(loaded.errors))
-    return loaded.configuration
+    """As ``runs``; ``Unprocessable`` for a classic one."""
+    return cast("Configuration", runs(profiles_only(revision)))
 
 
 def algorithm(revision: Revision) -> Algorithm:
-    """What runs under the classic ``revision``; kept, since a revision never changes.
-
-    ``Unprocessable`` for one of profiles.
-    """
-    return _algorithm(classic_only(revision).pk, revision.document, json.dumps(revision.process, sort_keys=True))
+    """As ``runs``; ``Unprocessable`` for one of profiles."""
+    return cast("Algorithm", runs(classic_only(revision)))
 
 
-@lru_cache(maxsize=64)
-def _algorithm(_pk: int, document: str, process: str) -> Algorithm:
-    loaded = load_policy(document)
-    if loaded.policy is None:
-        raise ValueError("; ".join(loaded.errors))
-    # A registry is one process: weights of one policy would hold for the next one too.
-    return Registry(edition_of(json.loads(process))).algorithm(loaded.policy)
+@lru_cache(maxsize=128)
+def _runs(_pk: int, kind: str, document: str, process: str) -> Configuration | Algorithm:
+    # Saved documents were valid; a later engine may see it otherwise, and raises ValueError then.
+    found: Configuration | Algorithm = DIALECTS[kind].load(document, json.loads(process))
+    return found
+
+
+def changes_since(saved: Revision, checked: CheckedText) -> list[Change]:
+    """What ``checked`` makes kube-scheduler do otherwise than ``saved``; nothing where it is of another kind."""
+    dialect = saved.policy.dialect
+    return dialect.changes(saved.checked(), checked) if dialect.kind == checked.kind else []
+
+
+def revision_changes(old: Revision, new: Revision) -> list[Change]:
+    """What differs in meaning between two revisions of a policy."""
+    return changes_since(old, new.checked())

@@ -11,11 +11,9 @@ from django.db.models import ProtectedError
 
 from kschedweb.accounts import audit
 from kschedweb.engine import config
-from kschedweb.engine.classic import edition_of, process_of
-from kschedweb.policies.classic.validation import ClassicChecked
 from kschedweb.policies.editing.document import Problem, kept
-from kschedweb.policies.kinds import check_either, other_kind
-from kschedweb.policies.models import Kind, Policy, Revision
+from kschedweb.policies.kinds import DIALECTS, check_either, other_kind
+from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.revisions import services as revisions
 from kschedweb.policies.selectors import DEFAULT_POLICY
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound
@@ -38,7 +36,7 @@ class InvalidDocument(revisions.InvalidDocument):
 class Content(NamedTuple):
     """What a revision holds, checked."""
 
-    kind: Kind
+    kind: str
     document: str
     process: dict[str, Any]
 
@@ -50,19 +48,18 @@ def content_checked(document: str, process: Mapping[str, Any] | None = None, pol
     """
     text, given = kept(document), dict(process or {})
     checked = check_either(text, given)
-    strange = policy and checked.document and other_kind(checked.document, policy)
+    strange = policy and checked.document and other_kind(checked.document, policy.kind, policy.name)
     if strange:
         raise InvalidDocument([strange], strange.message)
     if not checked.valid:
         raise InvalidDocument(checked.errors)
     if checked.secrets:
         raise InvalidDocument(checked.secrets, "The document holds a private key or a token.")
-    if isinstance(checked, ClassicChecked):
-        return Content(Kind.CLASSIC, text, process_of(edition_of(given)))
-    if given:
+    dialect = DIALECTS[checked.kind]
+    if given and not dialect.takes_process:
         said = "Only a classic policy says how kube-scheduler was started: leave it out."
         raise InvalidDocument([Problem(said, "process")], said)
-    return Content(Kind.PROFILES, text, {})
+    return Content(dialect.kind, text, dialect.kept(given))
 
 
 @transaction.atomic

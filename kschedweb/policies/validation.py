@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from kschedweb.engine.config import load
+from kschedweb.policies.dialect import Kind
 from kschedweb.policies.editing.document import Document, DocumentError, Path, Problem, parse
 from kschedweb.policies.editing.switches import as_dict, as_list
 from kschedweb.policies.extenders import refusals
@@ -34,6 +35,8 @@ SECRET = (f".tlsConfig.{KEY}", f".metricProvider.{TOKEN}")
 @dataclass(frozen=True)
 class Checked:
     """A text with everything the engine says about it; ``document`` is ``None`` where it is no YAML at all."""
+
+    kind: ClassVar[Kind] = Kind.PROFILES
 
     text: str
     document: Document | None

@@ -15,19 +15,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
-from kschedweb.engine import config
 from kschedweb.policies import selectors, services
-from kschedweb.policies.classic import editor as classic_editor
-from kschedweb.policies.classic.editor import ClassicEditor
-from kschedweb.policies.classic.schema import classic_schema
 from kschedweb.policies.download import document_response
 from kschedweb.policies.editing import editor, panels
-from kschedweb.policies.editing.document import as_yaml
-from kschedweb.policies.editing.editor import Editor
 from kschedweb.policies.filters import PolicyFilter
 from kschedweb.policies.forms import PolicyCreateForm
-from kschedweb.policies.kinds import changes_since, deviations, revision_changes
-from kschedweb.policies.models import Kind
+from kschedweb.policies.kinds import DIALECTS, PROFILES
 from kschedweb.policies.revisions.views import (
     UNTRIED,
     Attempt,
@@ -45,6 +38,7 @@ if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
+    from kschedweb.policies.dialect import EditorState
     from kschedweb.policies.models import Policy, Revision
 
 PAGE_SIZE = 50
@@ -108,11 +102,15 @@ def _edited(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     newest = selectors.revision_get(found)
     shown = posted(request, newest)
-    process = shown.process if isinstance(shown, ClassicEditor) else {}
 
     def store(document: str, comment: str, expected: int) -> int:
         return services.revision_save(
-            policy=found, document=document, process=process, comment=comment, expected=expected, author=request.user
+            policy=found,
+            document=document,
+            process=shown.process,
+            comment=comment,
+            expected=expected,
+            author=request.user,
         ).number
 
     attempt = tried(request, shown, newest.number, store)
@@ -128,7 +126,7 @@ def policy_preview(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     saved = selectors.revision_get(found)
     context = _editor_context(request, found, saved, posted(request, saved))
-    return render(request, f"{_folder(found)}/_preview.html", context)
+    return render(request, f"{found.dialect.templates}/_preview.html", context)
 
 
 @requires(Action.VIEW)
@@ -171,7 +169,7 @@ def policy_diff(request: PageRequest, name: str) -> HttpResponse:
     context |= _about(request, found)
     context |= line_diff(old.document, new.document, f"{found.name} revision {old.number}", f"revision {new.number}")
     context["differs"] |= old.process != new.process
-    context["changes"] = revision_changes(old, new)
+    context["changes"] = selectors.revision_changes(old, new)
     return render(request, "policies/diff.html", context)
 
 
@@ -181,14 +179,8 @@ def policy_effective(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     revision = selectors.revision_get(found, number_of(request, "revision"))
     shown = _opened(request, revision)
-    context = {**_about(request, found), "revision": revision, "editor": shown}
-    if isinstance(shown, Editor):
-        context |= {
-            "points": editor.effective_points(shown),
-            "arguments": editor.effective_arguments(shown),
-            "defaulted": as_yaml(shown.configuration.document) if shown.configuration else "",
-        }
-    return render(request, f"{_folder(found)}/effective.html", context)
+    context = {**_about(request, found), "revision": revision, "editor": shown, **shown.explained()}
+    return render(request, f"{found.dialect.templates}/effective.html", context)
 
 
 @requires(Action.VIEW)
@@ -212,66 +204,51 @@ def policy_delete(request: PageRequest, name: str) -> HttpResponse:
 @requires(Action.VIEW)
 @require_GET
 def policy_schema(request: PageRequest) -> HttpResponse:
-    is_classic = request.GET.get("kind") == Kind.CLASSIC
-    return schema_response(classic_schema() if is_classic else config.json_schema())
+    return schema_response(DIALECTS.get(request.GET.get("kind", ""), PROFILES).schema())
 
 
-def _folder(policy: Policy) -> str:
-    """Where the templates are that know what policies of this kind say."""
-    return "policies/classic" if policy.kind == Kind.CLASSIC else "policies"
+def _opened(request: PageRequest, revision: Revision) -> EditorState[Any, Any]:
+    profile = number_of(request, "profile") or 0
+    return revision.policy.dialect.opened(revision.document, revision.process, profile)
 
 
-def _opened(request: PageRequest, revision: Revision) -> Editor | ClassicEditor:
-    if revision.policy.kind == Kind.CLASSIC:
-        return classic_editor.opened(revision.document, revision.process)
-    return editor.opened(revision.document, number_of(request, "profile") or 0)
-
-
-def posted(request: PageRequest, saved: Revision) -> Editor | ClassicEditor:
-    fields = request.POST.dict()
-    is_classic = saved.policy.kind == Kind.CLASSIC
-    return classic_editor.posted(fields, saved.process) if is_classic else editor.posted(fields)
+def posted(request: PageRequest, saved: Revision) -> EditorState[Any, Any]:
+    """The editor after a person changed something."""
+    return saved.policy.dialect.posted(request.POST.dict(), saved.process)
 
 
 def _editor_page(
     request: PageRequest,
     policy: Policy,
     revision: Revision,
-    shown: Editor | ClassicEditor,
+    shown: EditorState[Any, Any],
     attempt: Attempt = UNTRIED,
 ) -> HttpResponse:
     newest = selectors.revision_get(policy)
     context = _editor_context(request, policy, newest, shown) | attempt.context(policy.newest) | {"revision": revision}
-    context["deviations"] = deviations(revision)
+    context["deviations"] = policy.dialect.deviations(revision.checked())
     if attempt.conflict is not None:
         context |= {"newest": newest, "expected": newest.number}
         context |= line_diff(newest.document, shown.document, f"revision {newest.number}", "yours")
-    return render(request, f"{_folder(policy)}/edit.html", context, status=attempt.status)
+    return render(request, f"{policy.dialect.templates}/edit.html", context, status=attempt.status)
 
 
 def _editor_context(
-    request: PageRequest, policy: Policy, saved: Revision, shown: Editor | ClassicEditor
+    request: PageRequest, policy: Policy, saved: Revision, shown: EditorState[Any, Any]
 ) -> dict[str, Any]:
-    context = {**_about(request, policy), "editor": shown}
-    if isinstance(shown, ClassicEditor):
-        is_changed = (shown.document, shown.process) != (saved.document, saved.process)
-        return context | {"is_changed": is_changed, "changes": changes_since(saved, shown.checked)}
-    drawn = panels.panels(shown, saved, request.POST.dict())
-    for row in shown.form.plugins:
-        row.panel = drawn.get(row.name)
-    return context | {
-        "points": editor.effective_points(shown),
-        "arguments": editor.effective_arguments(shown),
-        "has_panels": bool(drawn),
-        "is_changed": shown.document != saved.document,
-        "changes": changes_since(saved, shown.checked),
+    return {
+        **_about(request, policy),
+        "editor": shown,
+        **shown.previewed(),
+        "has_panels": shown.draw(partial(panels.panels, saved=saved, posted=request.POST.dict())),
+        "is_changed": (shown.document, shown.process) != (saved.document, saved.process),
+        "changes": selectors.changes_since(saved, shown.checked),
     }
 
 
-def _editor_address(request: PageRequest, policy: Policy, shown: Editor | ClassicEditor) -> str:
+def _editor_address(request: PageRequest, policy: Policy, shown: EditorState[Any, Any]) -> str:
     query = {key: value for key, value in request.GET.items() if key in ("cluster", "namespace")}
-    if isinstance(shown, Editor) and shown.form.index:
-        query["profile"] = str(shown.form.index)
+    query |= shown.query
     return reverse("policy", args=[policy.name]) + (f"?{urlencode(query)}" if query else "")
 
 

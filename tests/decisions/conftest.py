@@ -13,7 +13,8 @@ from django.utils import timezone
 from kschedweb.clusters import demo as generator
 from kschedweb.clusters.models import Cluster, Snapshot, Source
 from kschedweb.clusters.services import snapshot_store
-from kschedweb.policies.models import Kind, Policy, Revision
+from kschedweb.policies.dialect import Kind
+from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.selectors import policy_get, revision_get
 
 Json = dict[str, Any]

@@ -10,7 +10,7 @@ import yaml
 
 from kschedweb.engine.config import load
 from kschedweb.policies import selectors, services
-from kschedweb.policies.models import Kind
+from kschedweb.policies.dialect import Kind
 from tests.support.seed_classic import POLICY, classic
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kschedweb.policies import selectors, services
-from kschedweb.policies.kinds import kind_of
-from kschedweb.policies.models import Kind, Policy, Revision
+from kschedweb.policies.dialect import Kind
+from kschedweb.policies.kinds import dialect_of
+from kschedweb.policies.models import Policy, Revision
 from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ CLASSIC = """\
     ],
 )
 def test_the_kind_is_told_by_the_document(data: object, kind: Kind) -> None:
-    assert kind_of(data) == kind
+    assert dialect_of(data).kind == kind
 
 
 @pytest.fixture
@@ -73,11 +74,6 @@ class TestClassicPolicy:
             selectors.configuration(selectors.revision_get(old))
         with pytest.raises(Unprocessable, match="default is a policy of profiles"):
             selectors.algorithm(selectors.revision_get(selectors.policy_get("default")))
-
-    def test_is_listed_by_its_kind(self, old: Policy) -> None:
-        assert list(selectors.policy_list(Kind.CLASSIC)) == [old]
-        assert old not in selectors.policy_list(Kind.PROFILES)
-        assert old in selectors.policy_list()
 
     def test_cannot_become_one_of_profiles(self, old: Policy, editor: User) -> None:
         document = f"# Now with profiles.\n{services.DEFAULT_DOCUMENT}"

@@ -38,7 +38,7 @@ class Panel:
 
 def panels(shown: Editor, saved: Revision, posted: Mapping[str, str]) -> dict[str, Panel]:
     """The panel of each load-aware plugin that scores in the shown profile, by plugin."""
-    now = shown.configuration
+    now = shown.runs
     if now is None:
         return {}
     profile = now.profiles[min(shown.form.index, len(now.profiles) - 1)]

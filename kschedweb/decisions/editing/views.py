@@ -11,8 +11,6 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.editing.effect import POD_LIMIT, effect
 from kschedweb.policies import selectors
-from kschedweb.policies.classic.editor import ClassicEditor
-from kschedweb.policies.editing.editor import Editor
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.views import posted
 
@@ -31,9 +29,7 @@ def policy_effect(request: PageRequest, name: str) -> HttpResponse:
     saved = selectors.revision_get(found)
     shown = posted(request, saved)
     context: dict[str, Any] = {"policy": found, "cluster": scope.cluster, "limit": POD_LIMIT, "saved": saved}
-    if scope.snapshot and isinstance(shown, ClassicEditor) and shown.algorithm:
-        context["effect"] = effect(scope.snapshot, selectors.algorithm(saved), shown.algorithm)
-    elif scope.snapshot and isinstance(shown, Editor) and shown.configuration:
-        context["effect"] = effect(scope.snapshot, selectors.configuration(saved), shown.configuration)
+    if scope.snapshot and shown.runs:
+        context["effect"] = effect(scope.snapshot, selectors.runs(saved), shown.runs)
     context["snapshot"] = scope.snapshot
     return render(request, "policies/_effect.html", context)

@@ -19,7 +19,7 @@ from kschedweb.decisions.load_aware import figures as load_figures
 from kschedweb.decisions.load_aware.contest import Contest, contest
 from kschedweb.decisions.load_aware.row import AGE_WORDS, Conditions, Curve, curve
 from kschedweb.decisions.load_aware.sides import Side, all_sides
-from kschedweb.policies.models import Kind
+from kschedweb.policies.kinds import WITH_PROFILES
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import configuration, profiles_only
 from kschedweb.web.errors import NotFound
@@ -59,7 +59,7 @@ def policies(request: HttpRequest) -> HttpResponse:
         **_curves(request, sides),
         "contest": found,
         "pod_problem": problem,
-        "choices": selectors.revisions_to_compare(Kind.PROFILES),
+        "choices": selectors.revisions_to_compare(WITH_PROFILES),
         "fifty": load_figures.fifty(),
         **_cell(request, found),
         **_table(request, found),

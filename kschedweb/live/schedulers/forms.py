@@ -11,7 +11,8 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.live.schedulers.models import LiveScheduler, Lock, Mode
 from kschedweb.live.schedulers.services import CHANGEABLE, MOST_STEPS, NAME_HELP
-from kschedweb.policies.models import Kind, Policy, Revision
+from kschedweb.policies.kinds import WITH_PROFILES
+from kschedweb.policies.models import Policy, Revision
 
 MODE_WORDS = {
     Mode.OFF: "Nothing is read and nothing is written.",
@@ -36,7 +37,7 @@ class RevisionForm(forms.Form):
     """A revision of a policy: ``cleaned_data["revision"]`` is the row."""
 
     policy = forms.ModelChoiceField(
-        Policy.objects.filter(kind=Kind.PROFILES).order_by("name"), label="Policy", to_field_name="name"
+        Policy.objects.filter(kind__in=WITH_PROFILES).order_by("name"), label="Policy", to_field_name="name"
     )
     revision = forms.CharField(
         label="Revision",

@@ -9,8 +9,7 @@ from kschedweb.clusters.selectors import pod_rows, snapshot_current
 from kschedweb.decisions.editing.effect import effect
 from kschedweb.live.schedulers.selectors import ProfileError, live_configuration, revision_in_force
 from kschedweb.live.schedulers.services import roll_out_problem
-from kschedweb.policies.kinds import revision_changes
-from kschedweb.policies.models import Kind
+from kschedweb.policies.selectors import revision_changes
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
@@ -50,7 +49,7 @@ class Moves:
 def moves(live: LiveScheduler, after: Revision) -> Moves | None:
     """Which pods would go elsewhere; ``None`` without a snapshot, or where ``after`` has no profile for ``live``."""
     snapshot = snapshot_current(live.cluster)
-    if snapshot is None or after.policy.kind == Kind.CLASSIC:
+    if snapshot is None or not after.policy.dialect.has_profiles:
         return None
     try:
         old, new = (live_configuration(live.scheduler_name, side) for side in (revision_in_force(live), after))

@@ -12,7 +12,7 @@ from kschedweb.decisions.selectors import policy_choices, revision_named
 from kschedweb.playground.migration import selectors
 from kschedweb.playground.migration.services import Asked
 from kschedweb.playground.migration.words import CONVERSION
-from kschedweb.policies.models import Kind
+from kschedweb.policies.kinds import CONVERTIBLE
 from kschedweb.web.errors import NotFound
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class MovesForm(forms.Form):
 
     def __init__(self, data: Any, *, snapshot: Snapshot | None) -> None:
         listed = {
-            "classic": policy_choices(Kind.CLASSIC),
+            "classic": policy_choices(CONVERTIBLE),
             "profile": [("", CONVERSION.capitalize()), *policy_choices()],
             "snapshot": selectors.snapshot_choices(),
         }

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedweb.policies.classic.effective import Effective, Rule, effective
-from kschedweb.policies.classic.validation import ClassicChecked, check_classic
+from kschedweb.policies.classic.validation import ClassicChecked
 from kschedweb.policies.diff import Change
-
-DEFAULT_PROVIDER = "kind: Policy\napiVersion: v1\n"
 
 
 def changes(old: ClassicChecked, new: ClassicChecked) -> list[Change]:
@@ -22,11 +20,6 @@ def changes(old: ClassicChecked, new: ClassicChecked) -> list[Change]:
         *_rules("priorities", before.priorities, after.priorities),
         *_extenders(before, after),
     ]
-
-
-def deviations(checked: ClassicChecked) -> list[Change]:
-    """What differs from the default provider of kube-scheduler 1.13."""
-    return changes(check_classic(DEFAULT_PROVIDER, {}), checked)
 
 
 def _settings(before: Effective, after: Effective) -> Iterator[Change]:

@@ -13,12 +13,13 @@ from kschedweb.policies.classic.effective import Effective, effective
 from kschedweb.policies.classic.form import ClassicForm
 from kschedweb.policies.classic.lists import LISTS
 from kschedweb.policies.classic.validation import ClassicChecked, check_classic
+from kschedweb.policies.dialect import EditorState
 from kschedweb.policies.editing.document import DocumentError, Problem, normalised, parse
 from kschedweb.policies.editing.editor import state
 
 
 @dataclass
-class ClassicEditor:
+class ClassicEditor(EditorState[ClassicChecked, Algorithm]):
     """``base`` is the document that the form's fields were filled from; ``process`` is how kube-scheduler starts."""
 
     document: str
@@ -34,7 +35,7 @@ class ClassicEditor:
         return sorted(placed, key=lambda problem: (problem.line, problem.column))
 
     @property
-    def algorithm(self) -> Algorithm | None:
+    def runs(self) -> Algorithm | None:
         return self.checked.algorithm
 
     @property

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from kschedweb.engine.classic import PolicyError, Registry, edition_of, load_policy
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.validation.fields import Problem as EngineProblem
+from kschedweb.policies.dialect import Kind
 from kschedweb.policies.editing.document import Document, DocumentError, Path, Problem, parse
 from kschedweb.policies.editing.switches import as_dict, as_list
 from kschedweb.policies.validation import KEY, LINE, steps, written
 
 if TYPE_CHECKING:
     from kschedweb.engine.classic import Algorithm, LoadedPolicy
+    from kschedweb.web.errors import FieldProblem
 
 # Fields of published samples that are read as what was meant.
 MISSPELT = {"predicates": "predicate", "priorities": "priority"}
@@ -26,6 +28,9 @@ class ClassicChecked:
 
     ``process`` says how kube-scheduler was started; what is wrong with it is among the errors, under ``process``.
     """
+
+    kind: ClassVar[Kind] = Kind.CLASSIC
+    notes: ClassVar[list[FieldProblem]] = []
 
     text: str
     process: Mapping[str, Any]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from kschedweb.engine.classic import PolicyError, edition_of, load_policy
 from kschedweb.engine.classic.conversion import convert
 from kschedweb.policies.editing.document import as_yaml
-from kschedweb.policies.models import Kind
 from kschedweb.web.errors import FieldProblem, Unprocessable
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 def conversion(revision: Revision) -> Conversion:
     """The profile that replaces ``revision``; ``Unprocessable`` where it is no classic one, or cannot be replaced."""
-    if revision.policy.kind != Kind.CLASSIC:
+    if not revision.policy.dialect.is_convertible:
         raise Unprocessable(f"{revision.policy.name} is of profiles already: only a classic policy is converted.")
     loaded = load_policy(revision.document)
     if loaded.policy is None:

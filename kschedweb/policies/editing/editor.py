@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kschedweb.engine.config import Configuration
+from kschedweb.policies.dialect import EditorState
 from kschedweb.policies.editing import form
-from kschedweb.policies.editing.document import DocumentError, Problem, normalised, parse
+from kschedweb.policies.editing.document import DocumentError, Problem, as_yaml, normalised, parse
 from kschedweb.policies.validation import Checked, check
 
 if TYPE_CHECKING:
-    from kschedweb.engine.config import Configuration
     from kschedweb.policies.editing.form import ProfileForm
 
 
@@ -33,13 +34,14 @@ class EffectiveArgument:
 
 
 @dataclass
-class Editor:
+class Editor(EditorState[Checked, Configuration]):
     """``base`` is the document that the form's fields were filled from; see ``form.apply``."""
 
     document: str
     base: str
     checked: Checked
     form: ProfileForm
+    process: dict[str, Any] = field(default_factory=dict)
 
     @property
     def problems(self) -> list[Problem]:
@@ -47,8 +49,24 @@ class Editor:
         return sorted(self.checked.errors, key=lambda problem: (problem.line, problem.column))
 
     @property
-    def configuration(self) -> Configuration | None:
+    def runs(self) -> Configuration | None:
         return self.checked.loaded.configuration if self.checked.loaded else None
+
+    @property
+    def query(self) -> dict[str, str]:
+        return {"profile": str(self.form.index)} if self.form.index else {}
+
+    def draw(self, panels: Callable[[Editor], Mapping[str, object]]) -> bool:
+        drawn = panels(self)
+        for row in self.form.plugins:
+            row.panel = drawn.get(row.name)
+        return bool(drawn)
+
+    def previewed(self) -> dict[str, Any]:
+        return {"points": effective_points(self), "arguments": effective_arguments(self)}
+
+    def explained(self) -> dict[str, Any]:
+        return {**self.previewed(), "defaulted": as_yaml(self.runs.document) if self.runs else ""}
 
     @property
     def state(self) -> dict[str, Any]:
@@ -90,7 +108,7 @@ def posted(fields: Mapping[str, str]) -> Editor:
 
 def effective_points(editor: Editor) -> list[tuple[str, list[EffectivePlugin]]]:
     """The shown profile's plugins at each extension point, in the order in which they run."""
-    if editor.configuration is None:
+    if editor.runs is None:
         return []
     default = {point: dict(plugins) for point, plugins in form.default_points().items()}
     return [
@@ -106,17 +124,17 @@ def effective_points(editor: Editor) -> list[tuple[str, list[EffectivePlugin]]]:
                 for reference in references
             ],
         )
-        for point, references in editor.configuration.profiles[editor.form.index].points.items()
+        for point, references in editor.runs.profiles[editor.form.index].points.items()
     ]
 
 
 def effective_arguments(editor: Editor) -> list[EffectiveArgument]:
     """Every argument of the shown profile after defaults, one leaf a row."""
-    if editor.configuration is None:
+    if editor.runs is None:
         return []
     default = form.default_arguments()
     rows = []
-    for plugin, values in sorted(editor.configuration.profiles[editor.form.index].args.items()):
+    for plugin, values in sorted(editor.runs.profiles[editor.form.index].args.items()):
         known = dict(form.leaves(default.get(plugin, {})))
         rows += [
             EffectiveArgument(plugin, path, value, known.get(path) == value)

@@ -1,0 +1,60 @@
+"""Classic policies: a v1 Policy, for kube-scheduler 1.13 and 1.9."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from kschedweb.engine.classic import Algorithm, Registry, edition_of, load_policy, process_of
+from kschedweb.policies.classic import diff, editor
+from kschedweb.policies.classic.editor import ClassicEditor
+from kschedweb.policies.classic.effective import effective
+from kschedweb.policies.classic.schema import classic_schema
+from kschedweb.policies.classic.validation import ClassicChecked, check_classic
+from kschedweb.policies.dialect import Dialect, Json, Kind
+from kschedweb.policies.diff import Change
+
+
+class Classic(Dialect[ClassicChecked, Algorithm]):
+    kind = Kind.CLASSIC
+    templates = "policies/classic"
+    file_word = "File"
+    has_profiles = False
+    is_convertible = True
+    takes_process = True
+    defaults = "kind: Policy\napiVersion: v1\n"
+
+    def check(self, text: str, process: Mapping[str, Any]) -> ClassicChecked:
+        return check_classic(text, process)
+
+    def load(self, text: str, process: Mapping[str, Any]) -> Algorithm:
+        loaded = load_policy(text)
+        if loaded.policy is None:
+            raise ValueError("; ".join(loaded.errors))
+        # A registry is one process: weights of one policy would hold for the next one too.
+        return Registry(edition_of(dict(process))).algorithm(loaded.policy)
+
+    def changes(self, old: ClassicChecked, new: ClassicChecked) -> list[Change]:
+        return diff.changes(old, new)
+
+    def effective(self, checked: ClassicChecked) -> Json:
+        runs = effective(checked)
+        told = None if runs is None else {key: value for key, value in asdict(runs).items() if key != "extenders"}
+        return {"notes": checked.notes, "defaulted": None, "effective": None, "classic": told}
+
+    def kept(self, process: Mapping[str, Any]) -> Json:
+        return process_of(edition_of(dict(process)))
+
+    def file_form(self, text: str) -> str:
+        # Most of them are JSON, and readers of that time go by the name.
+        return "json" if text.lstrip().startswith("{") else "yaml"
+
+    def schema(self) -> Json:
+        return classic_schema()
+
+    def opened(self, text: str, process: Mapping[str, Any], profile: int = 0) -> ClassicEditor:
+        return editor.opened(text, process)
+
+    def posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> ClassicEditor:
+        return editor.posted(fields, process)

@@ -1,0 +1,68 @@
+"""Policies of profiles: a KubeSchedulerConfiguration, for a kube-scheduler of today."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kschedweb.engine import config
+from kschedweb.engine.config import Configuration
+from kschedweb.policies import diff
+from kschedweb.policies.dialect import Dialect, Json, Kind
+from kschedweb.policies.diff import Change
+from kschedweb.policies.editing import editor
+from kschedweb.policies.editing.editor import Editor
+from kschedweb.policies.validation import Checked, check
+
+
+class Profiles(Dialect[Checked, Configuration]):
+    kind = Kind.PROFILES
+    templates = "policies"
+    file_word = "YAML"
+    has_profiles = True
+    is_convertible = False
+    takes_process = False
+    defaults = config.default_document()
+
+    def check(self, text: str, process: Mapping[str, Any]) -> Checked:
+        return check(text)
+
+    def load(self, text: str, process: Mapping[str, Any]) -> Configuration:
+        loaded = config.load(text)
+        if loaded.configuration is None:
+            raise ValueError("; ".join(loaded.errors))
+        return loaded.configuration
+
+    def changes(self, old: Checked, new: Checked) -> list[Change]:
+        return diff.changes(old.loaded, new.loaded)
+
+    def effective(self, checked: Checked) -> Json:
+        loaded = checked.loaded
+        configuration = loaded.configuration if loaded else None
+        return {
+            "classic": None,
+            "notes": checked.notes,
+            "defaulted": loaded.defaulted if loaded else None,
+            "effective": configuration
+            and [
+                {
+                    "scheduler_name": profile.scheduler_name,
+                    "percentage_of_nodes_to_score": profile.percentage_of_nodes_to_score,
+                    "points": {
+                        point: [{"name": plugin.name, "weight": plugin.weight} for plugin in plugins]
+                        for point, plugins in profile.points.items()
+                    },
+                    "args": profile.args,
+                }
+                for profile in configuration.profiles
+            ],
+        }
+
+    def schema(self) -> Json:
+        return config.json_schema()
+
+    def opened(self, text: str, process: Mapping[str, Any], profile: int = 0) -> Editor:
+        return editor.opened(text, profile)
+
+    def posted(self, fields: Mapping[str, str], process: Mapping[str, Any]) -> Editor:
+        return editor.posted(fields)
