@@ -10,7 +10,7 @@ import pytest
 
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.config import load
-from kschedweb.engine.config.load_aware import LOAD_AWARE_SPECS
+from kschedweb.engine.config.registry import installed
 from kschedweb.engine.framework.interface import Cycle, ScorePlugin
 from kschedweb.engine.plugins import registry
 from kschedweb.engine.state.columns import ALL
@@ -33,7 +33,7 @@ BY_HAND: dict[str, Callable[[Machine, Any], float]] = {
     "LowRiskOverCommitment": by_hand.over_commitment,
     "Peaks": lambda machine, pod: by_hand.power_rise(machine, pod, MODEL),
 }
-SCORING = [spec.name for spec in LOAD_AWARE_SPECS if "score" in spec.points and spec.name != "HkePodTopologySpread"]
+SCORING = [spec.name for spec in installed().specs.values() if spec.load_aware]
 
 
 def pod(name: str, node: int | None = None) -> dict[str, Any]:

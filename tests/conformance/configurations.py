@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from kschedweb.engine.config.registry import IN_TREE, IN_TREE_REGISTRY
+from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.config.schema import (
     API_VERSION,
     CONFIGURATION,
@@ -19,9 +19,9 @@ from kschedweb.engine.config.schema import (
 )
 from kschedweb.engine.config.types import Field, ListOf, MapOf, Scalar, Struct, Type
 
-PLUGINS = tuple(IN_TREE)
+PLUGINS = tuple(in_tree().specs)
 POINTS = (*EXTENSION_POINTS, *PLACEMENT_POINTS)
-SCORERS = tuple(name for name, points in IN_TREE.items() if "score" in points)
+SCORERS = tuple(name for name, spec in in_tree().specs.items() if "score" in spec.points)
 OTHER_PLUGINS = ("Nope", "EBSLimits", "GCEPDLimits", "", "*", "nodeName")
 NAMES: tuple[str, ...] = (
     "cpu",
@@ -205,7 +205,7 @@ class Configurations:
 
     def plugin_set(self, point: str) -> Any:
         sets: dict[str, Any] = {}
-        fitting = [name for name, points in IN_TREE.items() if point == "multiPoint" or point in points]
+        fitting = [name for name, spec in in_tree().specs.items() if point == "multiPoint" or point in spec.points]
         if self.chance(0.8):
             count = self.random.randrange(0, 4)
             sets["enabled"] = [self.plugin(fitting) for _ in range(count)]
@@ -226,11 +226,11 @@ class Configurations:
         return plugin
 
     def plugin_config(self) -> Any:
-        with_args = [name for name in PLUGINS if IN_TREE_REGISTRY.args(name)]
+        with_args = [name for name in PLUGINS if in_tree().args(name)]
         config: dict[str, Any] = {"name": self.random.choice(with_args)}
         if self.chance(0.1):
             config["name"] = self.random.choice((*PLUGINS, *OTHER_PLUGINS))
-        spec = IN_TREE_REGISTRY.args(config["name"])
+        spec = in_tree().args(config["name"])
         if spec is None:
             config["args"] = self.random.choice(({"b": 1, "a": [None, 2.5]}, *ODD))
         elif self.chance(0.95):

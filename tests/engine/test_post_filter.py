@@ -8,7 +8,7 @@ import pytest
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import load
-from kschedweb.engine.config.registry import IN_TREE_REGISTRY
+from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult
@@ -170,7 +170,7 @@ def with_helpers(*results: PostFilterResult) -> tuple[Scheduler, list[Helper]]:
     specs = [PluginSpec(helper.name, frozenset({"postFilter"}), "Helps.") for helper in helpers]
     points = {"disabled": [{"name": "*"}], "enabled": [{"name": helper.name} for helper in helpers]}
     profile = {"schedulerName": "default-scheduler", "plugins": {"postFilter": points}}
-    loaded = load({**CONFIGURATION, "profiles": [profile]}, registry=IN_TREE_REGISTRY.extended(*specs))
+    loaded = load({**CONFIGURATION, "profiles": [profile]}, registry=in_tree().extended(*specs))
     assert loaded.configuration is not None, loaded.errors
     factories = {helper.name: (lambda args, it=helper: it) for helper in helpers}
     snapshot = Snapshot.from_objects([node("a"), placed("x", "a", "4")])
@@ -214,7 +214,7 @@ class Closed:
 def closed(*objects: dict) -> Scheduler:
     specs = [PluginSpec("Closed", frozenset({"preFilter"}), "Lets nobody in.")]
     profile = {"schedulerName": "default-scheduler", "plugins": {"preFilter": {"enabled": [{"name": "Closed"}]}}}
-    loaded = load({**CONFIGURATION, "profiles": [profile]}, registry=IN_TREE_REGISTRY.extended(*specs))
+    loaded = load({**CONFIGURATION, "profiles": [profile]}, registry=in_tree().extended(*specs))
     assert loaded.configuration is not None, loaded.errors
     factories = {**registry(), "Closed": lambda args: Closed()}
     return Scheduler(Snapshot.from_objects(objects), loaded.configuration, factories)

@@ -8,7 +8,7 @@ import pytest
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import load
-from kschedweb.engine.config.registry import IN_TREE_REGISTRY
+from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.cycle.binding import duration
 from kschedweb.engine.framework.interface import Cycle
@@ -55,7 +55,7 @@ def settle(**answers: dict[str, Any]) -> tuple[Scheduler, str, list[str]]:
     specs = [PluginSpec(name, frozenset(POINTS), "Records.") for name in recorders]
     plugins = {"multiPoint": {"enabled": [{"name": name} for name in recorders]}}
     profile = {"schedulerName": "default-scheduler", "plugins": plugins}
-    loaded = load({**CONFIGURATION, "profiles": [profile]}, registry=IN_TREE_REGISTRY.extended(*specs))
+    loaded = load({**CONFIGURATION, "profiles": [profile]}, registry=in_tree().extended(*specs))
     assert loaded.configuration is not None, loaded.errors
     factories = {name: (lambda args, it=it: it) for name, it in recorders.items()}
     engine = Scheduler(Snapshot.from_objects([node("a")]), loaded.configuration, {**registry(), **factories})

@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.config import EMPTY, load
-from kschedweb.engine.config.load_aware import LOAD_AWARE_SPECS
 from kschedweb.engine.config.registry import installed
 from kschedweb.web.errors import Unprocessable
 
@@ -35,7 +34,6 @@ UNKNOWN = {
     "VolcanoUsage": "A node without figures, or with ones older than 5 minutes, passes and scores 0.",
     REQUESTS: "It does not look at use.",
 }
-NOT_POLICIES = frozenset({"HkePodTopologySpread"})  # comes from a load-aware scheduler, but does not look at use
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ def _loaded(document: str) -> Configuration:
 
 def policies() -> list[str]:
     """The names of the load-aware plugins that score."""
-    return [spec.name for spec in LOAD_AWARE_SPECS if "score" in spec.points and spec.name not in NOT_POLICIES]
+    return [spec.name for spec in installed().specs.values() if spec.load_aware and "score" in spec.points]
 
 
 def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAULT_SCHEDULER) -> list[Side]:

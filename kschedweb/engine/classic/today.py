@@ -7,7 +7,7 @@ from typing import Any
 
 from kschedweb.engine.classic.legacy import LegacyProfile
 from kschedweb.engine.config import EMPTY
-from kschedweb.engine.config.registry import IN_TREE
+from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.validation.golang import duration_text, parse_duration
 
@@ -75,7 +75,7 @@ def _points(legacy: LegacyProfile) -> dict[str, Json]:
     enabled: dict[str, dict[str, Json]] = {point: {} for point in POINTS}
     for name, points, weight in _steps(legacy):
         for point in points:
-            if point in IN_TREE[name]:
+            if point in in_tree().specs[name].points:
                 given = {"name": name, "weight": weight} if point == "score" else {"name": name}
                 enabled[point].setdefault(name, given)
     return {point: {"enabled": list(listed.values())} for point, listed in enabled.items() if listed}

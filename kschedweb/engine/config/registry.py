@@ -1,6 +1,6 @@
-"""Which plugins exist, what they implement, and their arguments; the in-tree ones of kube-scheduler 1.36.
+"""Which plugins there are: those of ``kschedweb.engine.plugins``, which register here, and those of other packages.
 
-Further plugins come as ``PluginSpec`` objects, from Python entry points of the group ``kschedweb.plugins``.
+Either come as ``PluginSpec`` objects; those of other packages from entry points of the group ``kschedweb.plugins``.
 """
 
 from __future__ import annotations
@@ -8,142 +8,56 @@ from __future__ import annotations
 from functools import cache
 from importlib.metadata import entry_points
 
-from kschedweb.engine.config import approval, args, arguments, load_aware
-from kschedweb.engine.config.specs import ArgsSpec, PluginError, PluginRef, PluginSpec, Registry
+from kschedweb.engine.config.specs import PluginError, PluginRef, PluginSpec, Registry
 
 ENTRY_POINTS = "kschedweb.plugins"
-
-
-def _spec(
-    name: str,
-    points: str,
-    help: str,
-    arguments: ArgsSpec | None = None,
-    *,
-    weight: int = 0,
-    gate: str = "",
-) -> PluginSpec:
-    return PluginSpec(name, frozenset(points.split()), help, arguments, weight, gate)
-
-
-_FIT = ArgsSpec(args.FIT, arguments.fit_defaults, arguments.fit_problems, when_created=True)
-_BALANCED = ArgsSpec(args.BALANCED_ALLOCATION, arguments.balanced_defaults, arguments.balanced_problems)
-_NODE_AFFINITY = ArgsSpec(args.NODE_AFFINITY_ARGS, problems=arguments.node_affinity_problems)
-_POD_AFFINITY = ArgsSpec(args.INTER_POD_AFFINITY, arguments.pod_affinity_defaults, arguments.pod_affinity_problems)
-_SPREAD = ArgsSpec(args.POD_TOPOLOGY_SPREAD, arguments.spread_defaults, arguments.spread_problems)
-_VOLUMES = ArgsSpec(args.VOLUME_BINDING, arguments.volume_binding_defaults, arguments.volume_binding_problems)
-_PREEMPTION = ArgsSpec(args.DEFAULT_PREEMPTION, arguments.preemption_defaults, arguments.preemption_problems)
-_DEVICES = ArgsSpec(args.DYNAMIC_RESOURCES, arguments.dynamic_resources_defaults, arguments.dynamic_resources_problems)
-
-_DEFAULT_SPECS = (
-    _spec("SchedulingGates", "preEnqueue", "Keeps a pod with scheduling gates out of the queue."),
-    _spec("PrioritySort", "queueSort", "Puts pods of higher priority first, then those that wait longer."),
-    _spec("NodeUnschedulable", "filter", "Refuses cordoned nodes unless the pod tolerates that."),
-    _spec("NodeName", "filter", "Refuses every node but the one that the pod names."),
-    _spec(
-        "TaintToleration",
-        "filter preScore score",
-        "Refuses nodes with taints the pod does not tolerate, and prefers nodes with fewer soft taints.",
-        weight=3,
-    ),
-    _spec(
-        "NodeAffinity",
-        "preFilter filter preScore score",
-        "Matches the pod's node selector and node affinity, and scores its preferences.",
-        _NODE_AFFINITY,
-        weight=2,
-    ),
-    _spec("NodePorts", "preFilter filter", "Refuses nodes where a host port that the pod wants is taken."),
-    _spec(
-        "NodeResourcesFit",
-        "preFilter filter preScore score placementScore",
-        "Refuses nodes without enough free resources, and scores nodes by their use.",
-        _FIT,
-        weight=1,
-    ),
-    _spec("VolumeRestrictions", "preFilter filter", "Refuses nodes where a volume may not be used a second time."),
-    _spec("NodeVolumeLimits", "preFilter filter", "Refuses nodes that can attach no further volume of a CSI driver."),
-    _spec(
-        "VolumeBinding",
-        "preFilter filter preScore score reserve preBind",
-        "Finds nodes where the pod's volumes exist or can be made, and binds them.",
-        _VOLUMES,
-    ),
-    _spec("VolumeZone", "preFilter filter", "Refuses nodes outside the zone of the pod's volumes."),
-    _spec(
-        "PodTopologySpread",
-        "preFilter filter preScore score",
-        "Spreads pods evenly over zones, hosts or other domains.",
-        _SPREAD,
-        weight=2,
-    ),
-    _spec(
-        "InterPodAffinity",
-        "preFilter filter preScore score",
-        "Places pods near to or away from other pods.",
-        _POD_AFFINITY,
-        weight=2,
-    ),
-    _spec(
-        "DynamicResources",
-        "preEnqueue preFilter filter postFilter score reserve preBind",
-        "Finds nodes whose devices satisfy the pod's resource claims, and allocates them.",
-        _DEVICES,
-        weight=2,
-    ),
-    _spec(
-        "DefaultPreemption",
-        "preEnqueue postFilter",
-        "Looks for pods of lower priority that could make room.",
-        _PREEMPTION,
-    ),
-    _spec(
-        "NodeResourcesBalancedAllocation",
-        "preScore score",
-        "Prefers nodes whose resources would be used in more equal shares.",
-        _BALANCED,
-        weight=1,
-    ),
-    _spec("ImageLocality", "score", "Prefers nodes that already hold the pod's images.", weight=1),
-    _spec("DefaultBinder", "bind", "Binds the pod through the API server."),
-    _spec("NodeDeclaredFeatures", "preFilter filter", "Refuses nodes that lack a feature the pod depends on."),
+DEFAULT_PLUGINS = (
+    PluginRef("SchedulingGates"),
+    PluginRef("PrioritySort"),
+    PluginRef("NodeUnschedulable"),
+    PluginRef("NodeName"),
+    PluginRef("TaintToleration", 3),
+    PluginRef("NodeAffinity", 2),
+    PluginRef("NodePorts"),
+    PluginRef("NodeResourcesFit", 1),
+    PluginRef("VolumeRestrictions"),
+    PluginRef("NodeVolumeLimits"),
+    PluginRef("VolumeBinding"),
+    PluginRef("VolumeZone"),
+    PluginRef("PodTopologySpread", 2),
+    PluginRef("InterPodAffinity", 2),
+    PluginRef("DynamicResources", 2),
+    PluginRef("DefaultPreemption"),
+    PluginRef("NodeResourcesBalancedAllocation", 1),
+    PluginRef("ImageLocality", 1),
+    PluginRef("DefaultBinder"),
+    PluginRef("NodeDeclaredFeatures"),
 )
-_GATED_SPECS = (
-    _spec("GangScheduling", "preEnqueue permit", "Lets the pods of a group start together.", gate="GangScheduling"),
-    _spec(
-        "TopologyPlacementGenerator",
-        "placementGenerate",
-        "Proposes the domains that a pod group could be placed in.",
-        gate="TopologyAwareWorkloadScheduling",
-    ),
-    _spec(
-        "PodGroupPodsCount",
-        "placementScore",
-        "Prefers domains that hold more pods of the group.",
-        gate="TopologyAwareWorkloadScheduling",
-    ),
-)
-
-DEFAULT_PLUGINS: tuple[PluginRef, ...] = tuple(PluginRef(spec.name, spec.default_weight) for spec in _DEFAULT_SPECS)
 """The default set: multiPoint plugins in their order with their weights (0 where none is set)."""
 
-IN_TREE_REGISTRY = Registry((*_DEFAULT_SPECS, *_GATED_SPECS), DEFAULT_PLUGINS)
-IN_TREE: dict[str, frozenset[str]] = {name: spec.points for name, spec in IN_TREE_REGISTRY.specs.items()}
-"""The extension points of each in-tree plugin."""
+_registered: list[PluginSpec] = []
 
-PLUGIN_HELP: dict[str, str] = {name: spec.help for name, spec in IN_TREE_REGISTRY.specs.items()}
-"""One sentence for each in-tree plugin."""
+
+def register(*specs: PluginSpec) -> None:
+    """Add plugins that come with kschedweb; it is done before anybody asks for the registry."""
+    _registered.extend(specs)
+
+
+@cache
+def in_tree() -> Registry:
+    """Return kube-scheduler's own plugins: those of the default set, then those behind feature gates."""
+    specs = {spec.name: spec for spec in _registered if not spec.origin}
+    return Registry([*(specs.pop(ref.name) for ref in DEFAULT_PLUGINS), *specs.values()], DEFAULT_PLUGINS)
 
 
 @cache
 def installed() -> Registry:
-    """Return the in-tree plugins, the load-aware ones, HumanApproval, and those of installed packages.
-
-    The latter come from entry points that load to a ``PluginSpec``.
+    """Return kube-scheduler's own plugins, the others that come with kschedweb, and those of installed packages.
 
     Raises ``PluginError`` naming the entry point that cannot be used.
     """
-    registry = IN_TREE_REGISTRY.extended(*load_aware.LOAD_AWARE_SPECS, approval.SPEC)
+    others = sorted((spec for spec in _registered if spec.origin), key=lambda spec: (spec.rank, spec.name))
+    registry = in_tree().extended(*others)
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
         try:
             spec = entry.load()

@@ -53,23 +53,23 @@ class ArgsSpec:
 
 @dataclass(frozen=True)
 class PluginSpec:
-    """A plugin as the configuration knows it.
+    """A plugin: what registers it, in a module of ``kschedweb.engine.plugins`` or of another package.
 
-    ``points`` are the extension points it implements; ``args`` its arguments, kind ``<name>Args``.
-    ``default_weight`` is its weight in the default set, 0 for one that has none there; ``gate`` names the feature
-    gate without which the plugin does nothing. ``factory`` brings the plugin of another package. ``origin`` names the
-    scheduler that it comes from where that is not kube-scheduler.
+    ``points`` are the extension points it implements; ``args`` its arguments, kind ``<name>Args``; ``factory`` makes
+    it from them, and is missing where nothing runs. ``gate`` names the feature gate without which it does nothing.
+    ``origin`` names the scheduler that it comes from where that is not kube-scheduler, ``load_aware`` says that it
+    weighs what nodes really use. ``rank`` is its place among those with an origin, lowest first.
     """
 
     name: str
     points: frozenset[str]
     help: str
     args: ArgsSpec | None = None
-    default_weight: int = 0
     gate: str = ""
-    # Makes the plugin from its arguments; in-tree plugins are named in kschedweb.engine.plugins.
     factory: Callable[[dict[str, Any]], Any] | None = None
     origin: str = ""
+    load_aware: bool = False
+    rank: int = 100
 
 
 class PluginError(Exception):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.config import Profile
-from kschedweb.engine.config.registry import IN_TREE
+from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.extenders import messages as wire
 from kschedweb.engine.extenders.extender import MAX_PRIORITY
 from kschedweb.engine.framework.interface import Cycle
@@ -23,7 +23,7 @@ from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status
 from kschedweb.engine.objects.access import Json, ObjectError, mapping
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.plugins import registry as in_tree
+from kschedweb.engine.plugins import registry as factories
 from kschedweb.engine.state.snapshot import Snapshot
 
 POINTS = ("preFilter", "filter", "preScore", "score")
@@ -104,7 +104,7 @@ class Bond:
 def chosen(profile: Profile, plugins: Collection[str] = ()) -> frozenset[str]:
     """Those of ``plugins`` that filter or score in ``profile``; where none is named, all that kube-scheduler lacks."""
     known = {ref.name for point in ("filter", "score") for ref in profile.points.get(point, ())}
-    return frozenset(known & set(plugins) if plugins else known - IN_TREE.keys())
+    return frozenset(known & set(plugins) if plugins else known - in_tree().specs.keys())
 
 
 def weight(profile: Profile, plugins: Collection[str]) -> int:
@@ -124,7 +124,7 @@ class Answers:
     ) -> None:
         points = {point: tuple(ref for ref in profile.points.get(point, ()) if ref.name in plugins) for point in POINTS}
         reduced = Profile(profile.scheduler_name, None, points, profile.args)
-        self._framework = Framework(reduced, registry or in_tree())
+        self._framework = Framework(reduced, registry or factories())
         self._most = MAX_NODE_SCORE * weight(profile, plugins)
 
     def filter(self, snapshot: Snapshot, question: Question) -> Json:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Status
 
@@ -19,3 +20,11 @@ class DefaultBinder:
 
     def bind(self, cycle: Cycle, node: str) -> Status:
         return SUCCESS
+
+
+SPEC = PluginSpec(
+    "DefaultBinder",
+    frozenset({"bind"}),
+    "Binds the pod through the API server.",
+    factory=DefaultBinder,
+)

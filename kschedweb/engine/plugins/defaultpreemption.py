@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.types import INT32, Field
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, error, unschedulable
 from kschedweb.engine.objects.access import mapping, objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.preemption.search import Preemption, Search
+from kschedweb.engine.validation.fields import Problem, child, invalid
 
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
@@ -85,3 +89,56 @@ def being_preempted(pod: Pod) -> bool:
         if condition.get("type") == "DisruptionTarget":
             return condition.get("status") == "True" and condition.get("reason") == "PreemptionByScheduler"
     return False
+
+
+ARGS = args_struct(
+    "DefaultPreemptionArgs",
+    "Which nodes preemption tries out.",
+    Field(
+        "minCandidateNodesPercentage",
+        INT32,
+        "Least share of the nodes to try, in percent.",
+        pointer=True,
+        default=10,
+        minimum=0,
+        maximum=100,
+    ),
+    Field(
+        "minCandidateNodesAbsolute",
+        INT32,
+        "Least number of nodes to try; not 0 together with the percentage.",
+        pointer=True,
+        default=100,
+        minimum=0,
+    ),
+)
+
+
+def set_defaults(args: dict[str, Any]) -> None:
+    if args["minCandidateNodesPercentage"] is None:
+        args["minCandidateNodesPercentage"] = 10
+    if args["minCandidateNodesAbsolute"] is None:
+        args["minCandidateNodesAbsolute"] = 100
+
+
+def problems(args: dict[str, Any], path: str) -> list[Problem]:
+    names = ("minCandidateNodesPercentage", "minCandidateNodesAbsolute")
+    percentage, absolute = (args[name] for name in names)
+    found: list[Problem] = []
+    if not 0 <= percentage <= 100:
+        found.append(invalid(child(path, names[0]), percentage, "not in valid range [0, 100]"))
+    if absolute < 0:
+        found.append(invalid(child(path, names[1]), absolute, "not in valid range [0, inf)"))
+    if percentage == absolute == 0:
+        for name, other in (names, names[::-1]):
+            found.append(invalid(child(path, name), 0, f"cannot be zero at the same time as {other}"))
+    return found
+
+
+SPEC = PluginSpec(
+    "DefaultPreemption",
+    frozenset({"preEnqueue", "postFilter"}),
+    "Looks for pods of lower priority that could make room.",
+    ArgsSpec(ARGS, set_defaults, problems),
+    factory=DefaultPreemption,
+)

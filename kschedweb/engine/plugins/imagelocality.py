@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.interface import Cycle, Scope
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.objects.pod import Pod
@@ -44,3 +45,11 @@ class ImageLocality:
 def normalized(image: str) -> str:
     """The name with a tag: ``latest`` where there is none."""
     return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
+
+
+SPEC = PluginSpec(
+    "ImageLocality",
+    frozenset({"score"}),
+    "Prefers nodes that already hold the pod's images.",
+    factory=ImageLocality,
+)

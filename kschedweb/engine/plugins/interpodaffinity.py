@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.types import BOOL, INT32, Field
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint, has_place
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
@@ -22,6 +25,7 @@ from kschedweb.engine.state.columns import Ints, Mask, Rows
 from kschedweb.engine.state.groups import Selection
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.topology import Tally, TermTally, TopologySums
+from kschedweb.engine.validation.fields import Problem, child, invalid
 
 AFFINITY = unresolvable("node(s) didn't match pod affinity rules")
 ANTI_AFFINITY = unschedulable("node(s) didn't match pod anti-affinity rules")
@@ -276,3 +280,46 @@ def _after_node(pod: Pod, change: Change) -> bool:
     return any(differs(term) and term.topology_key in new for term in own.required) or any(
         differs(term) and term.topology_key in old for term in own.anti_required
     )
+
+
+ARGS = args_struct(
+    "InterPodAffinityArgs",
+    "How affinity of other pods counts.",
+    Field(
+        "hardPodAffinityWeight",
+        INT32,
+        "Score for each required affinity of a running pod that matches the new one.",
+        pointer=True,
+        default=1,
+        minimum=0,
+        maximum=100,
+    ),
+    Field(
+        "ignorePreferredTermsOfExistingPods",
+        BOOL,
+        "Leave out preferences of running pods unless the new pod has some itself.",
+        omit_empty=False,
+        default=False,
+    ),
+)
+
+
+def set_defaults(args: dict[str, Any]) -> None:
+    if args["hardPodAffinityWeight"] is None:
+        args["hardPodAffinityWeight"] = 1
+
+
+def problems(args: dict[str, Any], path: str) -> list[Problem]:
+    weight = args["hardPodAffinityWeight"]
+    if 0 <= weight <= 100:
+        return []
+    return [invalid(child(path, "hardPodAffinityWeight"), weight, "not in valid range [0, 100]")]
+
+
+SPEC = PluginSpec(
+    "InterPodAffinity",
+    frozenset({"preFilter", "filter", "preScore", "score"}),
+    "Places pods near to or away from other pods.",
+    ArgsSpec(ARGS, set_defaults, problems),
+    factory=InterPodAffinity,
+)

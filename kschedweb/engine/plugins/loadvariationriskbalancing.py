@@ -11,6 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.trimaran import ORIGIN, WATCHER, watcher_advice, watcher_defaults, watcher_problems
+from kschedweb.engine.config.types import FLOAT64, Field
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.objects.resources import CPU, MEMORY
@@ -55,3 +59,43 @@ def risk_scores(mean: Floats, deviation: Floats, margin: float, sensitivity: flo
     power = 1 / sensitivity if sensitivity else math.inf
     spread = np.clip(np.power(deviation, power) * margin, 0.0, 1.0)
     return (1.0 - (mean + spread) / 2) * 100
+
+
+ARGS = args_struct(
+    "LoadVariationRiskBalancingArgs",
+    "How much the variation of the load counts.",
+    *WATCHER,
+    Field(
+        "safeVarianceMargin",
+        FLOAT64,
+        "The standard deviation counts this many times; below 0 counts as 1.",
+        pointer=True,
+        default=1,
+    ),
+    Field(
+        "safeVarianceSensitivity",
+        FLOAT64,
+        "The standard deviation, as a share, counts by this root of it; below 0 counts as 1.",
+        pointer=True,
+        default=1,
+    ),
+)
+
+
+def set_defaults(args: dict[str, Any]) -> None:
+    watcher_defaults(args)
+    for name in ("safeVarianceMargin", "safeVarianceSensitivity"):
+        if args[name] is None or args[name] < 0:
+            args[name] = 1.0
+
+
+SPEC = PluginSpec(
+    "LoadVariationRiskBalancing",
+    frozenset({"score"}),
+    "Prefers nodes whose use is low and steady.",
+    ArgsSpec(ARGS, set_defaults, watcher_problems, advice=watcher_advice),
+    factory=LoadVariationRiskBalancing,
+    origin=ORIGIN,
+    load_aware=True,
+    rank=4,
+)

@@ -13,6 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.trimaran import ORIGIN, WATCHER, watcher_advice, watcher_defaults, watcher_problems
+from kschedweb.engine.config.types import FLOAT64, INT64, Field, MapOf
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.framework.status import SUCCESS, Status
@@ -178,3 +182,55 @@ def shapes(mean: Floats, deviation: Floats) -> tuple[Floats, Floats, Mask]:
 def _distribution(threshold: Floats, alpha: Floats, beta: Floats) -> Floats:
     """I_threshold(alpha, beta), 0 where it is not defined."""
     return np.nan_to_num(incomplete_beta(threshold, alpha, beta))
+
+
+RISK_LIMIT_WEIGHT = 0.5
+ARGS = args_struct(
+    "LowRiskOverCommitmentArgs",
+    "How the risks of limits and of load are weighed.",
+    *WATCHER,
+    Field(
+        "smoothingWindowSize",
+        INT64,
+        "Over how many samples the figures are smoothed: their variance counts this many times; 0 or less counts as 5.",
+        pointer=True,
+        default=5,
+    ),
+    Field(
+        "riskLimitWeights",
+        MapOf(FLOAT64, ("cpu", "memory")),
+        "By resource (cpu, memory): weight of the risk of limits in 0 to 1, 0.5 where it is left out or outside.",
+        examples=({"cpu": 0.5, "memory": 0.5},),
+    ),
+)
+
+
+def set_defaults(args: dict[str, Any]) -> None:
+    watcher_defaults(args)
+    if args["smoothingWindowSize"] is None or args["smoothingWindowSize"] <= 0:
+        args["smoothingWindowSize"] = 5
+    weights = args["riskLimitWeights"] or dict.fromkeys(("cpu", "memory"), RISK_LIMIT_WEIGHT)
+    args["riskLimitWeights"] = {
+        name: weight if 0 <= weight <= 1 else RISK_LIMIT_WEIGHT for name, weight in weights.items()
+    }
+
+
+def advice(args: dict[str, Any]) -> list[tuple[str, str]]:
+    listed = args["riskLimitWeights"] or {}
+    return watcher_advice(args) + [
+        (f"riskLimitWeights.{name}", "has no effect: cpu and memory count")
+        for name in listed
+        if name not in ("cpu", "memory")
+    ]
+
+
+SPEC = PluginSpec(
+    "LowRiskOverCommitment",
+    frozenset({"preScore", "score"}),
+    "Prefers nodes where limits above the capacity are few and use above the requests is rare.",
+    ArgsSpec(ARGS, set_defaults, watcher_problems, advice=advice),
+    factory=LowRiskOverCommitment,
+    origin=ORIGIN,
+    load_aware=True,
+    rank=5,
+)

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.types import INT32, STRING, Field, ListOf, Scalar, Struct
 from kschedweb.engine.framework.events import NODE, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
@@ -19,6 +22,8 @@ from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, PreferredTer
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Ints, Mask, Rows
 from kschedweb.engine.state.nodematching import matches_any, matches_required, matches_term
+from kschedweb.engine.validation.affinity import preferred_problems, selector_problems
+from kschedweb.engine.validation.fields import Problem, child
 
 POD, ENFORCED = (
     unresolvable("node(s) didn't match Pod's node affinity/selector"),
@@ -104,3 +109,87 @@ def _wanted(pod: Pod, node: Node) -> bool:
 
 def _any_matches(terms: tuple[NodeSelectorTerm, ...], node: Node) -> bool:
     return any(term.matches(node.name, node.labels) for term in terms)
+
+
+REQUIREMENT = Struct(
+    "v1.NodeSelectorRequirement",
+    "A condition on a node's label or field.",
+    (
+        Field("key", STRING, "Name of the label, or metadata.name for a field.", omit_empty=False),
+        Field(
+            "operator",
+            Scalar("string", "v1.NodeSelectorOperator"),
+            "How the value is compared.",
+            omit_empty=False,
+            enum=("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),
+        ),
+        Field(
+            "values", ListOf(STRING), "Values: some for In and NotIn, none for Exists, one whole number for Gt and Lt."
+        ),
+    ),
+    required=("key", "operator"),
+)
+NODE_SELECTOR_TERM = Struct(
+    "v1.NodeSelectorTerm",
+    "Conditions on a node, all of which must hold; an empty term matches no node.",
+    (
+        Field("matchExpressions", ListOf(REQUIREMENT), "Conditions on labels."),
+        Field("matchFields", ListOf(REQUIREMENT), "Conditions on fields (metadata.name, In or NotIn, one value)."),
+    ),
+)
+NODE_SELECTOR = Struct(
+    "v1.NodeSelector",
+    "Terms, one of which must match.",
+    (Field("nodeSelectorTerms", ListOf(NODE_SELECTOR_TERM), "Terms, one of which must match.", omit_empty=False),),
+    required=("nodeSelectorTerms",),
+)
+PREFERRED_TERM = Struct(
+    "v1.PreferredSchedulingTerm",
+    "A preference for nodes.",
+    (
+        Field("weight", INT32, "Added to the score of a matching node; 0 counts for nothing.", omit_empty=False),
+        Field("preference", NODE_SELECTOR_TERM, "Nodes that are preferred.", omit_empty=False),
+    ),
+    required=("weight", "preference"),
+)
+NODE_AFFINITY = Struct(
+    "v1.NodeAffinity",
+    "Affinity to nodes.",
+    (
+        Field(
+            "requiredDuringSchedulingIgnoredDuringExecution",
+            NODE_SELECTOR,
+            "Nodes must match.",
+            pointer=True,
+        ),
+        Field(
+            "preferredDuringSchedulingIgnoredDuringExecution",
+            ListOf(PREFERRED_TERM),
+            "Nodes that match score higher.",
+        ),
+    ),
+)
+ARGS = args_struct(
+    "NodeAffinityArgs",
+    "Node affinity for every pod of the profile.",
+    Field("addedAffinity", NODE_AFFINITY, "Holds for every pod, in addition to its own.", pointer=True),
+)
+
+
+def problems(args: dict[str, Any], path: str) -> list[Problem]:
+    added = args["addedAffinity"]
+    if added is None:
+        return []
+    at = child(path, "addedAffinity")
+    must, prefer = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+    found = selector_problems(added[must], f"{at}.{must}") if added[must] is not None else []
+    return found + preferred_problems(added[prefer] or [], f"{at}.{prefer}")
+
+
+SPEC = PluginSpec(
+    "NodeAffinity",
+    frozenset({"preFilter", "filter", "preScore", "score"}),
+    "Matches the pod's node selector and node affinity, and scores its preferences.",
+    ArgsSpec(ARGS, problems=problems),
+    factory=NodeAffinity,
+)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, unresolvable
@@ -63,3 +64,11 @@ def _after_own_update(pod: Pod, change: Change) -> bool:
         return False
     before, after = (needed_features(mapping(one.raw, "spec")) for one in (change.old, change.new))
     return before != after
+
+
+SPEC = PluginSpec(
+    "NodeDeclaredFeatures",
+    frozenset({"preFilter", "filter"}),
+    "Refuses nodes that lack a feature the pod depends on.",
+    factory=NodeDeclaredFeatures,
+)

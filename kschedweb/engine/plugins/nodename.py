@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE_ADD, EventHint
 from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
 from kschedweb.engine.framework.status import unresolvable
@@ -34,3 +35,11 @@ class NodeName:
         if (wanted := cycle.snapshot.index.get(cycle.pod.node_name)) is not None:
             other[wanted] = False
         return Verdicts.where(other[rows], REJECTED)
+
+
+SPEC = PluginSpec(
+    "NodeName",
+    frozenset({"filter"}),
+    "Refuses every node but the one that the pod names.",
+    factory=NodeName,
+)

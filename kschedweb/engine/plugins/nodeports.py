@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE_ADD, POD, Action, Change, ClusterEvent, EventHint, has_place
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, error, unschedulable
@@ -67,3 +68,11 @@ def _after_deletion(pod: Pod, change: Change) -> bool:
     return has_place(change.old) and any(
         conflicts(mine, theirs) for mine in pod.host_ports for theirs in change.old.host_ports
     )
+
+
+SPEC = PluginSpec(
+    "NodePorts",
+    frozenset({"preFilter", "filter"}),
+    "Refuses nodes where a host port that the pod wants is taken.",
+    factory=NodePorts,
+)

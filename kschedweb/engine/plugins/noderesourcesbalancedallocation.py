@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.args import RESOURCE, args_struct, default_resources, weigh
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.types import Field, ListOf
 from kschedweb.engine.framework.interface import Cycle, Scope
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY, is_scalar
 from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
+from kschedweb.engine.validation.fields import Problem, child, duplicate, invalid
 
 
 class NodeResourcesBalancedAllocation:
@@ -85,3 +89,41 @@ def _deviation(fractions: Floats, counted: Mask) -> Floats:
 def _points(deviation: Floats) -> Ints:
     points: Ints = ((1 - deviation) * float(MAX_NODE_SCORE)).astype(np.int64)
     return points
+
+
+ARGS = args_struct(
+    "NodeResourcesBalancedAllocationArgs",
+    "Resources whose use should be balanced.",
+    Field(
+        "resources",
+        ListOf(RESOURCE),
+        "Resources to balance, each once, weight always 1; cpu and memory where empty.",
+    ),
+)
+
+
+def set_defaults(args: dict[str, Any]) -> None:
+    args["resources"] = args["resources"] or default_resources()
+    weigh(args["resources"])
+
+
+def problems(args: dict[str, Any], path: str) -> list[Problem]:
+    found: list[Problem] = []
+    seen: set[str] = set()
+    for index, resource in enumerate(args["resources"]):
+        at = f"{child(path, 'resources')}[{index}]"
+        if resource["name"] in seen:
+            found.append(duplicate(f"{at}.name", resource["name"]))
+        seen.add(resource["name"])
+        if resource["weight"] != 1:
+            found.append(invalid(f"{at}.weight", resource["weight"], "must be 1"))
+    return found
+
+
+SPEC = PluginSpec(
+    "NodeResourcesBalancedAllocation",
+    frozenset({"preScore", "score"}),
+    "Prefers nodes whose resources would be used in more equal shares.",
+    ArgsSpec(ARGS, set_defaults, problems),
+    factory=NodeResourcesBalancedAllocation,
+)

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.args import RESOURCE, SHAPE_POINT, args_struct, default_resources, weigh
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.types import STRING, Field, ListOf, Scalar, Struct
 from kschedweb.engine.framework.events import (
     DEVICE_CLASS,
     NODE,
@@ -29,6 +32,8 @@ from kschedweb.engine.objects.resources import CPU, MEMORY, is_extended, is_scal
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import Ints, Mask, Rows, distinct
 from kschedweb.engine.state.snapshot import BASIC, Snapshot
+from kschedweb.engine.validation.fields import Problem, Typed, child, forbidden, invalid, required, unsupported
+from kschedweb.engine.validation.labels import name_complaints
 
 TOO_MANY_PODS = "Too many pods"
 MISSING = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
@@ -233,3 +238,113 @@ def _after_device_class(pod: Pod, change: Change) -> bool:
     if change.old is not None and (named or "") == (_resource_names(change.old)[1] or ""):
         return False
     return named in pod.requests or (change.old is None and implicit in pod.requests)
+
+
+STRATEGIES = (LEAST, MOST, RATIO)
+RATIO_PARAM = Struct(
+    "v1.RequestedToCapacityRatioParam",
+    "The scoring function by use.",
+    (Field("shape", ListOf(SHAPE_POINT), "Points by increasing use; the score between them is interpolated."),),
+)
+SCORING_STRATEGY = Struct(
+    "v1.ScoringStrategy",
+    "How the use of a node becomes a score.",
+    (
+        Field(
+            "type",
+            Scalar("string", "v1.ScoringStrategyType"),
+            "LeastAllocated spreads, MostAllocated packs, RequestedToCapacityRatio follows a function of the use. "
+            "LeastAllocated where scoringStrategy is left out; needed where it is given.",
+            enum=STRATEGIES,
+        ),
+        Field("resources", ListOf(RESOURCE), "Resources that count; cpu and memory with weight 1 where empty."),
+        Field(
+            "requestedToCapacityRatio",
+            RATIO_PARAM,
+            "Needed for RequestedToCapacityRatio, not allowed with another type.",
+            pointer=True,
+        ),
+    ),
+)
+ARGS = args_struct(
+    "NodeResourcesFitArgs",
+    "Which resources must fit, and how their use is scored.",
+    Field(
+        "ignoredResources",
+        ListOf(STRING),
+        "Extended resources that need not fit (scoring still sees them).",
+        examples=(["example.com/gpu"],),
+    ),
+    Field(
+        "ignoredResourceGroups",
+        ListOf(STRING),
+        "Prefixes of extended resources that need not fit, as example.com.",
+        examples=(["example.com"],),
+    ),
+    Field("scoringStrategy", SCORING_STRATEGY, "How the use of a node becomes a score.", pointer=True),
+)
+
+
+def set_defaults(args: dict[str, Any]) -> None:
+    if args["scoringStrategy"] is None:
+        args["scoringStrategy"] = {"type": LEAST, "resources": None, "requestedToCapacityRatio": None}
+    strategy = args["scoringStrategy"]
+    strategy["resources"] = strategy["resources"] or default_resources()
+    weigh(strategy["resources"])
+
+
+def problems(args: dict[str, Any], path: str) -> list[Problem]:
+    found: list[Problem] = []
+    for index, name in enumerate(args["ignoredResources"] or ()):
+        at = f"{child(path, 'ignoredResources')}[{index}]"
+        found += [invalid(at, name, text) for text in name_complaints(name)]
+    for index, group in enumerate(args["ignoredResourceGroups"] or ()):
+        at = f"{child(path, 'ignoredResourceGroups')}[{index}]"
+        if "/" in group:
+            found.append(invalid(at, group, "resource group name can't contain '/'"))
+        found += [invalid(at, group, text) for text in name_complaints(group)]
+    return found + _strategy_problems(args["scoringStrategy"], child(path, "scoringStrategy"))
+
+
+def _strategy_problems(strategy: dict[str, Any], path: str) -> list[Problem]:
+    found: list[Problem] = []
+    kind = strategy["type"]
+    if kind not in STRATEGIES:
+        found.append(unsupported(f"{path}.type", Typed(kind), STRATEGIES))
+    for index, resource in enumerate(strategy["resources"]):
+        if not 0 < resource["weight"] <= 100:
+            detail = f"resource weight of {resource['name']} not in valid range (0, 100]"
+            found.append(invalid(f"{path}.resources[{index}].weight", resource["weight"], detail))
+    ratio, at = strategy["requestedToCapacityRatio"], f"{path}.requestedToCapacityRatio"
+    if kind != RATIO:
+        if ratio is not None:
+            found.append(forbidden(at, "must be nil when type is not RequestedToCapacityRatio"))
+    elif ratio is None:
+        found.append(required(at, "must be specified when type is RequestedToCapacityRatio"))
+    else:
+        found += _shape_problems(ratio["shape"] or [], f"{at}.shape")
+    return found
+
+
+def _shape_problems(shape: list[dict[str, Any]], path: str) -> list[Problem]:
+    if not shape:
+        return [required(path, "at least one point must be specified")]
+    found: list[Problem] = []
+    use = [point["utilization"] for point in shape]
+    if (fall := next((i for i in range(1, len(use)) if use[i - 1] >= use[i]), None)) is not None:
+        found.append(invalid(f"{path}[{fall}].utilization", use[fall], "values must be sorted in increasing order"))
+    for index, point in enumerate(shape):
+        if not 0 <= point["utilization"] <= 100:
+            found.append(invalid(f"{path}[{index}].utilization", point["utilization"], "not in valid range [0, 100]"))
+        if not 0 <= point["score"] <= 10:
+            found.append(invalid(f"{path}[{index}].score", point["score"], "not in valid range [0, 10]"))
+    return found
+
+
+SPEC = PluginSpec(
+    "NodeResourcesFit",
+    frozenset({"preFilter", "filter", "preScore", "score", "placementScore"}),
+    "Refuses nodes without enough free resources, and scores nodes by their use.",
+    ArgsSpec(ARGS, set_defaults, problems, when_created=True),
+    factory=NodeResourcesFit,
+)

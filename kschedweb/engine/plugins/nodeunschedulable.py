@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
 from kschedweb.engine.framework.status import unresolvable
@@ -44,3 +45,11 @@ def _after_node(pod: Pod, change: Change) -> bool:
 def _after_toleration(pod: Pod, change: Change) -> bool:
     """The pod tolerates the cordon now."""
     return change.new.uid == pod.uid and tolerated(CORDONED, change.new.tolerations)
+
+
+SPEC = PluginSpec(
+    "NodeUnschedulable",
+    frozenset({"filter"}),
+    "Refuses cordoned nodes unless the pod tolerates that.",
+    factory=NodeUnschedulable,
+)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import (
     ATTACHMENT,
     CSI_NODE,
@@ -162,3 +163,11 @@ def _after_detachment(pod: Pod, change: Change) -> bool:
         for volume in pod.volumes
         if not volume.ephemeral
     )
+
+
+SPEC = PluginSpec(
+    "NodeVolumeLimits",
+    frozenset({"preFilter", "filter"}),
+    "Refuses nodes that can attach no further volume of a CSI driver.",
+    factory=NodeVolumeLimits,
+)

@@ -12,6 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.trimaran import COLLECTED, ORIGIN
+from kschedweb.engine.config.types import FLOAT64, STRING, Field, MapOf, Struct
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.objects.pod import Pod
@@ -21,6 +25,7 @@ from kschedweb.engine.state.columns import Floats, Ints, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
 from kschedweb.engine.state.watermarks.trimaran import MEAN
+from kschedweb.engine.validation.fields import Problem, Typed, child, invalid
 
 FEMTO = 1e15  # femtowatts in a watt: scores are whole numbers
 OUT_OF_RANGE = np.iinfo(np.int64).min  # what Go makes of a float beyond 64 bits, on amd64
@@ -105,3 +110,60 @@ def cheapest_first(scores: Ints) -> Ints:
         span = float(highest - lowest)
     cost: Ints = (MAX_NODE_SCORE * above / span).astype(np.int64)
     return MAX_NODE_SCORE - cost
+
+
+POWER_MODEL = Struct(
+    "v1.PowerModel",
+    "A node that uses x percent of its CPU draws k0 + k1 e^(k2 x) watts.",
+    tuple(
+        Field(name, FLOAT64, said, omit_empty=False)
+        for name, said in (
+            ("k0", "Watts; has no effect on scores."),
+            ("k1", "Watts."),
+            ("k2", "Growth for each percent."),
+        )
+    ),
+)
+ARGS = args_struct(
+    "PeaksArgs",
+    "How much power each node draws.",
+    Field("watcherAddress", STRING, "Not heeded here: kschedweb collects utilisation itself."),
+    Field(
+        "nodePowerModel",
+        MapOf(POWER_MODEL),
+        "Power models by node name; a node without one counts as the cheapest.",
+        examples=({"node-1": {"k0": 471.7, "k1": -91.5, "k2": -0.072}},),
+    ),
+    Field("WatcherAddress", STRING, "The same as watcherAddress, in the spelling that the released plugin reads."),
+    Field(
+        "NodePowerModel",
+        MapOf(POWER_MODEL),
+        "The same as nodePowerModel, in the spelling that the released plugin reads.",
+    ),
+)
+
+
+def problems(args: dict[str, Any], path: str) -> list[Problem]:
+    if not (args["nodePowerModel"] and args["NodePowerModel"]):
+        return []
+    detail = "stands beside nodePowerModel: write one of them"
+    return [invalid(child(path, "NodePowerModel"), Typed(sorted(args["NodePowerModel"])), detail)]
+
+
+def advice(args: dict[str, Any]) -> list[tuple[str, str]]:
+    found = [(name, COLLECTED) for name in ("watcherAddress", "WatcherAddress") if args[name]]
+    if not args["nodePowerModel"] and not args["NodePowerModel"]:
+        found.append(("nodePowerModel", "names no node, so every node gets the same score"))
+    return found
+
+
+SPEC = PluginSpec(
+    "Peaks",
+    frozenset({"score"}),
+    "Prefers nodes whose power draw the pod would raise least.",
+    ArgsSpec(ARGS, problems=problems, advice=advice),
+    factory=Peaks,
+    origin=ORIGIN,
+    load_aware=True,
+    rank=6,
+)

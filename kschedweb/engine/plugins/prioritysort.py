@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.objects.pod import Pod
 
 
@@ -15,3 +16,11 @@ class PrioritySort:
 
     def less(self, a: Pod, a_queued: float, b: Pod, b_queued: float) -> bool:
         return a.priority > b.priority or (a.priority == b.priority and a_queued < b_queued)
+
+
+SPEC = PluginSpec(
+    "PrioritySort",
+    frozenset({"queueSort"}),
+    "Puts pods of higher priority first, then those that wait longer.",
+    factory=PrioritySort,
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import POD, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.status import SUCCESS, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
@@ -27,3 +28,11 @@ class SchedulingGates:
 
 def _after_own_update(pod: Pod, change: Change) -> bool:
     return bool(change.new.uid == pod.uid)
+
+
+SPEC = PluginSpec(
+    "SchedulingGates",
+    frozenset({"preEnqueue"}),
+    "Keeps a pod with scheduling gates out of the queue.",
+    factory=SchedulingGates,
+)

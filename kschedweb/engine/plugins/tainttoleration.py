@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
@@ -71,3 +72,11 @@ def _after_node(pod: Pod, change: Change) -> bool:
 
 def _after_toleration(pod: Pod, change: Change) -> bool:
     return bool(change.new.uid == pod.uid)
+
+
+SPEC = PluginSpec(
+    "TaintToleration",
+    frozenset({"filter", "preScore", "score"}),
+    "Refuses nodes with taints the pod does not tolerate, and prefers nodes with fewer soft taints.",
+    factory=TaintToleration,
+)

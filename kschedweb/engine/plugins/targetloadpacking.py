@@ -11,8 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.trimaran import ORIGIN, WATCHER, watcher_advice, watcher_defaults, watcher_problems
+from kschedweb.engine.config.types import INT64, STRING, Field, MapOf, Scalar
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import rounded
+from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import read, whole
 from kschedweb.engine.objects.resources import CPU, Container
@@ -21,6 +26,7 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
 from kschedweb.engine.state.watermarks.recent import Counted
 from kschedweb.engine.state.watermarks.trimaran import MEAN
+from kschedweb.engine.validation.fields import Problem, Typed, child, invalid, unsupported
 from kschedweb.engine.validation.golang import parse_float
 
 TARGET_UTILIZATION = 40
@@ -100,3 +106,86 @@ def packing_scores(expected: Floats, target: float, penalty: str = TARGET) -> Fl
     with np.errstate(divide="ignore", invalid="ignore"):  # with a target of 100 nothing is above it and within 100
         falling = start * (100 - expected) / np.float64(100 - target)
     return np.where(expected <= target, rising, np.where(expected <= 100, falling, 0.0))
+
+
+QUANTITY = Scalar("raw", "resource.Quantity")
+ARGS = args_struct(
+    "TargetLoadPackingArgs",
+    "How much of each node's CPU is to be used, and what pods are expected to use.",
+    *WATCHER,
+    Field(
+        "defaultRequests",
+        MapOf(QUANTITY),
+        "What a container is expected to use that has neither a request nor a limit: cpu alone counts (1000m).",
+        omit_empty=False,
+        examples=({"cpu": "1000m"},),
+    ),
+    Field(
+        "defaultRequestsMultiplier",
+        STRING,
+        "A container with a request and no limit is expected to use the request times this number.",
+        pointer=True,
+        default="1.5",
+    ),
+    Field(
+        "targetUtilization",
+        INT64,
+        "Percent of CPU capacity that nodes are filled up to; 0 or less counts as 40.",
+        pointer=True,
+        default=40,
+    ),
+    Field(
+        "penalty",
+        Scalar("string", "v1.PenaltyType"),
+        "What the score above the target starts from: the target, or 50 as in the plugin's first releases.",
+        default="Target",
+        enum=("Target", "Fixed50"),
+    ),
+)
+
+
+def set_defaults(args: dict[str, Any]) -> None:
+    watcher_defaults(args)
+    if args["defaultRequests"] is None:
+        args["defaultRequests"] = {"cpu": "1000m"}
+    if args["defaultRequestsMultiplier"] is None:
+        args["defaultRequestsMultiplier"] = "1.5"
+    if args["targetUtilization"] is None or args["targetUtilization"] <= 0:
+        args["targetUtilization"] = 40
+
+
+def problems(args: dict[str, Any], path: str) -> list[Problem]:
+    found = watcher_problems(args, path)
+    for name, amount in args["defaultRequests"].items():
+        try:
+            read(amount)
+        except ObjectError as error:
+            at = f"{child(path, 'defaultRequests')}.{name}"
+            found.append(invalid(at, Typed(amount), str(error).removeprefix(": ")))
+    at, multiplier = child(path, "defaultRequestsMultiplier"), args["defaultRequestsMultiplier"]
+    if parse_float(multiplier) is None:
+        found.append(invalid(at, multiplier, "must be a number in quotes, such as 1.5"))
+    if args["penalty"] not in ("", "Target", "Fixed50"):
+        found.append(unsupported(child(path, "penalty"), Typed(args["penalty"]), ("Target", "Fixed50")))
+    return found
+
+
+def advice(args: dict[str, Any]) -> list[tuple[str, str]]:
+    found = watcher_advice(args)
+    if (args["targetUtilization"] or 0) > 100:
+        found.append(("targetUtilization", "above 100 scores rise above 100, and pods fail to be scheduled"))
+    if args["penalty"]:
+        found.append(("penalty", "is known to kschedweb only: scheduler-plugins refuses a configuration with it"))
+    return found
+
+
+SPEC = PluginSpec(
+    "TargetLoadPacking",
+    frozenset({"score"}),
+    "Packs pods onto nodes up to a target of CPU use, and avoids nodes above it.",
+    ArgsSpec(ARGS, set_defaults, problems, advice=advice),
+    factory=TargetLoadPacking,
+    origin=ORIGIN,
+    load_aware=True,
+    rank=3,
+)

@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.args import SHAPE_POINT, args_struct
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.types import INT64, Field, ListOf
 from kschedweb.engine.framework.events import (
     CSI_DRIVER,
     CSI_NODE,
@@ -42,6 +45,7 @@ from kschedweb.engine.state.volumes.claims import Choice, assume, bind, give_bac
 from kschedweb.engine.state.volumes.matching import migrated, reaches_bound
 from kschedweb.engine.state.volumes.search import Search, chosen, search
 from kschedweb.engine.state.volumes.storage import MissingClaim, Storage, VolumeError, check_owner
+from kschedweb.engine.validation.fields import Problem, Typed, child, invalid
 
 IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
 MISSING = error("not found")
@@ -283,3 +287,44 @@ def _after_capacity(pod: Pod, change: Change) -> bool:
         return True
     old, new = CSIStorageCapacity.read(change.old).largest, CSIStorageCapacity.read(change.new).largest
     return new is not None and (old is None or -(-new // NANO) > -(-old // NANO))
+
+
+ARGS = args_struct(
+    "VolumeBindingArgs",
+    "Waiting for volumes.",
+    Field(
+        "bindTimeoutSeconds",
+        INT64,
+        "Longest wait for volumes to be bound; 0 for no waiting.",
+        pointer=True,
+        default=600,
+        minimum=0,
+    ),
+    Field("shape", ListOf(SHAPE_POINT), "Only with the feature gate StorageCapacityScoring, which is off by default."),
+)
+
+
+def set_defaults(args: dict[str, Any]) -> None:
+    if args["bindTimeoutSeconds"] is None:
+        args["bindTimeoutSeconds"] = 600
+
+
+def problems(args: dict[str, Any], path: str) -> list[Problem]:
+    found: list[Problem] = []
+    if args["bindTimeoutSeconds"] < 0:
+        detail = "invalid BindTimeoutSeconds, should not be a negative value"
+        found.append(invalid(child(path, "bindTimeoutSeconds"), args["bindTimeoutSeconds"], detail))
+    if args["shape"] is not None:
+        points = [{f.name.capitalize(): point[f.name] for f in SHAPE_POINT.fields} for point in args["shape"]]
+        detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
+        found.append(invalid(child(path, "shape"), Typed(points), detail))
+    return found
+
+
+SPEC = PluginSpec(
+    "VolumeBinding",
+    frozenset({"preFilter", "filter", "preScore", "score", "reserve", "preBind"}),
+    "Finds nodes where the pod's volumes exist or can be made, and binds them.",
+    ArgsSpec(ARGS, set_defaults, problems),
+    factory=VolumeBinding,
+)

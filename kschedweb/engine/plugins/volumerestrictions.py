@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE_ADD, POD, VOLUME_CLAIM, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, SUCCESS, error, unresolvable, unschedulable
@@ -113,3 +114,11 @@ def _after_claim(pod: Pod, change: Change) -> bool:
     """A claim came that the pod uses."""
     claim = Claim.read(change.new)
     return claim.namespace == pod.namespace and claim.name in _claims(pod)
+
+
+SPEC = PluginSpec(
+    "VolumeRestrictions",
+    frozenset({"preFilter", "filter"}),
+    "Refuses nodes where a volume may not be used a second time.",
+    factory=VolumeRestrictions,
+)

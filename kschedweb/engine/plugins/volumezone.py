@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import (
     NODE,
     STORAGE_CLASS,
@@ -165,3 +166,11 @@ def _after_volume(pod: Pod, change: Change) -> bool:
     if change.old is None:
         return True
     return _labelled(PersistentVolume.read(change.old)) != _labelled(PersistentVolume.read(change.new))
+
+
+SPEC = PluginSpec(
+    "VolumeZone",
+    frozenset({"preFilter", "filter"}),
+    "Refuses nodes outside the zone of the pod's volumes.",
+    factory=VolumeZone,
+)

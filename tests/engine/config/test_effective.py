@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import Configuration, PluginRef, Profile, load
-from kschedweb.engine.config.registry import IN_TREE, IN_TREE_REGISTRY, PLUGIN_HELP
+from kschedweb.engine.config.registry import in_tree, installed
 from kschedweb.engine.config.schema import EXTENSION_POINTS
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -164,11 +164,10 @@ def test_resources_that_an_extender_manages_alone_replace_the_ignored_ones() -> 
 
 
 def test_every_plugin_is_described() -> None:
-    assert set(PLUGIN_HELP) == set(IN_TREE) == set(IN_TREE_REGISTRY.specs)
-    assert all(text.endswith(".") and text.count(".") == 1 for text in PLUGIN_HELP.values())
+    assert all(spec.help.endswith(".") and spec.help.count(".") == 1 for spec in installed().specs.values())
 
 
-plugin_names = st.sampled_from(sorted(IN_TREE))
+plugin_names = st.sampled_from(sorted(in_tree().specs))
 plugin_sets = st.fixed_dictionaries(
     {},
     optional={
@@ -194,8 +193,8 @@ def test_the_effective_plugins_obey_the_sets(plugins: dict[str, Any]) -> None:
         explicit = [plugin["name"] for plugin in plugins.get(point, {}).get("enabled", ())]
         off = {plugin["name"] for plugin in plugins.get(point, {}).get("disabled", ())}
         assert len(running) == len(set(running))
-        assert all(point in IN_TREE[name] for name in running)
+        assert all(point in in_tree().specs[name].points for name in running)
         assert set(explicit) <= set(running)
-        assert set(running) - set(explicit) <= (set() if "*" in off else set(IN_TREE) - off)
+        assert set(running) - set(explicit) <= (set() if "*" in off else set(in_tree().specs) - off)
     again = load(loaded.configuration.document)
     assert again.configuration == loaded.configuration

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kschedweb.engine.config import default_document, json_schema, load
-from kschedweb.engine.config.registry import IN_TREE_REGISTRY, installed
+from kschedweb.engine.config.registry import in_tree, installed
 from tests.engine.config.test_conformance import CONFIGURATIONS
 
 SCHEMA = json_schema()
@@ -71,7 +71,7 @@ def test_an_extension_point_offers_the_plugins_that_run_there() -> None:
 
 
 def test_each_kind_of_arguments_is_described() -> None:
-    kinds = {spec.args.kind for spec in IN_TREE_REGISTRY.specs.values() if spec.args}
+    kinds = {spec.args.kind for spec in in_tree().specs.values() if spec.args}
     assert len(kinds) == 8
     assert kinds <= set(SCHEMA["$defs"])
 

@@ -10,7 +10,7 @@ import pytest
 
 from kschedweb.engine.config import PluginRef, json_schema, load, registry
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.registry import IN_TREE_REGISTRY
+from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.config.specs import ArgsSpec, PluginError, PluginSpec, Registry
 from kschedweb.engine.config.types import FLOAT64, INT32, Field
 from kschedweb.engine.validation.fields import Problem, child, invalid
@@ -34,7 +34,7 @@ TIDE = PluginSpec(
     "Keeps nodes below a mark.",
     ArgsSpec(TIDE_ARGS, tide_defaults, tide_problems),
 )
-KNOWN = IN_TREE_REGISTRY.extended(TIDE)
+KNOWN = in_tree().extended(TIDE)
 
 
 def document(args: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -63,7 +63,7 @@ FLOOD = PluginSpec(
 
 @pytest.mark.parametrize("mark", [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, 40, -2.5])
 def test_a_64_bit_float_comes_back_to_the_last_bit(mark: float) -> None:
-    loaded = load(document({"mark": mark}), IN_TREE_REGISTRY.extended(FLOOD))
+    loaded = load(document({"mark": mark}), in_tree().extended(FLOOD))
     assert loaded.configuration is not None
     assert loaded.configuration.profiles[0].args["Tide"]["mark"] == mark
     assert loaded.defaulted is not None
@@ -74,7 +74,7 @@ def test_a_64_bit_float_comes_back_to_the_last_bit(mark: float) -> None:
 @pytest.mark.parametrize("mark", ["1e400", "9" * 400])
 def test_a_float_out_of_range_is_refused(mark: str) -> None:
     text = json.dumps(document({"mark": 0})).replace('"mark": 0', f'"mark": {mark}')
-    [error] = load(text, IN_TREE_REGISTRY.extended(FLOOD)).errors
+    [error] = load(text, in_tree().extended(FLOOD)).errors
     assert f"cannot unmarshal number {mark}" in error
     assert error.endswith("of type float64")
 
@@ -92,14 +92,14 @@ def test_it_is_in_the_schema() -> None:
 
 def test_without_its_package_the_plugin_does_not_exist() -> None:
     said = 'initializing profiles: creating profile for scheduler name default-scheduler: PreFilterPlugin "Tide" does'
-    assert load(document(), IN_TREE_REGISTRY).errors == [f"{said} not exist"]
+    assert load(document(), in_tree()).errors == [f"{said} not exist"]
 
 
 def test_profiles_with_different_queue_sort_plugins_are_refused() -> None:
     other = PluginSpec("Fifo", frozenset({"queueSort"}), "First in, first out.")
     swap = {"disabled": [{"name": "PrioritySort"}], "enabled": [{"name": "Fifo"}]}
     profiles = [{"schedulerName": "a"}, {"schedulerName": "b", "plugins": {"multiPoint": swap}}]
-    loaded = load(HEAD | {"profiles": profiles}, IN_TREE_REGISTRY.extended(other))
+    loaded = load(HEAD | {"profiles": profiles}, in_tree().extended(other))
     assert loaded.errors == [
         'initializing profiles: different queue sort plugins for profile "b": "Fifo", first: "PrioritySort"'
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration, load
-from kschedweb.engine.config.registry import IN_TREE_REGISTRY
+from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status
@@ -48,7 +48,7 @@ def configuration(**profile: Any) -> Configuration:
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"schedulerName": "default-scheduler", "plugins": enabled, **profile}],
     }
-    loaded = load(document, registry=IN_TREE_REGISTRY.extended(*specs))
+    loaded = load(document, registry=in_tree().extended(*specs))
     assert loaded.configuration is not None, loaded.errors
     return loaded.configuration
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from kschedweb.engine import Pod
 from kschedweb.engine.config import load
-from kschedweb.engine.config.registry import IN_TREE_REGISTRY
+from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import (
     ASSIGNED_POD,
@@ -51,7 +51,7 @@ def test_who_does_not_say_what_it_waits_for_is_woken_by_everything() -> None:
     spec = PluginSpec(Silent.name, frozenset({"reserve", "preEnqueue"}), "Says nothing.")
     plugins = {"multiPoint": {"enabled": [{"name": Silent.name}]}}
     document = {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", "plugins": plugins}]}
-    configuration = load(document, registry=IN_TREE_REGISTRY.extended(spec)).configuration
+    configuration = load(document, registry=in_tree().extended(spec)).configuration
     assert configuration is not None
     made = {**registry(), Silent.name: lambda args: Silent()}
     hints = Hints({"default-scheduler": Framework(configuration.profiles[0], made)})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import BOOL, DURATION, INT64, STRING, Field, ListOf, MapOf, Scalar, Struct
 from kschedweb.engine.validation.fields import Problem, Typed, child, invalid, unsupported
 from kschedweb.engine.validation.golang import duration_text, quote
@@ -44,7 +43,7 @@ AGGREGATED = Struct(
         ),
     ),
 )
-LOAD_AWARE = args_struct(
+ARGS = args_struct(
     "LoadAwareSchedulingArgs",
     "From which use on nodes are rejected, what counts for the score, and what pods are expected to use.",
     Field(
@@ -112,7 +111,7 @@ LOAD_AWARE = args_struct(
 )
 
 
-def load_aware_defaults(args: Args) -> None:
+def set_defaults(args: Args) -> None:
     for name, default in (
         ("filterExpiredNodeMetrics", True),
         ("enableScheduleWhenNodeMetricsExpired", False),
@@ -126,7 +125,7 @@ def load_aware_defaults(args: Args) -> None:
     args["estimatedScalingFactors"] = SCALING_FACTORS | (args["estimatedScalingFactors"] or {})
 
 
-def load_aware_problems(args: Args, path: str) -> list[Problem]:
+def problems(args: Args, path: str) -> list[Problem]:
     found: list[Problem] = []
     if (seconds := args["nodeMetricExpirationSeconds"]) <= 0:
         detail = "nodeMetricExpiredSeconds should be a positive value"
@@ -172,7 +171,7 @@ def _amounts(args: Args, path: str, name: str, what: str, least: int) -> list[Pr
     return []
 
 
-def load_aware_advice(args: Args) -> list[tuple[str, str]]:
+def advice(args: Args) -> list[tuple[str, str]]:
     found = [
         (f"prodUsageThresholds.{resource}", f"{amount} is no percentage, and Koordinator does not say so")
         for resource, amount in (args["prodUsageThresholds"] or {}).items()
@@ -182,12 +181,3 @@ def load_aware_advice(args: Args) -> list[tuple[str, str]]:
     if aggregated.get("usageThresholds") and not aggregated.get("usageAggregationType"):
         found.append(("aggregated.usageThresholds", "has no effect without usageAggregationType"))
     return found
-
-
-SPEC = PluginSpec(
-    "LoadAwareScheduling",
-    frozenset({"preFilter", "filter", "score", "reserve"}),
-    "Rejects nodes that are used too much with the pod, and prefers those with most left.",
-    ArgsSpec(LOAD_AWARE, load_aware_defaults, load_aware_problems, when_created=True, advice=load_aware_advice),
-    origin="Koordinator",
-)

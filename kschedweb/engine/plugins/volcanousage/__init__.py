@@ -12,13 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.volcano import BEST_EFFORT, ESTIMATOR, THRESHOLDS, WEIGHTS, best_effort
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.framework.interface import Cycle, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
 from kschedweb.engine.framework.status import SUCCESS, unresolvable
 from kschedweb.engine.objects.access import mapping, text
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.plugins.volcanousage.arguments import (
+    ARGS,
+    BEST_EFFORT,
+    ESTIMATOR,
+    THRESHOLDS,
+    WEIGHTS,
+    advice,
+    best_effort,
+    problems,
+    set_defaults,
+)
 from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
@@ -237,3 +248,15 @@ def composite(used: Floats, shadow: Floats, capacity: Floats) -> Floats:
     together = used / 100.0 * capacity + shadow
     share = np.divide(together, capacity, out=np.zeros_like(together), where=capacity > 0)
     return np.clip(share, 0.0, 1.0)
+
+
+SPEC = PluginSpec(
+    "VolcanoUsage",
+    frozenset({"filter", "score"}),
+    "Refuses nodes that are really used too much, and prefers those that are used least.",
+    ArgsSpec(ARGS, set_defaults, problems, advice=advice),
+    origin="Volcano",
+    factory=VolcanoUsage,
+    load_aware=True,
+    rank=9,
+)

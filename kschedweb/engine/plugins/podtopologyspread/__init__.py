@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint, has_place
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
@@ -21,6 +22,7 @@ from kschedweb.engine.objects.labels import NOTHING, Selector
 from kschedweb.engine.objects.node import HOSTNAME, ZONE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.spread import SCHEDULE_ANYWAY, SpreadConstraint
+from kschedweb.engine.plugins.podtopologyspread.arguments import HKE, POD_TOPOLOGY_SPREAD, problems, set_defaults
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import Codes, Ints, LabelColumn, Mask, Rows
 from kschedweb.engine.state.groups import Selection
@@ -326,3 +328,21 @@ def _values(column: LabelColumn, codes: NDArray[np.signedinteger[Any]]) -> Mask:
 def _selection(namespace: str, selector: Selector) -> Selection:
     """Which pods a constraint counts: not the terminating, and none where the selector is empty."""
     return Selection(((frozenset((namespace,)), NOTHING if selector.empty else selector),), terminating=False)
+
+
+SPEC = PluginSpec(
+    "PodTopologySpread",
+    frozenset({"preFilter", "filter", "preScore", "score"}),
+    "Spreads pods evenly over zones, hosts or other domains.",
+    ArgsSpec(POD_TOPOLOGY_SPREAD, set_defaults, problems),
+    factory=PodTopologySpread,
+)
+HKE_SPEC = PluginSpec(
+    "HkePodTopologySpread",
+    frozenset({"preFilter", "filter", "preScore", "score"}),
+    "Does what PodTopologySpread does, with default constraints of its own.",
+    ArgsSpec(HKE, set_defaults, problems),
+    factory=HkePodTopologySpread,
+    origin="kschedweb",
+    rank=2,
+)

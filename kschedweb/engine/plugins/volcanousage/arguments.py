@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, Field, Scalar, Struct
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.quantity import parse, whole
@@ -67,7 +66,7 @@ ESTIMATOR_FIELDS = Struct(
         Field("be_mem", AMOUNT, "Memory of such a pod: MiB, or a quantity such as 200Mi.", default="200Mi"),
     ),
 )
-USAGE = args_struct(
+ARGS = args_struct(
     "VolcanoUsageArgs",
     "From which use on nodes take no pods, and how pods are counted that the figures do not show yet.",
     Field(
@@ -125,7 +124,7 @@ RULES: tuple[tuple[str, str, Any, Fits], ...] = (
 )
 
 
-def usage_defaults(args: Args) -> None:
+def set_defaults(args: Args) -> None:
     for section in ("thresholds", "estimator"):
         args[section] = args[section] or {}
     for section, name, default, fits in RULES:
@@ -136,14 +135,14 @@ def usage_defaults(args: Args) -> None:
         args["metricsInterval"] = 30 * SECOND
 
 
-def usage_problems(args: Args, path: str) -> list[Problem]:
+def problems(args: Args, path: str) -> list[Problem]:
     if args["metricsInterval"] > 0:
         return []
     shown = duration_text(args["metricsInterval"])
     return [invalid(child(path, "metricsInterval"), shown, "must be more than 0s")]
 
 
-def usage_advice(args: Args) -> list[tuple[str, str]]:
+def advice(args: Args) -> list[tuple[str, str]]:
     found = []
     for section, name, default, fits in RULES:
         value = ((args[section] or {}) if section else args).get(name)
@@ -155,12 +154,3 @@ def usage_advice(args: Args) -> list[tuple[str, str]]:
     if args["cpu.weight"] == 0 == args["memory.weight"]:
         found.append(("cpu.weight", "with both weights 0 every node scores 0"))
     return found
-
-
-SPEC = PluginSpec(
-    "VolcanoUsage",
-    frozenset({"filter", "score"}),
-    "Refuses nodes that are really used too much, and prefers those that are used least.",
-    ArgsSpec(USAGE, usage_defaults, usage_problems, advice=usage_advice),
-    origin="Volcano",
-)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.args import LABEL_SELECTOR, args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import DURATION, FLOAT64, INT32, INT64, STRING, Field, ListOf, Struct
 from kschedweb.engine.validation.fields import (
     Problem,
@@ -83,7 +82,7 @@ RULE = Struct(
         Field("reason", STRING, "Why approval is needed: shown to those who decide."),
     ),
 )
-STRUCT = args_struct(
+ARGS = args_struct(
     "HumanApprovalArgs",
     "Which pods wait for people before they are bound.",
     Field(
@@ -97,7 +96,7 @@ STRUCT = args_struct(
 )
 
 
-def defaults(args: Args) -> None:
+def set_defaults(args: Args) -> None:
     args["matching"] = args["matching"] or "First"
     for rule in args["rules"] or ():
         rule["approvals"] = rule["approvals"] or [{"role": "approver", "count": 1}]
@@ -203,12 +202,3 @@ def advice(args: Args) -> list[tuple[str, str]]:
         if all(rule[name] in (None, []) for name in conditions):
             return [(f"rules[{index + 1}]", f"is never reached, as rules[{index}] fits every pod")]
     return []
-
-
-SPEC = PluginSpec(
-    "HumanApproval",
-    frozenset({"permit"}),
-    "Lets the pods that its rules select wait until people approve or deny.",
-    ArgsSpec(STRUCT, defaults, problems, advice=advice),
-    origin="kschedweb",
-)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.framework.events import POD, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status
@@ -19,6 +20,7 @@ from kschedweb.engine.objects.access import Json, mapping
 from kschedweb.engine.objects.labels import Selector, label_selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.plugins.humanapproval.arguments import ARGS, advice, problems, set_defaults
 from kschedweb.engine.validation.golang import seconds
 
 CREATED_BY = "approvals.kschedweb.dev/created-by"
@@ -261,3 +263,14 @@ def _named(selector: Selector, labels: dict[str, str]) -> str:
 
 def _after_own_update(pod: Pod, change: Change) -> bool:
     return bool(change.new is not None and change.new.uid == pod.uid)
+
+
+SPEC = PluginSpec(
+    "HumanApproval",
+    frozenset({"permit"}),
+    "Lets the pods that its rules select wait until people approve or deny.",
+    ArgsSpec(ARGS, set_defaults, problems, advice=advice),
+    origin="kschedweb",
+    factory=HumanApproval,
+    rank=10,
+)

@@ -13,13 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.koordinator import EXPIRATION, RESOURCE_WEIGHTS, SCALING_FACTORS, USAGE_THRESHOLDS
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded, truncated
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
 from kschedweb.engine.objects.access import mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.plugins.loadawarescheduling.arguments import (
+    ARGS,
+    EXPIRATION,
+    RESOURCE_WEIGHTS,
+    SCALING_FACTORS,
+    USAGE_THRESHOLDS,
+    advice,
+    problems,
+    set_defaults,
+)
 from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
 from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.state.snapshot import Snapshot
@@ -343,3 +353,15 @@ def weighted(left: Ints, weights: list[int], dominant_weight: int) -> Ints:
     if dominant_weight:
         total = total + left.min(axis=0) * dominant_weight
     return truncated(total, max(sum(weights) + dominant_weight, 1))
+
+
+SPEC = PluginSpec(
+    "LoadAwareScheduling",
+    frozenset({"preFilter", "filter", "score", "reserve"}),
+    "Rejects nodes that are used too much with the pod, and prefers those with most left.",
+    ArgsSpec(ARGS, set_defaults, problems, when_created=True, advice=advice),
+    origin="Koordinator",
+    factory=LoadAwareScheduling,
+    load_aware=True,
+    rank=8,
+)
