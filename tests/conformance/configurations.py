@@ -17,7 +17,8 @@ from kschedweb.engine.config.schema import (
     KIND,
     PLACEMENT_POINTS,
 )
-from kschedweb.engine.config.types import Field, ListOf, MapOf, Scalar, Struct, Type
+from kschedweb.engine.config.types import Field, GoDuration, ListOf, MapOf, Struct, Type
+from kschedweb.engine.documents.leaves import Flag, Number
 
 PLUGINS = tuple(in_tree().specs)
 POINTS = (*EXTENSION_POINTS, *PLACEMENT_POINTS)
@@ -264,22 +265,21 @@ class Configurations:
             return self.corrupted([self.value(of.item, field) for _ in range(self.random.randrange(0, 3))])
         if isinstance(of, MapOf):
             return {self.random.choice(NAMES): self.value(of.item, field) for _ in range(self.random.randrange(0, 3))}
-        return self.corrupted(self.scalar(of, field))
+        return self.corrupted(self.single(of, field))
 
-    def scalar(self, of: Scalar, field: Field) -> Any:
+    def single(self, of: Type, field: Field) -> Any:
         if field.enum:
             return self.random.choice(field.enum) if self.chance(0.9) else self.random.choice(STRINGS)
-        match of.kind:
-            case "bool":
+        match of:
+            case Flag():
                 return self.chance(0.5)
-            case "int":
+            case Number(whole=True):
                 return self.integer(field)
-            case "float":
+            case Number():
                 return self.random.choice((0, 0.1, 5, 20.5, 1e30, 1e40, -3, 16777217, 1e-50))
-            case "duration":
+            case GoDuration():
                 return self.random.choice(DURATIONS[:15] if self.chance(0.8) else DURATIONS)
-            case _:
-                return self.string(field)
+        return self.string(field)
 
     def string(self, field: Field) -> str:
         if field.name in ("name", "key", "topologyKey", "ignoredResources", "ignoredResourceGroups"):

@@ -167,7 +167,7 @@ def test_every_option_threshold_and_kind_is_named() -> None:
     }
     assert {name for name in options if f"`{name}" not in TEXT} == {"--help"}
     for field in (*THRESHOLDS.fields, *LIMITS.fields):
-        assert re.search(rf"\b{field.key}\b", TEXT), field.key
+        assert re.search(rf"\b{field.name}\b", TEXT), field.name
     assert f"kubectl get {DUMP} --all-namespaces --output=json > cluster.json" in SHELL[1]
     assert read(yaml.safe_load(YAML[0])).measures
     assert f"at most {services.AT_ONCE:,}, and it takes at most {services.AT_ONCE_SECONDS:g} s" in TEXT

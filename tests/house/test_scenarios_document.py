@@ -47,8 +47,8 @@ def test_every_key_is_explained() -> None:
     assert len(EXAMPLES) == 5
     for struct in (DOCUMENT, COLUMNS):
         for field in struct.fields:
-            assert f"`{field.key}" in TEXT, field.key
+            assert f"`{field.name}" in TEXT, field.name
     for name, struct in ACTIONS.items():
         assert f"`{name}" in TEXT, name
         for field in struct.fields:
-            assert re.search(rf"\b{field.key}\b", TEXT), f"{name}.{field.key}"
+            assert re.search(rf"\b{field.name}\b", TEXT), f"{name}.{field.name}"

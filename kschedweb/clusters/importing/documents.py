@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from sys import intern
 from typing import Any, NoReturn
 
-from kschedweb.engine.yamltext.reading import Bounds, Reason, RefusedError
-from kschedweb.engine.yamltext.values import documents
+from kschedweb.engine.documents.reading import Bounds, Reason, RefusedError
+from kschedweb.engine.documents.values import documents
 from kschedweb.web.errors import ApplicationError
 
 MAGIC = {

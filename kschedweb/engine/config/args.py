@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.schema import API_VERSION
-from kschedweb.engine.config.types import INT32, INT64, STRING, Field, ListOf, MapOf, Scalar, Struct
+from kschedweb.engine.config.types import INT32, INT64, STRING, Field, ListOf, MapOf, Struct, text
 
 
 def args_struct(kind: str, help: str, *fields: Field) -> Struct:
@@ -28,7 +28,7 @@ LABEL_SELECTOR_REQUIREMENT = Struct(
         Field("key", STRING, "Name of the label.", omit_empty=False),
         Field(
             "operator",
-            Scalar("string", "v1.LabelSelectorOperator"),
+            text("v1.LabelSelectorOperator"),
             "How the label is compared.",
             omit_empty=False,
             enum=("In", "NotIn", "Exists", "DoesNotExist"),

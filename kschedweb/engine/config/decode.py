@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.source import JsonObject
-from kschedweb.engine.config.types import Field, ListOf, MapOf, Scalar, Struct, Type, Value, zero
+from kschedweb.engine.config.types import Bytes, GoDuration, Raw, Value, go_name, zero
+from kschedweb.engine.documents.leaves import Flag, Number, Text
+from kschedweb.engine.documents.types import Field, ListOf, MapOf, Struct, Type
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import Literal, base64_fault, parse_duration, quote
 
@@ -87,7 +89,7 @@ class _Decoder:
         what = describe(raw)
         if exact and what == "number":
             what = f"number {raw.text if isinstance(raw, Literal) else raw}"
-        self.saved = self.saved or self.mismatch(what, of.go, place)
+        self.saved = self.saved or self.mismatch(what, go_name(of), place)
 
     def complain(self, kind: str, path: str) -> None:
         text = f"{kind} field {quote(path)}"
@@ -103,12 +105,12 @@ class _Decoder:
             return self.list(of, raw, current, place)
         if isinstance(of, MapOf):
             return self.map(of, raw, current, place)
-        return self.scalar(of, raw, current, place)
+        return self.single(of, raw, current, place)
 
     def null(self, of: Type, current: Value, place: _Place, *, pointer: bool) -> Value:
         if pointer or isinstance(of, ListOf | MapOf):
             return None
-        if isinstance(of, Scalar) and of.kind == "duration":
+        if isinstance(of, GoDuration):
             raise DecodeError(Problem(place.path, 'time: invalid duration ""'))
         return current
 
@@ -152,20 +154,21 @@ class _Decoder:
             value[name] = self.value(of.item, item, zero(of.item), inside)
         return value
 
-    def scalar(self, of: Scalar, raw: Any, current: Value, place: _Place) -> Value:
-        if of.kind == "duration":
-            return self.duration(raw, place)
-        if of.kind == "bytes":
-            return self.bytes(of, raw, current, place)
-        if of.kind in ("int", "float") and describe(raw) == "number":
-            return self.number(of, raw, current, place)
-        if of.kind in ("raw", describe(raw)):
-            return raw
+    def single(self, of: Type, raw: Any, current: Value, place: _Place) -> Value:
+        match of, raw:
+            case GoDuration(), _:
+                return self.duration(raw, place)
+            case Bytes(), str():
+                return self.bytes(raw, current, place)
+            case Number(), int() | float() if not isinstance(raw, bool):
+                return self.number(of, raw, current, place)
+            case (Raw(), _) | (Text(), str()) | (Flag(), bool()):
+                return raw
         self.refuse(raw, of, place)
         return current
 
-    def number(self, of: Scalar, raw: int | float, current: Value, place: _Place) -> Value:
-        if of.kind == "int":
+    def number(self, of: Number, raw: int | float, current: Value, place: _Place) -> Value:
+        if of.whole:
             limit = 1 << (of.bits - 1)
             if isinstance(raw, int) and -limit <= raw < limit:
                 return raw
@@ -185,10 +188,7 @@ class _Decoder:
         except ValueError as error:
             raise DecodeError(Problem(place.path, str(error))) from error
 
-    def bytes(self, of: Scalar, raw: Any, current: Value, place: _Place) -> Value:
-        if not isinstance(raw, str):
-            self.refuse(raw, of, place)
-            return current
+    def bytes(self, raw: str, current: Value, place: _Place) -> Value:
         if (at := base64_fault(raw)) is not None:
             self.saved = self.saved or Problem(place.path, f"illegal base64 data at input byte {at}")
             return current

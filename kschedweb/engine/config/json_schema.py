@@ -1,23 +1,16 @@
-"""JSON Schema (draft 2020-12) of KubeSchedulerConfiguration v1, from the same tables as the decoder.
-
-It is for completion, help and forms: it describes each field, and leaves rules between fields to ``load``.
-"""
+"""JSON Schema of KubeSchedulerConfiguration v1, from the same tables as the decoder."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from kschedweb.engine.config.registry import installed
 from kschedweb.engine.config.schema import CONFIGURATION, PLUGIN, PLUGIN_CONFIG, PLUGIN_SET, PLUGINS, POINT_HELP
 from kschedweb.engine.config.specs import PluginSpec, Registry
-from kschedweb.engine.config.types import Field, Kind, ListOf, MapOf, Scalar, Struct, Type
-
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
-DURATION_PATTERN = r"^[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$"
-Schema = dict[str, Any]
+from kschedweb.engine.documents.json_schema import DIALECT, Schemas
+from kschedweb.engine.documents.types import REQUIRED, Field, Struct, Type
+from kschedweb.engine.objects.access import Json
 
 
-def json_schema(registry: Registry | None = None) -> Schema:
+def json_schema(registry: Registry | None = None) -> Json:
     """Return the schema of a configuration; plugin names and arguments are those of ``registry``'s plugins."""
     builder = _Builder(registry or installed())
     root = builder.struct(CONFIGURATION)
@@ -29,53 +22,39 @@ def json_schema(registry: Registry | None = None) -> Schema:
     }
 
 
-class _Builder:
+class _Builder(Schemas):
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
-        self.definitions: dict[str, Schema] = {}
+        self.definitions: dict[str, Json] = {}
 
-    def reference(self, of: Struct) -> Schema:
+    def type(self, of: Type) -> Json:
+        return self.reference(of) if isinstance(of, Struct) else super().type(of)
+
+    def reference(self, of: Struct) -> Json:
         """Return a reference to ``of``, whose definition is made on first use."""
         if of.short not in self.definitions:
             self.definitions[of.short] = {}
             self.definitions[of.short] = self.plugin_config() if of is PLUGIN_CONFIG else self.struct(of)
         return {"$ref": f"#/$defs/{of.short}"}
 
-    def struct(self, of: Struct) -> Schema:
-        schema: Schema = {
-            "type": "object",
-            "description": of.help,
-            "properties": {field.name: self.field(of, field) for field in of.fields},
-            "additionalProperties": False,
-        }
-        if of.required:
-            schema["required"] = list(of.required)
-        return schema
+    def field(self, of: Struct, field: Field) -> Json:
+        return {**self.plugin_set(field.name), **self.told(field)} if of is PLUGINS else super().field(of, field)
 
-    def field(self, of: Struct, field: Field) -> Schema:
-        schema = self.plugin_set(field.name) if of is PLUGINS else self.type(field.type)
-        schema["description"] = _described(field)
-        if field.enum:
-            schema["enum"] = list(field.enum)
-        for name, value in (("default", field.default), ("minimum", field.minimum), ("maximum", field.maximum)):
-            if value is not None:
-                schema[name] = value
-        if field.examples:
-            schema["examples"] = list(field.examples)
-        return schema
+    def described(self, field: Field) -> str:
+        """The help with default, range and choices, so that an editor can show all in one place."""
+        parts = [field.help]
+        if field.default not in (None, "", REQUIRED):
+            default = str(field.default).lower() if isinstance(field.default, bool) else field.default
+            parts.append(f"Default: {default}.")
+        if field.minimum is not None and field.maximum is not None:
+            parts.append(f"Range: {field.minimum} to {field.maximum}.")
+        elif field.minimum is not None:
+            parts.append(f"At least {field.minimum}.")
+        if len(field.enum) > 1:
+            parts.append(f"One of {', '.join(field.enum)}.")
+        return " ".join(part for part in parts if part)
 
-    def type(self, of: Type) -> Schema:
-        if isinstance(of, Struct):
-            return self.reference(of)
-        if isinstance(of, ListOf):
-            return {"type": "array", "items": self.type(of.item)}
-        if isinstance(of, MapOf):
-            offered = {key: self.type(of.item) for key in of.keys}
-            named = {"properties": offered} if offered else {}
-            return {"type": "object", **named, "additionalProperties": self.type(of.item)}
-        return _scalar(of)
-
-    def plugin_set(self, point: str) -> Schema:
+    def plugin_set(self, point: str) -> Json:
         """Return the schema of one extension point, which offers the plugins that run there."""
         name = f"PluginSet.{point}"
         specs = [s for s in self.registry.specs.values() if point == "multiPoint" or point in s.points]
@@ -97,14 +76,14 @@ class _Builder:
         }
         return {"$ref": f"#/$defs/{name}"}
 
-    def plugin(self, names: list[Schema], weighed: bool) -> Schema:
+    def plugin(self, names: list[Json], weighed: bool) -> Json:
         schema = self.struct(PLUGIN)
         schema["properties"]["name"]["anyOf"] = names
         if not weighed:
             schema["properties"]["weight"] = {"type": "integer", "description": "Has no effect here."}
         return schema
 
-    def plugin_config(self) -> Schema:
+    def plugin_config(self) -> Json:
         """Return the schema of a pluginConfig entry, whose arguments follow from the plugin's name."""
         schema = self.struct(PLUGIN_CONFIG)
         with_args = [spec for spec in self.registry.specs.values() if spec.args]
@@ -118,41 +97,10 @@ class _Builder:
         ]
         return schema
 
-    def args(self, spec: PluginSpec) -> Schema:
+    def args(self, spec: PluginSpec) -> Json:
         return self.reference(spec.args.struct) if spec.args else {}
 
 
-def _names(specs: list[PluginSpec]) -> list[Schema]:
+def _names(specs: list[PluginSpec]) -> list[Json]:
     """Return the plugins to offer; other names stay possible, kube-scheduler may be built with more."""
     return [*({"const": spec.name, "description": spec.help} for spec in specs), {"type": "string"}]
-
-
-_SCALARS: dict[Kind, Schema] = {
-    "string": {"type": "string"},
-    "bool": {"type": "boolean"},
-    "float": {"type": "number"},
-    "duration": {"type": "string", "pattern": DURATION_PATTERN},
-    "bytes": {"type": "string", "contentEncoding": "base64"},
-    "raw": {},
-}
-
-
-def _scalar(of: Scalar) -> Schema:
-    if of.kind == "int":
-        return {"type": "integer", "minimum": -(1 << (of.bits - 1)), "maximum": (1 << (of.bits - 1)) - 1}
-    return dict(_SCALARS[of.kind])
-
-
-def _described(field: Field) -> str:
-    """Return the help with default, range and choices, so that an editor can show all in one place."""
-    parts = [field.help]
-    if field.default not in (None, ""):
-        default = str(field.default).lower() if isinstance(field.default, bool) else field.default
-        parts.append(f"Default: {default}.")
-    if field.minimum is not None and field.maximum is not None:
-        parts.append(f"Range: {field.minimum} to {field.maximum}.")
-    elif field.minimum is not None:
-        parts.append(f"At least {field.minimum}.")
-    if len(field.enum) > 1:
-        parts.append(f"One of {', '.join(field.enum)}.")
-    return " ".join(part for part in parts if part)

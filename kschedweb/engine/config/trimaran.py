@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.config.types import BOOL, STRING, Field, Scalar, Struct
+from kschedweb.engine.config.types import BOOL, STRING, Field, Struct, text
 from kschedweb.engine.validation.fields import Problem, Typed, child, unsupported
 
 Args = dict[str, Any]
@@ -18,7 +18,7 @@ METRIC_PROVIDER = Struct(
     "v1.MetricProviderSpec",
     "Where the plugin's own watcher reads utilisation.",
     (
-        Field("type", Scalar("string", "v1.MetricProviderType"), "Kind of the source.", enum=PROVIDERS),
+        Field("type", text("v1.MetricProviderType"), "Kind of the source.", enum=PROVIDERS),
         Field("address", STRING, "Address of the source.", pointer=True),
         Field("token", STRING, "Token for the source.", pointer=True),
         Field("insecureSkipVerify", BOOL, "Whether certificates are not checked.", pointer=True),

@@ -1,150 +1,167 @@
-"""Descriptions of the configuration's types: one table serves decoding, encoding, JSON Schema and help.
+"""Types of documents that kube-scheduler reads: those of every document, and single values that only Go has.
 
-A decoded struct is a plain ``dict`` that holds every field of its table: an absent pointer, list or map is
-``None``, an absent scalar is its zero (as in Go). Durations are nanoseconds, byte strings are ``bytes``.
+Decoded by Go's rules (``decode.py``) a struct is a plain ``dict`` that holds every field of its table: an absent
+pointer, list or map is ``None``, an absent single value is its zero (as in Go). Durations are nanoseconds, byte
+strings are ``bytes``.
 """
 
 from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
-from kschedweb.engine.validation.golang import duration_text, number_json
+from kschedweb.engine.documents.leaves import Flag, Number, Problem, Problems, Text, kind
+from kschedweb.engine.documents.types import Field, ListOf, MapOf, Struct, Type
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.validation.golang import base64_fault, duration_text, number_json, parse_duration
 
+__all__ = [
+    "BOOL",
+    "BYTES",
+    "DURATION",
+    "FLOAT32",
+    "FLOAT64",
+    "INT32",
+    "INT64",
+    "RAW",
+    "STRING",
+    "Bytes",
+    "Field",
+    "GoDuration",
+    "ListOf",
+    "MapOf",
+    "Raw",
+    "Struct",
+    "Type",
+    "Value",
+    "encode",
+    "go_name",
+    "text",
+    "zero",
+]
+DURATION_PATTERN = r"^[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$"
 Value: TypeAlias = Any
 """A decoded value: what JSON can hold, plus ``bytes``."""
 
-Kind = Literal["string", "bool", "int", "float", "duration", "bytes", "raw"]
-ZERO: dict[Kind, Value] = {
-    "string": "",
-    "bool": False,
-    "int": 0,
-    "float": 0.0,
-    "duration": 0,
-    "bytes": None,
-    "raw": None,
-}
+
+@dataclass(frozen=True)
+class GoDuration:
+    """Nanoseconds, written as Go does: ``1m30s``."""
+
+    go: ClassVar = "v1.Duration"
+
+    def read(self, raw: Any, path: str, problems: Problems) -> int:
+        try:
+            return parse_duration(raw if isinstance(raw, str) else "")
+        except ValueError:
+            told = repr(raw[:60]) if isinstance(raw, str) else kind(raw)
+            problems.append(Problem(path, f'must be a duration, such as "90s" or "1h30m", is {told}'))
+            return 0
+
+    def schema(self) -> Json:
+        return {"type": "string", "pattern": DURATION_PATTERN}
 
 
 @dataclass(frozen=True)
-class Scalar:
-    """A leaf. ``go`` is the name that kube-scheduler's decoder prints, ``bits`` the width of a number."""
+class Bytes:
+    """Bytes, written in base64."""
 
-    kind: Kind
-    go: str
-    bits: int = 0
+    go: ClassVar = "[]uint8"
 
+    def read(self, raw: Any, path: str, problems: Problems) -> bytes:
+        if isinstance(raw, str) and base64_fault(raw) is None:
+            return base64.b64decode(raw)
+        problems.append(Problem(path, "must be text in base64"))
+        return b""
 
-@dataclass(frozen=True)
-class ListOf:
-    """A list of one type."""
-
-    item: Type
-
-    @property
-    def go(self) -> str:
-        return "[]" + self.item.go
+    def schema(self) -> Json:
+        return {"type": "string", "contentEncoding": "base64"}
 
 
 @dataclass(frozen=True)
-class MapOf:
-    """A map from string to one type. ``keys`` are those that a form offers; others may stand there as well."""
-
-    item: Type
-    keys: tuple[str, ...] = ()
-
-    @property
-    def go(self) -> str:
-        return "map[string]" + self.item.go
-
-
-@dataclass(frozen=True)
-class Field:
-    """One field of a struct.
-
-    ``help`` is one or two sentences for a person; ``default``, ``enum``, ``minimum`` and ``maximum`` are what
-    kube-scheduler sets and accepts (``None``: nothing). A ``pointer`` tells "absent" from its zero value; with
-    ``omit_empty`` an empty value is left out when written. ``embedded`` is the Go struct that brings the field in.
-    """
-
-    name: str
-    type: Type
-    help: str = ""
-    pointer: bool = False
-    omit_empty: bool = True
-    default: Value = None
-    enum: tuple[str, ...] = ()
-    minimum: int | None = None
-    maximum: int | None = None
-    examples: tuple[Value, ...] = ()
-    embedded: str = ""
-
-
-@dataclass(frozen=True)
-class Struct:
-    """An object with named fields; ``go`` is its qualified Go name, as ``v1.PluginSet``."""
+class Raw:
+    """Any value, kept as it is written."""
 
     go: str
-    help: str
-    fields: tuple[Field, ...]
-    required: tuple[str, ...] = ()
 
-    @cached_property
-    def by_name(self) -> dict[str, Field]:
-        return {field.name: field for field in self.fields}
+    def read(self, raw: Any, path: str, problems: Problems) -> Any:
+        return raw
 
-    @property
-    def short(self) -> str:
-        return self.go.rpartition(".")[2]
+    def schema(self) -> Json:
+        return {}
 
 
-Type: TypeAlias = Scalar | ListOf | MapOf | Struct
+def text(go: str) -> Text:
+    """A string of the Go type ``go``."""
+    return Text(most=None, go=go)
 
-STRING = Scalar("string", "string")
-BOOL = Scalar("bool", "bool")
-INT32 = Scalar("int", "int32", 32)
-INT64 = Scalar("int", "int64", 64)
-FLOAT32 = Scalar("float", "float32", 32)
-FLOAT64 = Scalar("float", "float64", 64)
-DURATION = Scalar("duration", "v1.Duration")
-BYTES = Scalar("bytes", "[]uint8")
-RAW = Scalar("raw", "runtime.RawExtension")
+
+def _whole(bits: int) -> Number:
+    return Number(-(1 << (bits - 1)), (1 << (bits - 1)) - 1, whole=True, bits=bits)
+
+
+STRING = text("string")
+BOOL = Flag()
+INT32, INT64 = _whole(32), _whole(64)
+FLOAT32, FLOAT64 = Number(bits=32), Number(bits=64)
+DURATION = GoDuration()
+BYTES = Bytes()
+RAW = Raw("runtime.RawExtension")
+
+
+def go_name(of: Type) -> str:
+    """What kube-scheduler's decoder calls the type."""
+    match of:
+        case ListOf():
+            return "[]" + go_name(of.item)
+        case MapOf():
+            return "map[string]" + go_name(of.item)
+        case Struct():
+            return of.name
+    assert isinstance(of, Text | Number | Flag | GoDuration | Bytes | Raw), of
+    return of.go
 
 
 def zero(of: Type, *, pointer: bool = False) -> Value:
     """Return what Go would hold for an absent value of type ``of``."""
-    if pointer or isinstance(of, ListOf | MapOf):
+    if pointer:
         return None
-    if isinstance(of, Struct):
-        return {field.name: zero(field.type, pointer=field.pointer) for field in of.fields}
-    return ZERO[of.kind]
+    match of:
+        case Struct():
+            return {field.name: zero(field.type, pointer=field.pointer) for field in of.fields}
+        case Text():
+            return ""
+        case Number():
+            return 0 if of.whole else 0.0
+        case GoDuration():
+            return 0
+    return False if isinstance(of, Flag) else None
 
 
 def encode(of: Type, value: Value) -> Value:
     """Return the JSON form of a decoded ``value``: what kube-scheduler would write."""
     if value is None:
         return None
-    if isinstance(of, Struct):
-        return {f.name: encode(f.type, value[f.name]) for f in of.fields if not _omitted(f, value[f.name])}
-    if isinstance(of, ListOf):
-        return [encode(of.item, item) for item in value]
-    if isinstance(of, MapOf):
-        return {key: encode(of.item, value[key]) for key in sorted(value)}
-    return _encode_scalar(of, value)
+    match of:
+        case Struct():
+            return {f.name: encode(f.type, value[f.name]) for f in of.fields if not _omitted(f, value[f.name])}
+        case ListOf():
+            return [encode(of.item, item) for item in value]
+        case MapOf():
+            return {key: encode(of.item, value[key]) for key in sorted(value)}
+    return _encoded(of, value)
 
 
-def _encode_scalar(of: Scalar, value: Value) -> Value:
-    match of.kind:
-        case "duration":
+def _encoded(of: Type, value: Value) -> Value:
+    match of:
+        case GoDuration():
             return duration_text(value)
-        case "bytes":
+        case Bytes():
             return base64.b64encode(value).decode("ascii")
-        case "float":
+        case Number(whole=False):
             return number_json(value, of.bits)
-        case _:
-            return value
+    return value
 
 
 def _omitted(field: Field, value: Value) -> bool:
@@ -152,6 +169,4 @@ def _omitted(field: Field, value: Value) -> bool:
         return False
     if field.pointer:
         return value is None
-    if isinstance(field.type, Struct) or (isinstance(field.type, Scalar) and field.type.kind in ("duration", "raw")):
-        return False
-    return not value
+    return not isinstance(field.type, Struct | GoDuration | Raw) and not value

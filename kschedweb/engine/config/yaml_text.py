@@ -15,9 +15,9 @@ from typing import Any
 import yaml
 
 from kschedweb.engine.config.source import MAX_BYTES, MAX_DEPTH, JsonObject, Source, UnreadableError
+from kschedweb.engine.documents.reading import Bounds, Event, Reason, RefusedError, events
+from kschedweb.engine.documents.scalars import resolve
 from kschedweb.engine.validation.golang import Literal, quote
-from kschedweb.engine.yamltext.reading import Bounds, Event, Reason, RefusedError, events
-from kschedweb.engine.yamltext.scalars import resolve
 
 MAX_VALUES = 20_000
 """How many values a document may have after its aliases are followed."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
-from kschedweb.engine.config.types import INT32, STRING, Field, ListOf, Scalar, Struct
+from kschedweb.engine.config.types import INT32, STRING, Field, ListOf, Struct, text
 from kschedweb.engine.framework.events import NODE, Action, Change, ClusterEvent, EventHint
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
@@ -118,7 +118,7 @@ REQUIREMENT = Struct(
         Field("key", STRING, "Name of the label, or metadata.name for a field.", omit_empty=False),
         Field(
             "operator",
-            Scalar("string", "v1.NodeSelectorOperator"),
+            text("v1.NodeSelectorOperator"),
             "How the value is compared.",
             omit_empty=False,
             enum=("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),

@@ -11,7 +11,7 @@ import numpy as np
 
 from kschedweb.engine.config.args import RESOURCE, SHAPE_POINT, args_struct, default_resources, weigh
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
-from kschedweb.engine.config.types import STRING, Field, ListOf, Scalar, Struct
+from kschedweb.engine.config.types import STRING, Field, ListOf, Struct, text
 from kschedweb.engine.framework.events import (
     DEVICE_CLASS,
     NODE,
@@ -252,7 +252,7 @@ SCORING_STRATEGY = Struct(
     (
         Field(
             "type",
-            Scalar("string", "v1.ScoringStrategyType"),
+            text("v1.ScoringStrategyType"),
             "LeastAllocated spreads, MostAllocated packs, RequestedToCapacityRatio follows a function of the use. "
             "LeastAllocated where scoringStrategy is left out; needed where it is given.",
             enum=STRATEGIES,

@@ -14,7 +14,7 @@ import numpy as np
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.trimaran import ORIGIN, WATCHER, watcher_advice, watcher_defaults, watcher_problems
-from kschedweb.engine.config.types import INT64, STRING, Field, MapOf, Scalar
+from kschedweb.engine.config.types import INT64, STRING, Field, MapOf, Raw, text
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import rounded
 from kschedweb.engine.objects.access import ObjectError
@@ -108,7 +108,7 @@ def packing_scores(expected: Floats, target: float, penalty: str = TARGET) -> Fl
     return np.where(expected <= target, rising, np.where(expected <= 100, falling, 0.0))
 
 
-QUANTITY = Scalar("raw", "resource.Quantity")
+QUANTITY = Raw("resource.Quantity")
 ARGS = args_struct(
     "TargetLoadPackingArgs",
     "How much of each node's CPU is to be used, and what pods are expected to use.",
@@ -136,7 +136,7 @@ ARGS = args_struct(
     ),
     Field(
         "penalty",
-        Scalar("string", "v1.PenaltyType"),
+        text("v1.PenaltyType"),
         "What the score above the target starts from: the target, or 50 as in the plugin's first releases.",
         default="Target",
         enum=("Target", "Fixed50"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from kschedweb.engine.config import EMPTY
-from kschedweb.engine.yamltext.writing import written
+from kschedweb.engine.documents.writing import written
 from kschedweb.live.extender.secrets import USER
 from kschedweb.live.extender.selectors import endpoint_of, plugins_in_force, profile_of, weight_in_force
 

@@ -17,7 +17,7 @@ import yaml
 from kschedweb.clusters.connecting.access import REVIEWS, WITHOUT_WATCH, is_served
 from kschedweb.clusters.connecting.client import Client
 from kschedweb.clusters.kinds import KINDS
-from kschedweb.engine.yamltext.writing import Dumper
+from kschedweb.engine.documents.writing import Dumper
 from kschedweb.live.schedulers.election.locks import LEASES, PARTS
 from kschedweb.web.errors import Unprocessable
 

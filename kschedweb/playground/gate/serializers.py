@@ -7,6 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from kschedweb.engine.documents.json_schema import Schemas
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate.thresholds import THRESHOLDS
 from kschedweb.playground.gate.models import Gate
@@ -27,7 +28,7 @@ def _openapi(schema: Any) -> Any:
     return plain | ({"enum": [schema["const"]]} if "const" in schema else {})
 
 
-@extend_schema_field(_openapi(THRESHOLDS.schema()))
+@extend_schema_field(_openapi(Schemas().type(THRESHOLDS)))
 class ThresholdsField(serializers.JSONField):
     pass
 

@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from kschedweb.accounts import audit
 from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.engine.documents.leaves import Problem
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.parts import ALL
-from kschedweb.engine.studies.document.shape import Problem
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.gate import rendering, thresholds
 from kschedweb.jobs.inquiries import NotNow, Step, at_once, refuse_more

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.classic.catalogue import EDITION
-from kschedweb.engine.yamltext.writing import written
+from kschedweb.engine.documents.writing import written
 from kschedweb.policies.classic.lists import explained_as
 from kschedweb.policies.classic.validation import ClassicChecked
 from kschedweb.policies.editing.form import leaves

@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from kschedweb.engine.yamltext.reading import Bounds, Event, Reason, RefusedError, events, nodes, refused, value_of
-from kschedweb.engine.yamltext.writing import written
+from kschedweb.engine.documents.reading import Bounds, Event, Reason, RefusedError, events, nodes, refused, value_of
+from kschedweb.engine.documents.writing import written
 
 SIZE_LIMIT = 1024 * 1024
 BOUNDS = Bounds(depth=50, values=50_000)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
-from kschedweb.engine.yamltext.reading import value_of
-from kschedweb.engine.yamltext.writing import Dumper, written
+from kschedweb.engine.documents.reading import value_of
+from kschedweb.engine.documents.writing import Dumper, written
 from kschedweb.policies.editing.document import DocumentError, parse
 
 if TYPE_CHECKING:

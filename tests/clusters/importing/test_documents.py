@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
-from kschedweb.engine.yamltext.writing import Dumper
+from kschedweb.engine.documents.writing import Dumper
 
 LIMITS = Limits(size=1_000_000, depth=20, nodes=10_000, yaml_size=500_000)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.types import BOOL, DURATION, INT64, STRING, Field, ListOf, MapOf, Scalar, Struct
+from kschedweb.engine.config.types import BOOL, DURATION, INT64, STRING, Field, ListOf, MapOf, Struct, text
 from kschedweb.engine.validation.fields import Problem, Typed, child, invalid, unsupported
 from kschedweb.engine.validation.golang import duration_text, quote
 
@@ -19,7 +19,7 @@ AGGREGATIONS = ("avg", "p50", "p90", "p95", "p99")
 ESTIMATOR = "defaultEstimator"
 
 AMOUNTS = MapOf(INT64, ("cpu", "memory"))
-AGGREGATION = Scalar("string", "extension.AggregationType")
+AGGREGATION = text("extension.AggregationType")
 AGGREGATED = Struct(
     "v1.LoadAwareSchedulingAggregatedArgs",
     "Percentiles in place of the mean use.",

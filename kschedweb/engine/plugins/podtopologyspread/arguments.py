@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.args import LABEL_SELECTOR, args_struct
-from kschedweb.engine.config.types import INT32, STRING, Field, ListOf, Scalar, Struct
+from kschedweb.engine.config.types import INT32, STRING, Field, ListOf, Struct, text
 from kschedweb.engine.validation.fields import (
     Problem,
     Typed,
@@ -18,7 +18,7 @@ from kschedweb.engine.validation.fields import (
 )
 from kschedweb.engine.validation.labels import name_complaints
 
-_POLICY = Scalar("string", "v1.NodeInclusionPolicy")
+_POLICY = text("v1.NodeInclusionPolicy")
 SPREAD_CONSTRAINT = Struct(
     "v1.TopologySpreadConstraint",
     "How pods are spread over the values of a node label.",
@@ -27,7 +27,7 @@ SPREAD_CONSTRAINT = Struct(
         Field("topologyKey", STRING, "Node label whose values are the domains.", omit_empty=False),
         Field(
             "whenUnsatisfiable",
-            Scalar("string", "v1.UnsatisfiableConstraintAction"),
+            text("v1.UnsatisfiableConstraintAction"),
             "Refuse the node, or only score it lower.",
             omit_empty=False,
             enum=("DoNotSchedule", "ScheduleAnyway"),
@@ -60,7 +60,7 @@ POD_TOPOLOGY_SPREAD = args_struct(
     Field("defaultConstraints", ListOf(SPREAD_CONSTRAINT), "Constraints to use; defaultingType must be List."),
     Field(
         "defaultingType",
-        Scalar("string", "v1.PodTopologySpreadConstraintsDefaulting"),
+        text("v1.PodTopologySpreadConstraintsDefaulting"),
         "System spreads over hosts and zones as Kubernetes does, List uses defaultConstraints.",
         default="System",
         enum=("System", "List"),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, Field, Scalar, Struct
+from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, Field, Raw, Struct
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.objects.quantity import parse, whole
 from kschedweb.engine.objects.resources import CPU, MEMORY
@@ -20,7 +20,7 @@ Args = dict[str, Any]
 Fits = Callable[[Any], bool]
 
 MEBIBYTE = 1024 * 1024
-AMOUNT = Scalar("raw", "resource.Quantity")
+AMOUNT = Raw("resource.Quantity")
 
 WEIGHTS = {"usage.weight": 5, "cpu.weight": 1, "memory.weight": 1}
 THRESHOLDS = {"cpu": 80, "mem": 80}

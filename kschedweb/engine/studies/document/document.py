@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kschedweb.engine.documents.leaves import Problem
 from kschedweb.engine.studies.document.keys import DOCUMENT, KIND, VERSION
 from kschedweb.engine.studies.document.parts import Document
-from kschedweb.engine.studies.document.shape import Problem
 
 MOST_PROBLEMS = 100
-__all__ = ["KIND", "VERSION", "Document", "DocumentError", "Problem", "read"]
+__all__ = ["KIND", "VERSION", "Document", "DocumentError", "PartError", "Problem", "read"]
 
 
 class DocumentError(ValueError):
@@ -19,6 +19,17 @@ class DocumentError(ValueError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = list(problems)
         super().__init__("; ".join(map(str, self.problems)))
+
+
+class PartError(ValueError):
+    """Something of the document that cannot be done to this cluster; ``key`` leads on from the part in hand."""
+
+    def __init__(self, text: str, key: str = "") -> None:
+        super().__init__(text)
+        self.text, self.key = text, key
+
+    def problem(self, path: str) -> Problem:
+        return Problem(f"{path}{'' if self.key.startswith('[') or not self.key else '.'}{self.key}", self.text)
 
 
 def read(raw: Any) -> Document:

@@ -5,13 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kschedweb.engine.objects.access import Json, ObjectError, mapping
-from kschedweb.engine.objects.labels import is_label_value, is_qualified_name
-from kschedweb.engine.objects.node import Node
-from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.studies.document import parts
-from kschedweb.engine.studies.document.limits import MOST_CHANGES, MOST_COUNT, MOST_OBJECTS, MOST_REPLICAS, MOST_SHAPES
-from kschedweb.engine.studies.document.shape import (
+from kschedweb.engine.documents.leaves import (
     Choice,
     Duration,
     Flag,
@@ -21,11 +15,18 @@ from kschedweb.engine.studies.document.shape import (
     Quantity,
     Text,
 )
-from kschedweb.engine.studies.document.structure import REQUIRED, ByType, Either, Field, ListOf, MapOf, Struct
+from kschedweb.engine.documents.types import REQUIRED, ByType, Either, Field, ListOf, MapOf, Struct
+from kschedweb.engine.objects.access import Json, ObjectError, mapping
+from kschedweb.engine.objects.labels import is_label_value, is_qualified_name
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.studies.document import parts
+from kschedweb.engine.studies.document.limits import MOST_CHANGES, MOST_COUNT, MOST_OBJECTS, MOST_REPLICAS, MOST_SHAPES
 
 VERSION, KIND = "kschedweb/v1", "Scenario"
 DAY = parts.DAY
 LEAST_WINDOW = 1800.0  # seconds
+MOST_NAMES = 100_000
 CONTROLLERS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
 FORMATS = ("openb", "csv", "records")
 NAME = Text(1, 63, r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", "lower-case letters, digits and hyphens, as a name in Kubernetes")
@@ -87,7 +88,7 @@ LABEL_VALUES = MapOf(Text(0, 63, r"|[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", "
 TAINTS = ListOf(Object(_taint), most=100)
 REPLICAS = Number(0, MOST_REPLICAS, whole=True)
 WHICH = (
-    Field("nodes", ListOf(OBJECT_NAME, 1), "Names of nodes."),
+    Field("nodes", ListOf(OBJECT_NAME, 1, MOST_NAMES), "Names of nodes."),
     Field("selector", LabelSelector(), "A label selector of nodes."),
     Field("zone", Text(1, 63), "All nodes of this zone."),
 )
@@ -95,11 +96,12 @@ ONE_WHICH = (("nodes", "selector", "zone"),)
 
 
 def _of_nodes(make: Any, help: str, *more: Field, one_of: tuple[tuple[str, ...], ...] = ()) -> Struct:
-    return Struct(make, (*WHICH, *more), help, ONE_WHICH + one_of)
+    return Struct(make.__name__, help, (*WHICH, *more), make=make, one_of=ONE_WHICH + one_of)
 
 
 ADD_NODES = Struct(
-    parts.AddNodes,
+    "AddNodes",
+    "Nodes join: copies of a node, new ones, or those of a file.",
     (
         Field("count", Number(1, MOST_COUNT, whole=True), "How many nodes.", 1),
         Field("like", OBJECT_NAME, "The node that they are copies of."),
@@ -111,8 +113,8 @@ ADD_NODES = Struct(
         Field("allocatable", MapOf(Quantity()), "Amounts by resource; 110 pods unless said else.", {}),
         Field("zones", ListOf(Text(1, 63), 1, 1000), "Zones that the nodes go to, one after the other.", ()),
     ),
-    "Nodes join: copies of a node, new ones, or those of a file.",
-    (("like", "name", "file"),),
+    make=parts.AddNodes,
+    one_of=(("like", "name", "file"),),
 )
 ACTIONS: dict[str, Struct] = {
     "addNodes": ADD_NODES,
@@ -136,34 +138,40 @@ ACTIONS: dict[str, Struct] = {
     "resizeNodes": _of_nodes(
         parts.ResizeNodes,
         "Nodes have more or less to give.",
-        Field("allocatable", MapOf(Quantity(), 1), "Amounts by resource."),
+        Field("allocatable", MapOf(Quantity(), least=1), "Amounts by resource."),
         Field("factor", Number(0, 1000, above=True), "What CPU and memory are multiplied by."),
         one_of=(("allocatable", "factor"),),
     ),
     "failZone": Struct(
-        parts.FailZone, (Field("zone", Text(1, 63), "The zone.", REQUIRED),), "Kubelets of a zone fall silent."
+        "FailZone",
+        "Kubelets of a zone fall silent.",
+        (Field("zone", Text(1, 63), "The zone.", REQUIRED),),
+        make=parts.FailZone,
     ),
     "scaleWorkload": Struct(
-        parts.ScaleWorkload,
+        "ScaleWorkload",
+        "A workload has more pods, or fewer.",
         (
             Field("workload", WORKLOAD, "namespace/Kind/name.", REQUIRED),
             Field("replicas", REPLICAS, "How many pods it has then.", REQUIRED),
         ),
-        "A workload has more pods, or fewer.",
+        make=parts.ScaleWorkload,
     ),
     "addWorkload": Struct(
-        parts.AddWorkload,
+        "AddWorkload",
+        "A workload comes with its pods.",
         (
             Field("manifest", Object(_manifest, (*CONTROLLERS, "Pod")), "The workload.", REQUIRED),
             Field("replicas", REPLICAS, "How many pods, in place of what the manifest says."),
             Field("life", Duration(above=True), "How long each pod runs; for ever where it is left out."),
         ),
-        "A workload comes with its pods.",
+        make=parts.AddWorkload,
     ),
     "removeWorkload": Struct(
-        parts.RemoveWorkload,
-        (Field("workload", WORKLOAD, "namespace/Kind/name.", REQUIRED),),
+        "RemoveWorkload",
         "A workload goes with its pods.",
+        (Field("workload", WORKLOAD, "namespace/Kind/name.", REQUIRED),),
+        make=parts.RemoveWorkload,
     ),
 }
 
@@ -173,26 +181,31 @@ def _change(at: float, **actions: Any) -> parts.Change:
 
 
 CHANGE = Struct(
-    _change,
+    "Change",
+    "",
     (
         Field("at", Duration(), "When, from the beginning.", 0.0),
-        *(Field(key, shape, shape.help, name=key) for key, shape in ACTIONS.items()),
+        *(Field(key, shape, shape.help, argument=key) for key, shape in ACTIONS.items()),
     ),
+    make=_change,
     one_of=(tuple(ACTIONS),),
 )
 COLUMN = ByType(
     Text(1, 200),
     Struct(
-        parts.Column,
+        "Column",
+        "",
         (
             Field("column", Text(1, 200), "The column's name in the first line.", REQUIRED),
             Field("factor", Number(0, 1e15, above=True), "What its numbers are multiplied by.", 1.0),
         ),
+        make=parts.Column,
     ),
     parts.Column,
 )
 COLUMNS = Struct(
-    parts.Columns,
+    "Columns",
+    "",
     (
         Field("time", COLUMN, "When the pod comes: seconds, or a time with its date.", REQUIRED),
         Field("cpu", COLUMN, "CPU requested: cores, or a quantity."),
@@ -205,9 +218,11 @@ COLUMNS = Struct(
         Field("resources", MapOf(COLUMN), "Columns of further resources.", {}),
         Field("labels", MapOf(COLUMN), "Columns of labels.", {}),
     ),
+    make=parts.Columns,
 )
 TRACE = Struct(
-    parts.Trace,
+    "Trace",
+    "Pods as they were recorded.",
     (
         Field("file", FILE, "The file.", REQUIRED),
         Field("format", Choice(FORMATS), "The form of the file.", REQUIRED),
@@ -217,22 +232,25 @@ TRACE = Struct(
         Field("limit", Number(1, whole=True), "How many pods are taken at most."),
         Field("namespace", NAME, "Namespace of pods that name none.", "default"),
     ),
-    "Pods as they were recorded.",
+    make=parts.Trace,
 )
 LIFE = ByType(
     Duration(above=True),
     Struct(
-        parts.Life,
+        "Life",
+        "",
         (
             Field("mean", Duration(above=True), "The mean of an exponential distribution."),
             Field("least", Duration(above=True), "The shortest, evenly on a logarithmic scale."),
             Field("most", Duration(above=True), "The longest."),
         ),
+        make=parts.Life,
         one_of=(("mean", "least"),),
     ),
 )
 POD_SHAPE = Struct(
-    parts.PodShape,
+    "PodShape",
+    "",
     (
         Field("cpu", Quantity(), "CPU requested."),
         Field("memory", Quantity(), "Memory requested."),
@@ -243,16 +261,20 @@ POD_SHAPE = Struct(
         Field("resources", MapOf(Quantity()), "Further resources requested.", {}),
         Field("spec", Object(_spec), "Further fields of the pod's spec, such as tolerations.", {}),
     ),
+    make=parts.PodShape,
 )
 TIDE = Struct(
-    parts.Tide,
+    "Tide",
+    "",
     (
         Field("low", Number(0, 1), "The least rate of a day, as a share of the highest.", 0.3),
         Field("peak", Duration(), "The hour of the highest rate; the scenario begins at midnight.", 14 * 3600.0),
     ),
+    make=parts.Tide,
 )
 GENERATE = Struct(
-    parts.Generate,
+    "Generate",
+    "Pods that come at random.",
     (
         Field("perHour", Number(0, 1e7, above=True), "Pods an hour, at the peak where there are tides.", REQUIRED),
         Field("tide", TIDE, "How the rate swings over a day; left out: it does not."),
@@ -261,7 +283,7 @@ GENERATE = Struct(
         Field("at", Duration(), "When the first can come.", 0.0),
         Field("until", Duration(above=True), "When no more come.", DAY),
     ),
-    "Pods that come at random.",
+    make=parts.Generate,
 )
 
 
@@ -289,7 +311,8 @@ def _base(snapshot: str | None, empty: bool | None) -> parts.Base:
 
 
 DOCUMENT = Struct(
-    _document,
+    "Scenario",
+    "A cluster, and what happens to it.",
     (
         Field("apiVersion", Choice((VERSION,)), "The form of this document.", VERSION),
         Field("kind", Choice((KIND,)), "The kind of this document.", KIND),
@@ -298,8 +321,10 @@ DOCUMENT = Struct(
         Field(
             "base",
             Struct(
-                _base,
+                "Base",
+                "",
                 (Field("snapshot", Text(1, 64), "Id of a snapshot."), Field("empty", Flag(), "Begin with nothing.")),
+                make=_base,
                 one_of=(("snapshot", "empty"),),
             ),
             "What the scenario begins with.",
@@ -310,7 +335,13 @@ DOCUMENT = Struct(
         Field(
             "arrivals",
             ListOf(
-                Struct(_arrival, (Field("trace", TRACE), Field("generate", GENERATE)), one_of=(("trace", "generate"),)),
+                Struct(
+                    "Arrival",
+                    "",
+                    (Field("trace", TRACE), Field("generate", GENERATE)),
+                    make=_arrival,
+                    one_of=(("trace", "generate"),),
+                ),
                 most=100,
             ),
             "Pods that come over time.",
@@ -319,7 +350,8 @@ DOCUMENT = Struct(
         Field(
             "use",
             Struct(
-                parts.UseOf,
+                "UseOf",
+                "",
                 (
                     Field(
                         "from",
@@ -328,7 +360,7 @@ DOCUMENT = Struct(
                         "with the pods; history: the same, as it went up and down before the snapshot; trace: recorded "
                         "machines that workloads follow.",
                         REQUIRED,
-                        "source",
+                        argument="source",
                     ),
                     Field(
                         "window",
@@ -337,6 +369,7 @@ DOCUMENT = Struct(
                     ),
                     Field("file", FILE, "The trace: a line a machine, its name and a percentage each five minutes."),
                 ),
+                make=parts.UseOf,
             ),
             "What pods and nodes really use.",
             parts.UseOf(),
@@ -344,7 +377,8 @@ DOCUMENT = Struct(
         Field(
             "run",
             Struct(
-                parts.RunOf,
+                "RunOf",
+                "",
                 (
                     Field(
                         "until",
@@ -362,10 +396,11 @@ DOCUMENT = Struct(
                     Field("sample", Duration(above=True), "How often is measured how things stand.", 60.0),
                     Field("controllers", Flag(), "Whether nodes in trouble are tainted and pods evicted.", True),
                 ),
+                make=parts.RunOf,
             ),
             "How the scenario is run.",
             parts.RunOf(),
         ),
     ),
-    "A cluster, and what happens to it.",
+    make=_document,
 )

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from kschedweb.engine.documents.leaves import Problem
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.studies.document.document import KIND, VERSION, Document, DocumentError
 from kschedweb.engine.studies.document.document import read as scenario
 from kschedweb.engine.studies.document.limits import MOST_BYTES, MOST_VALUES
-from kschedweb.engine.studies.document.shape import Problem
 
 EXPORT = "ScenarioExport"
 GZIP = b"\x1f\x8b"
@@ -121,7 +121,7 @@ def _no_constant(name: str) -> NoReturn:
 
 def _yaml(text: str) -> list[Any]:
     """Documents of YAML without aliases, which could stand for more than memory holds. Times stay text."""
-    from kschedweb.engine.yamltext import reading, values
+    from kschedweb.engine.documents import reading, values
 
     try:
         return values.documents(text, reading.Bounds(DEEPEST, MOST_VALUES), repeated_keys=True)

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from kschedweb.engine.documents.leaves import Problem
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.document.reading import Brought, ReadError, brought, document, documents, problem
-from kschedweb.engine.studies.document.shape import Problem
 from kschedweb.engine.studies.gate import gate, rendering, thresholds
 from kschedweb.engine.studies.gate.thresholds import Thresholds
 from kschedweb.engine.studies.prepare.prepared import Prepared, prepare

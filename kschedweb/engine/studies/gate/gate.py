@@ -9,6 +9,7 @@ from typing import Any
 
 from kschedweb import ENGINE
 from kschedweb.engine.config import Configuration, load
+from kschedweb.engine.documents.leaves import Problem
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.simulation import NodeJoins, PodArrives, SimulationError
@@ -16,7 +17,6 @@ from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.compare.comparison import compare
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.document.parts import ALL, Document, RunOf, UseOf
-from kschedweb.engine.studies.document.shape import Problem
 from kschedweb.engine.studies.gate.thresholds import Thresholds
 from kschedweb.engine.studies.gate.verdict import Judged, Pair, judge
 from kschedweb.engine.studies.measure.measures import measure

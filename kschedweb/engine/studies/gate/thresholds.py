@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kschedweb.engine.documents.leaves import Number, Problem, Problems, kind
+from kschedweb.engine.documents.types import Either, Field, MapOf, Struct
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.studies.document.document import DocumentError
-from kschedweb.engine.studies.document.shape import Number, Problem, Problems, kind
-from kschedweb.engine.studies.document.structure import Either, Field, MapOf, Struct
 
 ANY = "any"
 MOST_MEASURES = 100
@@ -119,7 +119,8 @@ class AmountShape:
 
 SHARE = Either(ANY, AmountShape())
 LIMITS = Struct(
-    Limits,
+    "Limits",
+    "Limits of one measure.",
     (
         Field("max", Number(), "The highest value."),
         Field("min", Number(), "The lowest value."),
@@ -127,10 +128,11 @@ LIMITS = Struct(
             "maxChange", AmountShape(), "By how much it may be worse than under the baseline: a number, or such as 10%."
         ),
     ),
-    "Limits of one measure.",
+    make=Limits,
 )
 THRESHOLDS = Struct(
-    Thresholds,
+    "Thresholds",
+    "What a policy is held to.",
     (
         Field(
             "maxNewlyUnschedulable",
@@ -147,7 +149,7 @@ THRESHOLDS = Struct(
         ),
         Field("measures", MapOf(LIMITS), "Limits of measures by their names.", {}),
     ),
-    "What a policy is held to.",
+    make=Thresholds,
 )
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from kschedweb.engine.documents.leaves import Problem
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.compare.comparison import NEVER_TRIED, Change, Comparison
 from kschedweb.engine.studies.document.document import DocumentError
-from kschedweb.engine.studies.document.shape import Problem
 from kschedweb.engine.studies.gate.thresholds import Amount, Limits, Thresholds
 from kschedweb.engine.studies.measure.measures import HIGHER, LOWER, PODS, POINTS, Measure, Measures
 from kschedweb.engine.studies.play.outcome import Outcome

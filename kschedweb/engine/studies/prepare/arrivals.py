@@ -11,9 +11,9 @@ import numpy as np
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.simulation import PodLeaves
 from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_PODS
 from kschedweb.engine.studies.document.parts import Generate, Life, PodShape, Tide, Trace
-from kschedweb.engine.studies.document.shape import PartError
 from kschedweb.engine.studies.prepare.cluster import Cluster, arrival
 from kschedweb.engine.studies.prepare.replay import replay
 from kschedweb.engine.studies.prepare.workloads import Workloads

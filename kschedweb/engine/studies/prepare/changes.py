@@ -17,9 +17,9 @@ from kschedweb.engine.simulation import NodeChanges, NodeDrains, NodeFallsSilent
 from kschedweb.engine.simulation.nodes import written
 from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.studies.document import parts
+from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_NODES
 from kschedweb.engine.studies.document.raw import unbound
-from kschedweb.engine.studies.document.shape import PartError
 from kschedweb.engine.studies.prepare.cluster import Cluster
 from kschedweb.engine.studies.prepare.upcoming import Upcoming
 from kschedweb.engine.studies.prepare.workloads import Workloads

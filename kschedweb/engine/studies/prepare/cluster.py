@@ -13,10 +13,10 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import Event, PodArrives
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.owners import of_daemon_set, stays_at_drain
+from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_PODS
 from kschedweb.engine.studies.document.parts import ALL, ARRIVALS
 from kschedweb.engine.studies.document.raw import FINISHED, shifted, stored, unbound
-from kschedweb.engine.studies.document.shape import PartError
 
 CLASSES = frozenset({"PriorityClass", "RuntimeClass"})
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.state.watermarks.collected import Collected, Figure, held
+from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.parts import DAY, UseOf
-from kschedweb.engine.studies.document.shape import PartError
 
 CARRIED = 900.0  # seconds: as long a figure counts without being collected anew
 GAP = 4500.0  # seconds: longer than what is rolled up to one hour, which is no gap

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from kschedweb.engine.documents.leaves import Problem
 from kschedweb.engine.objects.access import Json, ObjectError
 from kschedweb.engine.simulation import Event, Settings, Start
 from kschedweb.engine.simulation.use import Use
 from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.state.watermarks.table import Watermarks
-from kschedweb.engine.studies.document.document import Document, DocumentError
+from kschedweb.engine.studies.document.document import Document, DocumentError, PartError
 from kschedweb.engine.studies.document.parts import ALL, Trace
-from kschedweb.engine.studies.document.shape import PartError, Problem
 from kschedweb.engine.studies.prepare.arrivals import Arrivals
 from kschedweb.engine.studies.prepare.changes import Changes
 from kschedweb.engine.studies.prepare.cluster import Cluster, arrival

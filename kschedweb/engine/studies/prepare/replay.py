@@ -21,10 +21,10 @@ from kschedweb.engine.simulation import (
     PodLeaves,
 )
 from kschedweb.engine.state.owners import stays_at_drain
+from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_EVENTS, MOST_NODES, MOST_PODS
 from kschedweb.engine.studies.document.parts import ALL, ARRIVALS, Trace
 from kschedweb.engine.studies.document.raw import FINISHED, unbound
-from kschedweb.engine.studies.document.shape import PartError
 from kschedweb.engine.studies.prepare.cluster import Cluster, arrival
 from kschedweb.engine.studies.traces.files import Files
 from kschedweb.engine.studies.traces.records import ADD, DELETE, Record, seconds

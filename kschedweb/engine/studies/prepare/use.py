@@ -17,9 +17,9 @@ from kschedweb.engine.simulation.use import Use
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.state.watermarks.table import Watermarks, workload_of
+from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_FOLLOWERS, MOST_USE
 from kschedweb.engine.studies.document.parts import Document, UseOf
-from kschedweb.engine.studies.document.shape import PartError
 from kschedweb.engine.studies.prepare.cluster import Cluster
 from kschedweb.engine.studies.prepare.estimate import Estimate, EstimatedUse
 from kschedweb.engine.studies.prepare.history import notes, played

@@ -13,8 +13,8 @@ from kschedweb.engine.objects.access import Json, ObjectError, integer, mapping,
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import NodeJoins, PodArrives, PodLeaves, replica
 from kschedweb.engine.state.snapshot import Snapshot
+from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_PODS
-from kschedweb.engine.studies.document.shape import PartError
 from kschedweb.engine.studies.prepare import daemons
 from kschedweb.engine.studies.prepare.cluster import Cluster
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.simulation.recording import Recording, RecordingError
 from kschedweb.engine.state.watermarks.collected import Collected, CollectedError
+from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_RECORD
 from kschedweb.engine.studies.document.parts import Trace
-from kschedweb.engine.studies.document.shape import PartError
 from kschedweb.engine.studies.traces import mapped, openb, records
 from kschedweb.engine.studies.traces.pods import Recorded
 from kschedweb.engine.studies.traces.records import Record

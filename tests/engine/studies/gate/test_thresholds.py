@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kschedweb.engine.documents.json_schema import Schemas
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate.thresholds import THRESHOLDS, Amount, Limits, Thresholds, read
 
@@ -71,6 +72,6 @@ def test_what_is_wrong_is_told_with_its_place(raw: Any, said: str) -> None:
 
 
 def test_the_schema_names_every_key_with_a_sentence() -> None:
-    schema = THRESHOLDS.schema()
-    assert set(schema["properties"]) == {field.key for field in THRESHOLDS.fields}
+    schema = Schemas().struct(THRESHOLDS)
+    assert set(schema["properties"]) == {field.name for field in THRESHOLDS.fields}
     assert all(one.get("description", "").endswith(".") for one in schema["properties"].values())

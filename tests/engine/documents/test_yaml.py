@@ -15,10 +15,10 @@ from kschedweb.clusters.importing.documents import DocumentError, Limits, docume
 from kschedweb.engine.config import load
 from kschedweb.engine.config.source import UnreadableError
 from kschedweb.engine.config.yaml_text import read
+from kschedweb.engine.documents.reading import Bounds, RefusedError, events
+from kschedweb.engine.documents.scalars import resolve
+from kschedweb.engine.documents.writing import written
 from kschedweb.engine.studies.document.reading import ReadError, documents
-from kschedweb.engine.yamltext.reading import Bounds, RefusedError, events
-from kschedweb.engine.yamltext.scalars import resolve
-from kschedweb.engine.yamltext.writing import written
 from kschedweb.policies.editing.document import DocumentError as TextError
 from kschedweb.policies.editing.document import parse
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from kschedweb.engine.yamltext.reading import Bounds, Event, Reason, events, refused
-from kschedweb.engine.yamltext.scalars import beyond, resolve
+from kschedweb.engine.documents.reading import Bounds, Event, Reason, events, refused
+from kschedweb.engine.documents.scalars import beyond, resolve
 
 CORE_TAG = re.compile(r"tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)")
 _TYPES = {bool: "bool", int: "int", float: "float", str: "str", type(None): "null"}

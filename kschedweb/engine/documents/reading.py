@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from kschedweb.engine.yamltext.scalars import resolve
+from kschedweb.engine.documents.scalars import resolve
 
 Event = Any  # PyYAML's events are not typed
 STRING, PLAIN = "tag:yaml.org,2002:str", ""

@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
-from kschedweb.engine.yamltext.reading import STRING
-from kschedweb.engine.yamltext.scalars import resolve
+from kschedweb.engine.documents.reading import STRING
+from kschedweb.engine.documents.scalars import resolve
 
 
 class Dumper(yaml.SafeDumper):

@@ -1,4 +1,4 @@
-"""Shapes of JSON values: one description from which a value is read, its errors are told, and a schema is made."""
+"""Types of single values in documents: of each it is said how it is read, what is wrong, and its JSON Schema."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from kschedweb.engine.objects import quantity
 from kschedweb.engine.objects.access import Json, ObjectError
@@ -30,21 +30,10 @@ class Problem:
         return f"{self.path}: {self.text}" if self.path else self.text
 
 
-class PartError(ValueError):
-    """Something of the document that cannot be done to this cluster; ``key`` leads on from the part in hand."""
-
-    def __init__(self, text: str, key: str = "") -> None:
-        super().__init__(text)
-        self.text, self.key = text, key
-
-    def problem(self, path: str) -> Problem:
-        return Problem(f"{path}{'' if self.key.startswith('[') or not self.key else '.'}{self.key}", self.text)
-
-
 Problems = list[Problem]
 
 
-class Shape(Protocol):
+class Leaf(Protocol):
     """``read`` gives the value in its form for Python, and adds what is wrong to ``problems``."""
 
     def read(self, raw: Any, path: str, problems: Problems) -> Any: ...
@@ -66,12 +55,13 @@ def kind(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string; ``pattern`` (of a whole value) goes with ``form``, which says it in words."""
+    """A string; ``pattern`` (of a whole value) goes with ``form``, which says it in words; ``go`` is its type in Go."""
 
     least: int = 0
-    most: int = 10_000
+    most: int | None = 10_000
     pattern: str = ""
     form: str = ""
+    go: str = "string"
 
     def read(self, raw: Any, path: str, problems: Problems) -> str:
         if not isinstance(raw, str):
@@ -80,7 +70,7 @@ class Text:
             problems.append(Problem(path, "must not hold a NUL character"))
         elif len(raw) < self.least:
             problems.append(Problem(path, "must not be empty"))
-        elif len(raw) > self.most:
+        elif self.most is not None and len(raw) > self.most:
             problems.append(Problem(path, f"has {len(raw):,} characters; at most {self.most:,} are taken"))
         elif self.pattern and not re.fullmatch(self.pattern, raw):
             problems.append(Problem(path, f"must be {self.form}, is {raw[:60]!r}"))
@@ -89,7 +79,9 @@ class Text:
         return ""
 
     def schema(self) -> Json:
-        found: Json = {"type": "string", "maxLength": self.most}
+        found: Json = {"type": "string"}
+        if self.most is not None:
+            found["maxLength"] = self.most
         if self.least:
             found["minLength"] = self.least
         return found | ({"pattern": f"^(?:{self.pattern})$"} if self.pattern else {})
@@ -97,10 +89,17 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Number:
+    """A number; with ``above`` the least itself is too little. ``bits`` is its width where Go reads it."""
+
     least: float = -math.inf
     most: float = math.inf
     whole: bool = False
-    above: bool = False  # whether ``least`` itself is too little
+    above: bool = False
+    bits: int = 0
+
+    @property
+    def go(self) -> str:
+        return f"{'int' if self.whole else 'float'}{self.bits}"
 
     def read(self, raw: Any, path: str, problems: Problems) -> Any:
         wanted = "a whole number" if self.whole else "a number"
@@ -198,6 +197,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
+    go: ClassVar = "bool"
+
     def read(self, raw: Any, path: str, problems: Problems) -> bool:
         if not isinstance(raw, bool):
             problems.append(Problem(path, f"must be true or false, is {kind(raw)}"))

@@ -1,0 +1,185 @@
+"""Types of documents of every kind: lists, maps and objects of other types, and choices between types.
+
+From one table of a document come its reading with every error under its path (``read``), its JSON Schema
+(``json_schema.py``), of which forms are made, and for what kube-scheduler reads its strict decoding (``config``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from kschedweb.engine.documents.leaves import Leaf, Problem, Problems, below, kind
+from kschedweb.engine.objects.access import Json
+
+REQUIRED: Any = object()
+
+
+@dataclass(frozen=True)
+class ListOf:
+    """A list of one type."""
+
+    item: Type
+    least: int = 0
+    most: int | None = None
+
+    def read(self, raw: Any, path: str, problems: Problems) -> tuple[Any, ...]:
+        if not isinstance(raw, list | tuple):
+            problems.append(Problem(path, f"must be a list, is {kind(raw)}"))
+            return ()
+        if len(raw) < self.least:
+            problems.append(Problem(path, "must not be empty"))
+        if self.most is not None and len(raw) > self.most:
+            problems.append(Problem(path, f"has {len(raw):,} entries; at most {self.most:,} are taken"))
+            return ()
+        return tuple(self.item.read(one, f"{path}[{place}]", problems) for place, one in enumerate(raw))
+
+
+@dataclass(frozen=True)
+class MapOf:
+    """A map from string to one type. ``keys`` are those that a form offers; others may stand there as well."""
+
+    item: Type
+    keys: tuple[str, ...] = ()
+    least: int = 0
+
+    def read(self, raw: Any, path: str, problems: Problems) -> Mapping[str, Any]:
+        if not isinstance(raw, dict):
+            problems.append(Problem(path, f"must be an object, is {kind(raw)}"))
+            return {}
+        if len(raw) < self.least:
+            problems.append(Problem(path, "must not be empty"))
+        found = {}
+        for key, value in raw.items():
+            if isinstance(key, str):
+                found[key] = self.item.read(value, below(path, key), problems)
+            else:
+                problems.append(Problem(path, f"has the key {key!r}, which is no string: write it in quotes"))
+        return found
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a struct; ``help`` is one or two sentences for a person.
+
+    ``default`` is what stands for an absent field, ``REQUIRED`` where ``read`` wants one; to ``read`` null is as good
+    as absent. ``argument`` is what ``read`` calls it in Python, by default its name in snake case.
+
+    ``enum``, ``minimum`` and ``maximum`` are what the rules between fields leave of the type (``None``: all of it).
+    In Go a ``pointer`` tells "absent" from its zero value; with ``omit_empty`` an empty value is left out when
+    written. ``embedded`` is the Go struct that brings the field in.
+    """
+
+    name: str
+    type: Type
+    help: str = ""
+    default: Any = None
+    argument: str = ""
+    enum: tuple[str, ...] = field(default=(), kw_only=True)
+    minimum: int | None = field(default=None, kw_only=True)
+    maximum: int | None = field(default=None, kw_only=True)
+    examples: tuple[Any, ...] = field(default=(), kw_only=True)
+    pointer: bool = field(default=False, kw_only=True)
+    omit_empty: bool = field(default=True, kw_only=True)
+    embedded: str = field(default="", kw_only=True)
+
+    @property
+    def in_python(self) -> str:
+        return self.argument or re.sub(r"(?<=[a-z])([A-Z])", lambda found: "_" + found[1].lower(), self.name)
+
+
+@dataclass(frozen=True)
+class Struct:
+    """An object with known fields; ``name`` is its qualified Go name, as ``v1.PluginSet``, or that of the part.
+
+    ``required`` are fields that must be there beside those whose default is ``REQUIRED``. Of each group in ``one_of``
+    exactly one must be there. ``make`` gets the fields as arguments once all are well, and raises ValueError with what
+    is wrong between them.
+    """
+
+    name: str
+    help: str
+    fields: tuple[Field, ...]
+    required: tuple[str, ...] = ()
+    make: Callable[..., Any] = field(default=dict, kw_only=True)
+    one_of: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True)
+
+    @cached_property
+    def by_name(self) -> dict[str, Field]:
+        return {field.name: field for field in self.fields}
+
+    @property
+    def short(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    @cached_property
+    def needed(self) -> list[str]:
+        """The names of all fields that must be there."""
+        return [*(one.name for one in self.fields if one.default is REQUIRED), *self.required]
+
+    def read(self, raw: Any, path: str, problems: Problems) -> Any:
+        if not isinstance(raw, dict):
+            problems.append(Problem(path, f"must be an object, is {kind(raw)}"))
+            return None
+        before = len(problems)
+        for key in raw:
+            if key not in self.by_name:
+                at = below(path, key) if isinstance(key, str) else path
+                problems.append(Problem(at, f"is not known; known are {', '.join(sorted(self.by_name))}"))
+        values = {}
+        for one in self.fields:
+            value = raw.get(one.name)
+            if value is not None:
+                values[one.in_python] = one.type.read(value, below(path, one.name), problems)
+            elif one.name in self.needed:
+                problems.append(Problem(below(path, one.name), "is missing"))
+            else:
+                values[one.in_python] = one.default
+        for group in self.one_of:
+            self._one(raw, group, path, problems)
+        if len(problems) > before:
+            return None
+        try:
+            return self.make(**values)
+        except ValueError as error:
+            problems.append(Problem(path, str(error)))
+            return None
+
+    @staticmethod
+    def _one(raw: Json, group: tuple[str, ...], path: str, problems: Problems) -> None:
+        there = [key for key in group if raw.get(key) is not None]
+        if len(there) != 1:
+            told = f"has {' and '.join(there)}" if there else "has none"
+            problems.append(Problem(path, f"must have exactly one of {', '.join(group)}; {told}"))
+
+
+@dataclass(frozen=True)
+class Either:
+    """``word`` or what ``of`` is; ``value`` is what the word means."""
+
+    word: str
+    of: Type
+    value: Any = None
+
+    def read(self, raw: Any, path: str, problems: Problems) -> Any:
+        return self.value if raw == self.word else self.of.read(raw, path, problems)
+
+
+@dataclass(frozen=True)
+class ByType:
+    """An object in one form, else a plain value, of which ``make`` makes what is wanted."""
+
+    plain: Type
+    structured: Type
+    make: Callable[[Any], Any] = field(default=lambda value: value)
+
+    def read(self, raw: Any, path: str, problems: Problems) -> Any:
+        if isinstance(raw, dict):
+            return self.structured.read(raw, path, problems)
+        return self.make(self.plain.read(raw, path, problems))
+
+
+Type: TypeAlias = Leaf | ListOf | MapOf | Struct | Either | ByType

@@ -1,0 +1,85 @@
+"""Every table of a document can be read with errors under their paths, and has a schema; some also by Go's rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+
+from kschedweb.engine.config import load
+from kschedweb.engine.config.decode import decode
+from kschedweb.engine.config.registry import installed
+from kschedweb.engine.config.schema import CONFIGURATION
+from kschedweb.engine.config.types import BOOL, BYTES, DURATION, INT32, RAW, STRING, encode, go_name
+from kschedweb.engine.documents.json_schema import Schemas
+from kschedweb.engine.documents.leaves import Problems
+from kschedweb.engine.documents.types import REQUIRED, Field, ListOf, MapOf, Struct
+
+ALL = Struct(
+    "v1.All",
+    "One field of each type.",
+    (
+        Field("text", STRING, "Text.", REQUIRED),
+        Field("flag", BOOL, "A flag.", False),
+        Field("wholeNumber", INT32, "A number.", 3),
+        Field("time", DURATION, "A time."),
+        Field("bytes", BYTES, "Bytes."),
+        Field("raw", RAW, "Anything."),
+        Field("list", ListOf(STRING, most=2), "A list.", ()),
+        Field("map", MapOf(INT32), "A map.", {}),
+    ),
+)
+GOOD: dict[str, Any] = {"text": "a", "flag": True, "time": "1m30s", "bytes": "aGk=", "raw": [1], "list": ["x"]}
+BAD = {
+    "text": 1,
+    "flag": "no",
+    "wholeNumber": 2**31,
+    "time": "soon",
+    "bytes": "!",
+    "list": ["x", "y", "z"],
+    "map": {"a": 1.5},
+    "more": 1,
+}
+
+
+def read(of: Struct, raw: Any) -> tuple[Any, Problems]:
+    problems: Problems = []
+    return of.read(raw, "", problems), problems
+
+
+def test_one_table_is_read_in_two_ways() -> None:
+    value, problems = read(ALL, GOOD)
+    assert not problems
+    assert value["whole_number"] == 3
+    decoded = decode(ALL, GOOD).value
+    assert decoded["wholeNumber"] == 0  # as Go has it: defaults are another step
+    for name in ("text", "flag", "time", "bytes", "raw"):
+        assert value[name] == decoded[name]
+    assert encode(ALL, decoded) == GOOD | {"raw": [1]}
+
+
+def test_every_problem_has_its_path() -> None:
+    _, problems = read(ALL, BAD)
+    assert {problem.path for problem in problems} == {*BAD, "map.a"} - {"map"}
+    assert {problem.path for problem in read(ALL, {})[1]} == {"text"}
+
+
+def test_the_schema_refuses_what_the_reader_refuses() -> None:
+    schema = jsonschema.Draft202012Validator(Schemas().struct(ALL))
+    assert not list(schema.iter_errors(GOOD))
+    refused = {error.path[0] for error in schema.iter_errors(BAD) if error.path}
+    assert refused >= {"text", "flag", "wholeNumber", "time", "list", "map"}
+
+
+@pytest.mark.parametrize("of", [CONFIGURATION, *(one.args.struct for one in installed().specs.values() if one.args)])
+def test_names_in_go_are_those_of_the_tables(of: Struct) -> None:
+    assert all(go_name(field.type) for field in of.fields)
+    assert read(of, {"nonsense": 1})[1][0].path == "nonsense"
+
+
+def test_the_default_configuration_fits_its_table() -> None:
+    configuration = load(None).configuration
+    assert configuration is not None
+    _, problems = read(CONFIGURATION, configuration.document)
+    assert not problems
