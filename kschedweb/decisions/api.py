@@ -14,13 +14,15 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions import selectors, services
-from kschedweb.decisions.classic.decision import told
+from kschedweb.decisions.kinds import decider
 from kschedweb.decisions.load_aware.api import InForceSerializer, in_force
 from kschedweb.engine import Explanation
 from kschedweb.web.heavy import heavy
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
+
+    from kschedweb.decisions.presentation import Presentation
 
 
 class StatusSerializer(serializers.Serializer[Any]):
@@ -133,11 +135,10 @@ class DecisionView(APIView):
         query = request.query_params
         snapshot = selectors.snapshot_asked(name, query.get("snapshot", ""))
         revision = selectors.revision_asked(query.get("policy") or "default", query.get("revision", ""))
+        decides = decider(revision)
         case = services.case(snapshot, f"{namespace}/{pod}", revision)
         explanation = services.with_room(snapshot, case.pod.key, revision)
-        answer = Explanation.to_dict(explanation)
-        if isinstance(case, services.ClassicCase):
-            answer["classic"] = _classic(case)
+        answer = Explanation.to_dict(explanation) | decides.told(case)
         if explanation.post_filter:
             answer["postFilter"] = explanation.post_filter
         if not case.explanation.pre_enqueue.ok:
@@ -148,31 +149,20 @@ class DecisionView(APIView):
                 "policy": revision.policy.name,
                 "revision": revision.number,
                 "boundTo": case.bound_to,
-                "warnings": warnings(case),
+                "warnings": warnings(decides.present(case)),
                 "watermarks": in_force(snapshot),
                 **answer,
             }
         )
 
 
-def _classic(case: services.ClassicCase) -> dict[str, Any]:
-    decides, known = case.scheduler.algorithm, case.explanation.to_dict()
-    found = {
-        "version": decides.edition.version,
-        "alwaysCheckAllPredicates": decides.always_check_all,
-        "neverAsked": list(decides.never_asked),
-    }
-    return found | ({"priorities": known["priorities"]} if "priorities" in known else {})
-
-
-def warnings(case: services.AnyCase) -> list[str]:
+def warnings(decision: Presentation) -> list[str]:
     """What a reader of the decision has to know beside it."""
-    found = []
+    case, found = decision.case, []
     if case.bound_to:
         found.append(f"The pod is bound to {case.bound_to}; it is explained as if it were not bound.")
     if not case.explanation.pre_enqueue.ok:
         found.append(f"The pod is not in the scheduling queue: {case.explanation.pre_enqueue.message}")
-    decision = told(case)
     if missing := decision.missing():
         found.append(f"Not evaluated by this version: {', '.join(missing)}.")
     found += decision.notes()

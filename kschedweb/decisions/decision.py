@@ -1,194 +1,19 @@
-"""The decision page's contents: an explanation arranged for a person. Plain data, nothing of HTTP or HTML."""
+"""What pages show of the decision of a profile."""
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from kschedweb.decisions import arithmetic, words
-from kschedweb.decisions.matrix import Matrix
-from kschedweb.decisions.parts import Answer, Arithmetic, Miss
-from kschedweb.engine.framework.explanation import FEASIBLE
-from kschedweb.engine.framework.status import OUTSIDE
-from kschedweb.engine.plugins.humanapproval import words as waiting
-from kschedweb.web.units import amount
+from kschedweb.decisions.presentation import Presentation
 
 if TYPE_CHECKING:
-    from kschedweb.decisions.case import AnyCase, Case
-    from kschedweb.engine import Explanation, Status
-
-UNKNOWN = "The scheduler's answer hangs on what is not simulated here, so none is given."
-
-
-TIED = "kube-scheduler takes one of the nodes with the highest total; the first in its order is shown."
+    from kschedweb.decisions.case import Case
+    from kschedweb.decisions.parts import Arithmetic
+    from kschedweb.engine import Status
 
 
-class Told(Matrix):
-    """A case, and what a page shows of it, in the words of its kind of policy."""
-
-    case: AnyCase
-    fits = frozenset({"NodeResourcesFit"})  # the filters that look at resources
-    tied = TIED
-
-    def __init__(self, case: AnyCase, other: AnyCase | None = None) -> None:
-        super().__init__(case.explanation, other.explanation if other else None)
-        self.case = case
-
-    def worked(self, node: int, plugin: str) -> Arithmetic:
-        """How ``plugin`` came to its score on the node at position ``node``."""
-        raise NotImplementedError
-
-    def read(self, node: int, status: Status) -> words.Reading:
-        raise NotImplementedError
-
-    def shortages(self, node: int) -> list[words.Shortage]:
-        """The resources of which a node has too little, worst first."""
-        raise NotImplementedError
-
-    def summary(self, reason: str) -> str:
-        """What ``reason`` says about a node, to follow a count."""
-        raise NotImplementedError
-
-    def notes(self) -> list[str]:
-        """What else belongs beside the answer."""
-        return []
-
-    @property
-    def waiting(self) -> bool:
-        """Whether PreEnqueue keeps the pod from being scheduled at all."""
-        return not self.explanation.pre_enqueue.ok
-
-    def nearest_miss(self, most: int | None = None) -> Miss | None:
-        """The rejected node with the fewest filters against it and, among (the first ``most`` of) those, the least
-        missing.
-        """
-        found = self.explanation
-        if not found.filters:
-            return None
-        against = sum((column.codes != 0).astype(np.int32) for column in found.filters)
-        candidates = np.flatnonzero(found.rejected_by >= 0)
-        if not candidates.size:
-            return None
-        fewest = candidates[against[candidates] == against[candidates].min()]
-        node = min((int(item) for item in fewest[:most]), key=self._distance)
-        status = found.verdict_at(node)
-        assert status is not None
-        reading, lacking, name = self.read(node, status), self.shortages(node), found.nodes[node]
-        if status.plugin in self.fits and lacking and len(lacking) == len(status.reasons):
-            return Miss(name, reading, f"{name} lacks only {' and '.join(map(str, lacking))}")
-        text = reading.text if name in reading.text else f"{name}: {reading.text}"
-        return Miss(name, reading, text)
-
-    def _distance(self, node: int) -> tuple[int, int, float]:
-        status = self.explanation.verdict_at(node)
-        assert status is not None
-        lacking = sum(item.missing / max(item.asked, 1) for item in self.shortages(node))
-        return words.unresolvable(status), len(status.reasons), lacking
-
-    def answer(self) -> Answer:
-        """What became of the pod, in one sentence, with what else belongs beside it."""
-        name = self.case.pod.name
-        if self.waiting:
-            return self._held(name)
-        if (unknown := self.explanation.unsimulated()) is not None:
-            why = unknown.message.removeprefix(OUTSIDE)
-            return Answer(f"{name} cannot be judged: {why}", "amber", [UNKNOWN], unknown.message)
-        if self.explanation.chosen is None:
-            return self._unschedulable(name)
-        return self._scheduled(name)
-
-    def _held(self, name: str) -> Answer:
-        status = self.explanation.pre_enqueue
-        if status.plugin == "SchedulingGates":
-            details = f"A gated pod is not scheduled until its gates are removed. {self._without_gates()}"
-            return Answer(f"{name} is gated: {status.message}", "amber", [details], status.message)
-        details = f"{status.plugin} keeps it out of the queue until that has changed."
-        return Answer(f"{name} is not tried: {status.message}", "amber", [details], status.message)
-
-    def _without_gates(self) -> str:
-        chosen = self.explanation.chosen
-        if chosen is None:
-            return "Without them it would fit nowhere."
-        return f"Without them it would go to {self.explanation.nodes[chosen]}, as shown below."
-
-    def _unschedulable(self, name: str) -> Answer:
-        found = self.explanation
-        reasons, total = self.reasons(), len(found.nodes)
-        bound = f" It runs on {self.case.bound_to} now, but would not be placed again." if self.case.bound_to else ""
-        verb = "would not fit" if self.case.bound_to else "is pending"
-        details = [bound.strip()] if bound else []
-        details += self.notes()
-        if found.pre_filter is not None:
-            return Answer(f"{name} {verb}: {found.pre_filter.message}", "red", details, found.message)
-        if not reasons and found.pre_filter_nodes is not None:
-            named = ", ".join(found.pre_filter_nodes[:3])
-            title = f"{name} {verb}: it may only run on {named}, and the cluster has no such node"
-            return Answer(title, "red", details, found.message)
-        if not reasons:
-            return Answer(f"{name} {verb}: {found.message or 'there are no nodes'}", "red", details, found.message)
-        if len(reasons) == 1:
-            title = f"{name} {verb}: {self._none(reasons[0][0])}"
-        else:
-            listed = [f"{number} {self._counted(reason, number)}" for reason, number in reasons[:3]]
-            left = len(reasons) - 3
-            more = "" if left < 1 else "; and one more reason" if left == 1 else f"; and {left} more reasons"
-            title = f"{name} {verb}: of {total} nodes, {'; '.join(listed)}{more}"
-        return Answer(title, "red", details, found.message)
-
-    def _scheduled(self, name: str) -> Answer:
-        found = self.explanation
-        assert found.chosen is not None
-        node, top = found.nodes[found.chosen], int(found.total.max())
-        details = []
-        if self.case.bound_to:
-            where = "the same node" if self.case.bound_to == node else f"{node}, not {self.case.bound_to}"
-            details.append(
-                f"It is bound to {self.case.bound_to}; this explains it as if it were not bound yet, "
-                f"in the cluster as it is now, and the choice would be {where}."
-            )
-        details += [held(asked) for asked in found.asks.values()] + self.notes()
-        if len(found.feasible) == 1:
-            return Answer(f"{name} goes to {node}, the only node that can run it", "blue", details)
-        if len(found.best) > 1:
-            others = "1 other node" if len(found.best) == 2 else f"{len(found.best) - 1} other nodes"
-            details.append(self.tied)
-            title = f"{name} goes to {node}: {top} of {self.ceiling}, shared with {others}"
-            return Answer(title, "blue", details)
-        second = int(self.order[1])
-        margin = top - int(found.total[second])
-        behind = found.nodes[int(found.feasible[second])]
-        decided = self.decided_by(int(self.order[0]), second)
-        return Answer(
-            f"{name} goes to {node}: {top} of {self.ceiling}, {margin} ahead of {behind}; {decided} decided",
-            "blue",
-            details,
-        )
-
-    def reasons(self) -> list[tuple[str, int]]:
-        """Why nodes were rejected, with how many for each."""
-        return histogram(self.explanation)
-
-    def _none(self, reason: str) -> str:
-        """The sentence where one reason keeps the pod from every node."""
-        if reason.startswith(words.INSUFFICIENT) and (
-            asked := self.case.pod.requests.get(resource := reason.removeprefix(words.INSUFFICIENT), 0)
-        ):
-            what = "" if resource == "cpu" else f" {resource}"
-            return f"no node has {amount(asked, resource)}{what} free"
-        return f"every node {self.summary(reason)}"
-
-    def _counted(self, reason: str, number: int) -> str:
-        text = self.summary(reason)
-        if number == 1:
-            return text
-        verb, _, rest = text.partition(" ")
-        plural = {"has": "have", "is": "are", "does": "do", "lacks": "lack", "would": "would"}.get(verb, verb)
-        return f"{plural} {rest}"
-
-
-class Decision(Told):
+class Decision(Presentation):
     """The decision of a profile."""
 
     case: Case
@@ -209,25 +34,6 @@ class Decision(Told):
         return words.summary(self.case.pod, reason)
 
 
-def held(asked: dict[str, Any]) -> str:
-    """That the pod would wait for people, and why, in a few sentences."""
-    because = f", because {'; '.join(asked['why'])}" if asked["why"] else ""
-    after = "bound all the same" if asked["onTimeout"] == "Allow" else "rejected"
-    text = f"Before it is bound it would be {waiting(asked)}{because}. Without an answer it is then {after}."
-    return f"{text} {asked['reason']}" if asked["reason"] else text
-
-
-def histogram(explanation: Explanation) -> list[tuple[str, int]]:
-    """Every reason of the decisive verdicts with its number of nodes, most frequent first."""
-    counts: Counter[str] = Counter()
-    for position, column in enumerate(explanation.filters):
-        here = explanation.rejected_by == position
-        for code, number in zip(*np.unique(column.codes[here], return_counts=True), strict=True):
-            for reason in column.verdicts[int(code)].reasons:
-                counts[reason] += int(number)
-    return counts.most_common()
-
-
 def filters_missing(case: Case) -> list[str]:
     """The profile's filters, and the extenders, that were not evaluated: pages ask no other server."""
     profiles = case.scheduler.configuration.profiles
@@ -235,17 +41,3 @@ def filters_missing(case: Case) -> list[str]:
     known = {plugin.name for plugin in case.scheduler.framework(case.pod).plugins("filter")}
     missing = [ref.name for ref in profile.points.get("filter", ()) if ref.name not in known]
     return missing + [f"extender {url}" for url in case.explanation.unasked]
-
-
-def last_reasons(explanation: Explanation) -> tuple[str, ...]:
-    """The reasons of the last filter that rejected a node: the one that took the nodes the others had left."""
-    if explanation.pre_filter is not None:
-        return explanation.pre_filter.reasons
-    last = int(explanation.rejected_by.max(initial=FEASIBLE))
-    if last < 0:
-        # PreFilter named nodes, none of which exists; the message is "0/N nodes are available: N reason.".
-        _, _, listed = explanation.message.partition(": ")
-        return (listed.partition(" ")[2].removesuffix("."),) if listed else ()
-    column = explanation.filters[last]
-    codes = np.unique(column.codes[explanation.rejected_by == last])
-    return tuple(dict.fromkeys(reason for code in codes for reason in column.verdicts[int(code)].reasons))

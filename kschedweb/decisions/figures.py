@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kschedweb.decisions.matrix import CLASSIC
 from kschedweb.web.figures import Chart
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def _drawn(decision: Matrix, weighted: np.ndarray) -> list[int]:
     apart.
     """
     apart: list[int] = np.flatnonzero(weighted.max(axis=1) > weighted.min(axis=1)).tolist()
-    return apart if apart and decision.scale == CLASSIC else list(range(len(weighted)))
+    return apart if apart and decision.shows_differences_only else list(range(len(weighted)))
 
 
 def _label(names: list[str], part: np.ndarray) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 
 from kschedweb.decisions.parts import Cell, Row, Stage, Verdict
 from kschedweb.decisions.words import Reading
-from kschedweb.engine.classic import ClassicExplanation
 from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE
 
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 # The longest matrix on one page, and how long its pages are where it is longer.
 ONE_PAGE, PAGE_SIZE = 200, 100
-PROFILE, CLASSIC = 100, 10  # the highest score of a plugin, and of a priority
 BEST, PRE_FILTER = "feasible", "prefilter"
 
 
@@ -26,14 +24,14 @@ class Matrix:
     """One pod on every node. ``other`` is what another policy says of the same pod."""
 
     all_reasons = False  # whether every filter is asked about every node, and all their reasons count
+    shows_differences_only = False  # whether the figure leaves out scores that tell no node apart
 
     def __init__(self, explanation: Explanation, other: Explanation | None = None) -> None:
         self.explanation = explanation
         self.other = other
         self.ranks = _ranks(explanation)
-        self.comparable = other is None or scale_of(explanation) == scale_of(
-            other
-        )  # so that totals can be held together
+        # Totals can be held together.
+        self.comparable = other is None or explanation.scale == other.scale
         totals = explanation.total
         # Best first; nodes with equal totals stay in the scheduler's order.
         self.order = np.argsort(-totals, kind="stable") if totals.size else np.zeros(0, dtype=np.intp)
@@ -51,7 +49,7 @@ class Matrix:
     @property
     def scale(self) -> int:
         """The highest score that a plugin gives before its weight."""
-        return scale_of(self.explanation)
+        return self.explanation.scale
 
     def stages(self) -> list[Stage]:
         """The funnel from all nodes to the chosen one; filters that lost nothing are left to ``quiet``."""
@@ -224,11 +222,6 @@ class Matrix:
 def page_size(rows: int) -> int:
     """How many rows of a matrix with ``rows`` of them one page shows."""
     return ONE_PAGE if rows <= ONE_PAGE else PAGE_SIZE
-
-
-def scale_of(explanation: Explanation) -> int:
-    """The highest score that a plugin, or a priority, gives before its weight."""
-    return CLASSIC if isinstance(explanation, ClassicExplanation) else PROFILE
 
 
 def _cell(plugin: str, raw: int, normalized: int, weight: int, scale: int) -> Cell:

@@ -12,11 +12,11 @@ from kschedweb.decisions.matrix import page_size
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
-    from kschedweb.decisions.decision import Told
     from kschedweb.decisions.matrix import Matrix
+    from kschedweb.decisions.presentation import Presentation
 
 
-def decided(request: HttpRequest, found: Told, absent: str) -> dict[str, Any]:
+def decided(request: HttpRequest, found: Presentation, absent: str) -> dict[str, Any]:
     """What came out, its columns, and the arithmetic of the cell that the address names."""
     return {
         "answer": found.answer(),
@@ -52,7 +52,7 @@ def columns(request: HttpRequest, found: Matrix, absent: str) -> dict[str, Any]:
     return context
 
 
-def cell(request: HttpRequest, found: Told) -> dict[str, Any]:
+def cell(request: HttpRequest, found: Presentation) -> dict[str, Any]:
     """The arithmetic of the cell that the address names."""
     name, plugin = request.GET.get("node", "").strip(), request.GET.get("cell", "")
     position = found.case.snapshot.index.get(name)

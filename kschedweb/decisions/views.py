@@ -13,8 +13,9 @@ from django.views.decorators.vary import vary_on_headers
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions import selectors, services, utilisation
-from kschedweb.decisions.classic.decision import told
+from kschedweb.decisions.kinds import decider
 from kschedweb.decisions.shown import cell, decided
+from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError, Unprocessable
 from kschedweb.web.heavy import heavy
@@ -39,7 +40,7 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
     A click on a cell asks htmx for the same address, and gets the cell's arithmetic alone.
     """
     snapshot, revision = _asked(request, cluster)
-    key = f"{namespace}/{pod}"
+    key, decides = f"{namespace}/{pod}", decider(revision)
     context = {
         "snapshot": snapshot,
         "revision": revision,
@@ -55,16 +56,16 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
             raise
         return render(request, "decisions/failed.html", {**context, "error": error}, status=200)
     if getattr(request, "htmx", False) and request.htmx.target == "cell":  # type: ignore[attr-defined]
-        return render(request, "decisions/arithmetic.html", cell(request, told(case)))
+        return render(request, "decisions/arithmetic.html", cell(request, decides.present(case)))
     against, other, why = _against(request, snapshot, key)
-    found = told(case, other)
+    found = decides.present(case, other)
     context |= {
         "decision": found,
         "room": services.with_room(snapshot, key, revision),
-        "classic": case.scheduler.algorithm if isinstance(case, services.ClassicCase) else None,
+        "classic": found.algorithm,
         "against": against,
         "against_fails": why,
-        "other": told(other).answer() if other else None,
+        "other": decider(against).present(other).answer() if against and other else None,
         "same": other is not None and case.explanation.node == other.explanation.node,
         "choices": selectors.revisions_to_compare(),
         "in_force": utilisation.known(case.snapshot, snapshot),
@@ -81,7 +82,7 @@ def node_names(request: HttpRequest, cluster: str, namespace: str, pod: str) -> 
     """Names of nodes that hold ?node=, for the box of "why not here"."""
     snapshot, _ = _asked(request, cluster)
     part = request.GET.get("node", "").strip().lower()
-    names = [name for name in services.engine_snapshot(snapshot).names if part in name.lower()]
+    names = [name for name in engine_snapshot(snapshot).names if part in name.lower()]
     names.sort(key=lambda name: (not name.startswith(part), name))
     return render(request, "decisions/node_names.html", {"names": names[:SUGGESTIONS]})
 

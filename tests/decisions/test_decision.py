@@ -7,7 +7,9 @@ import pytest
 
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.decisions import figures, services
+from kschedweb.decisions.case import Case
 from kschedweb.decisions.decision import Decision
+from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.engine import Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.config import load
@@ -106,7 +108,7 @@ def test_a_bound_pod_is_explained_as_if_it_were_not_bound_and_says_so(demo: Snap
     case = services.case(demo, f"{row.namespace}/{row.name}", revision)
     assert case.bound_to == row.node
     assert row.node in Decision(case).answer().details[0]
-    shared = services.engine_snapshot(demo)
+    shared = engine_snapshot(demo)
     assert case.snapshot.pod_count.sum() == shared.pod_count.sum() - 1
     # The node it is on does not narrow where it could go.
     assert len(case.explanation.feasible) > 1
@@ -165,7 +167,7 @@ def decision_of(*objects: dict, **spec: object) -> Decision:
     assert configuration is not None
     scheduler = Scheduler(engine, configuration)
     pod = engine.pod("default/web")
-    return Decision(services.Case(engine, pod, scheduler, scheduler.explain(pod), ""))
+    return Decision(Case(engine, pod, scheduler, scheduler.explain(pod), ""))
 
 
 def a_node(name: str, **allocatable: str) -> dict:

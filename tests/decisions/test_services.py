@@ -9,6 +9,7 @@ import pytest
 
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.decisions import services
+from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.engine import Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.config import load
@@ -70,7 +71,7 @@ def test_outcomes_stop_when_their_time_is_up_but_give_the_first(demo: Snapshot, 
 @pytest.mark.django_db(transaction=True)
 def test_threads_that_ask_at_once_get_the_same_answers(demo: Snapshot, revision: Revision) -> None:
     keys = [f"{pod.namespace}/{pod.name}" for pod in PodRow.objects.filter(snapshot=demo)[:40]]
-    services.engine_snapshot(demo)
+    engine_snapshot(demo)
     services.scheduler_of(demo, revision)
     alone = {key: services.explain(demo, key, revision).to_dict() for key in keys}
     services._cases.clear()

@@ -13,6 +13,8 @@ from django.test import Client
 
 from kschedweb.clusters.models import Snapshot
 from kschedweb.decisions import services, utilisation
+from kschedweb.decisions.case import Case
+from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.engine.state.watermarks.annotations import KEY
 from kschedweb.policies.models import Revision
 from kschedweb.watermarks import storage
@@ -62,7 +64,7 @@ def test_annotations_decide_where_nothing_was_collected(stored: Callable[..., Sn
     assert chosen(stored(objects({"cold": 20.0, "warm": 70.0})), water) == "cold"
     other = stored(objects({"cold": 70.0, "warm": 20.0}), "other")
     assert chosen(other, water) == "warm"
-    found = utilisation.in_force(services.engine_snapshot(other), other)
+    found = utilisation.in_force(engine_snapshot(other), other)
     assert (found.source, found.nodes, found.total) == ("annotations", 2, 2)
     assert 80 < found.oldest < 120
 
@@ -89,7 +91,7 @@ def test_figures_collected_after_the_snapshot_do_not_decide(stored: Callable[...
 
 def test_only_later_figures_are_said_to_be_late(stored: Callable[..., Snapshot], water: Revision) -> None:
     snapshot = stored(objects())
-    engine = services.engine_snapshot(snapshot)
+    engine = engine_snapshot(snapshot)
     assert not utilisation.in_force(engine, snapshot).late
     collected(snapshot, -600, cold=90.0, warm=20.0)
     assert utilisation.in_force(engine, snapshot).late
@@ -103,7 +105,7 @@ def test_the_use_of_workloads_comes_with_that_of_nodes(stored: Callable[..., Sna
     storage.samples_store(cluster=snapshot.cluster, kind=WORKLOAD, names=workloads, rows=rows, origin="prometheus")
     collected(snapshot, 60, cold=20.0, warm=70.0)
     case = services.case(Snapshot.objects.get(pk=snapshot.pk), "d/web-1-x", water)
-    assert isinstance(case, services.Case)
+    assert isinstance(case, Case)
     levels = case.scheduler.framework(case.pod).plugins("score")[0].levels(case.snapshot, case.pod)
     assert levels.pod.tolist() == [[60.0, 60.0]]  # six of ten cores, not the limit of a tenth of one
 

@@ -6,12 +6,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kschedweb.decisions.case import ClassicCase
 from kschedweb.decisions.classic import arithmetic, words
-from kschedweb.decisions.decision import Decision, Told, histogram
+from kschedweb.decisions.presentation import Presentation, histogram
 
 if TYPE_CHECKING:
-    from kschedweb.decisions.case import AnyCase
+    from kschedweb.decisions.case import AnyCase, ClassicCase
     from kschedweb.decisions.parts import Arithmetic, Verdict
     from kschedweb.decisions.words import Reading, Shortage
     from kschedweb.engine import Status
@@ -19,22 +18,19 @@ if TYPE_CHECKING:
 TODAY = "default-scheduler"
 
 
-def told(case: AnyCase, other: AnyCase | None = None) -> Told:
-    """What a page shows of a case; ``other`` is the same pod under another policy."""
-    return ClassicDecision(case, other) if isinstance(case, ClassicCase) else Decision(case, other)
-
-
-class ClassicDecision(Told):
+class ClassicDecision(Presentation):
     """The decision of a classic policy."""
 
     case: ClassicCase
     fits = frozenset({"PodFitsResources", "GeneralPredicates"})
+    shows_differences_only = True
 
     def __init__(self, case: ClassicCase, other: AnyCase | None = None) -> None:
         super().__init__(case, other)
-        self.all_reasons = case.scheduler.algorithm.always_check_all
-        self.version = case.scheduler.algorithm.edition.version
-        by_name = case.scheduler.algorithm.edition.old
+        self.algorithm = decides = case.scheduler.algorithm
+        self.all_reasons = decides.always_check_all
+        self.version = decides.edition.version
+        by_name = decides.edition.old
         first = "the last name" if by_name else "the first in its order"
         self.tied = (
             "Nodes with the highest total are taken in turn, one after the other from pod to pod: "

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kschedweb.clusters.selectors import pod_rows
 from kschedweb.decisions import services as playground
+from kschedweb.decisions.kinds import PROFILES
 from kschedweb.engine.cycle.judgement import Reason, why_moved
 from kschedweb.web.errors import ApplicationError
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from kschedweb.clusters.models import PodRow, Snapshot
+    from kschedweb.decisions.decider import Decider
     from kschedweb.engine.classic import Algorithm
     from kschedweb.engine.config import Configuration
 
@@ -50,10 +52,11 @@ def effect(
     after: Configuration | Algorithm,
     rows: QuerySet[PodRow] | None = None,
     limit: int = POD_LIMIT,
+    decides: Decider[Any, Any, Any] = PROFILES,
 ) -> Effect:
     """Compare both on ``rows`` (the pending pods), each pod alone against the cluster as it is without it.
 
-    At most ``limit`` pods, and no further one after ``SECONDS``.
+    At most ``limit`` pods, and no further one after ``SECONDS``. ``decides`` is of the kind that both are.
     """
     asked = (pod_rows(snapshot).filter(pending=True) if rows is None else rows).filter(gated=False)
     result = Effect(asked.count())
@@ -64,8 +67,8 @@ def effect(
         result.asked += 1
         key = f"{namespace}/{name}"
         try:
-            old = playground.explain_with(snapshot, key, before)
-            new = playground.explain_with(snapshot, key, after)
+            old = playground.explain_with(snapshot, key, before, decides)
+            new = playground.explain_with(snapshot, key, after, decides)
         except ApplicationError as error:
             result.failed.append(f"{key}: {error.detail}")
             continue

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.editing.effect import POD_LIMIT, effect
+from kschedweb.decisions.kinds import decider
 from kschedweb.policies import selectors
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.views import posted
@@ -30,6 +31,6 @@ def policy_effect(request: PageRequest, name: str) -> HttpResponse:
     shown = posted(request, saved)
     context: dict[str, Any] = {"policy": found, "cluster": scope.cluster, "limit": POD_LIMIT, "saved": saved}
     if scope.snapshot and shown.runs:
-        context["effect"] = effect(scope.snapshot, selectors.runs(saved), shown.runs)
+        context["effect"] = effect(scope.snapshot, selectors.runs(saved), shown.runs, decides=decider(saved))
     context["snapshot"] = scope.snapshot
     return render(request, "policies/_effect.html", context)

@@ -13,10 +13,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions import selectors, services, utilisation
+from kschedweb.decisions import selectors, utilisation
 from kschedweb.decisions.load_aware.contest import contest
 from kschedweb.decisions.load_aware.row import AGES, MOVING, Conditions, Curve, Given, curve, variations
 from kschedweb.decisions.load_aware.sides import all_sides, side_named
+from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.policies.editing.document import SIZE_LIMIT
 from kschedweb.policies.selectors import configuration
 from kschedweb.policies.validation import check
@@ -25,7 +26,8 @@ from kschedweb.web.errors import FieldProblem, NotFound, Unprocessable
 if TYPE_CHECKING:
     from rest_framework.request import Request
 
-    from kschedweb.policies.models import Revision
+    from kschedweb.decisions.snapshots import engine_snapshot
+from kschedweb.policies.models import Revision
 
 
 class ConditionsSerializer(serializers.Serializer[Any]):
@@ -210,7 +212,7 @@ class LoadAwareView(APIView):
 
 def in_force(snapshot: Any) -> dict[str, Any]:
     """As ``InForceSerializer``."""
-    found = utilisation.in_force(services.engine_snapshot(snapshot), snapshot)
+    found = utilisation.in_force(engine_snapshot(snapshot), snapshot)
     ages = {"youngest": found.youngest, "oldest": found.oldest}
     return {"origin": found.source, "nodes": found.nodes, **ages, "late": found.late}
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from kschedweb.decisions import services
 from kschedweb.decisions.decision import Decision
+from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.web.errors import ApplicationError, NotFound
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ class Contest:
 
 def contest(snapshot: Snapshot, pod_key: str, sides: Sequence[Side]) -> Contest:
     """Ask every side about ``pod_key`` ("namespace/name"). Raises NotFound where the snapshot has no such pod."""
-    engine = services.engine_snapshot(snapshot)
+    engine = engine_snapshot(snapshot)
     entrants = []
     for side in sides:
         try:

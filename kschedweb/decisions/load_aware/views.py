@@ -13,12 +13,13 @@ from django.views.decorators.vary import vary_on_headers
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.decisions import arithmetic, selectors, services, utilisation
+from kschedweb.decisions import arithmetic, selectors, utilisation
 from kschedweb.decisions.forms import ConditionsForm
 from kschedweb.decisions.load_aware import figures as load_figures
 from kschedweb.decisions.load_aware.contest import Contest, contest
 from kschedweb.decisions.load_aware.row import AGE_WORDS, Conditions, Curve, curve
 from kschedweb.decisions.load_aware.sides import Side, all_sides
+from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.policies.kinds import WITH_PROFILES
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import configuration, profiles_only
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.policies.models import Revision
+    from kschedweb.decisions.snapshots import engine_snapshot
+from kschedweb.policies.models import Revision
 
 PAGE_SIZE = 50
 SUGGESTIONS = 20
@@ -142,7 +144,7 @@ def _table(request: HttpRequest, found: Contest | None) -> dict[str, Any]:
         "page": page,
         "lines": found.lines(list(page.object_list)),
         "sort": sort,
-        "in_force": utilisation.in_force(services.engine_snapshot(snapshot), snapshot),
+        "in_force": utilisation.in_force(engine_snapshot(snapshot), snapshot),
         "snapshot": snapshot,
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ class ClassicExplanation(Explanation):
 
     A filter is a predicate, and a score a priority: ``raw`` is what it mapped, ``normalized`` what that was reduced to.
     """
+
+    scale: ClassVar[int] = 10
 
     listed: NDArray[np.intp] = field(default_factory=_no_nodes)
     error: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,8 @@ class Explanation:
     -2: PreFilter excluded it. ``feasible`` holds node positions, in node order, and the scores are aligned with it.
     ``message`` is the FitError without PostFilter's part, "" where the pod fits; ``post_filter`` is that part.
     """
+
+    scale: ClassVar[int] = 100  # the highest score that a plugin gives before its weight
 
     pod: str
     profile: str

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from kschedweb.decisions.classic import arithmetic
-from kschedweb.decisions.classic.decision import ClassicDecision
-from kschedweb.decisions.services import decided_then
-from kschedweb.engine.classic import ClassicSnapshot, Edition, Registry, load_policy
+from kschedweb.decisions.kinds import CLASSIC
+from kschedweb.engine.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
 from kschedweb.web.errors import Unprocessable
 from tests.conformance.making.classic import PRIORITIES, ClassicMaker
 from tests.engine.builders import node, pod
@@ -54,7 +53,7 @@ def test_the_steps_come_to_the_scores_of_the_engine(edition: Edition) -> None:
         snapshot = ClassicSnapshot.from_objects([*scenario["objects"], *scenario["pending"]])
         for waiting in snapshot.pending:
             try:
-                decision = ClassicDecision(decided_then(snapshot, waiting.key, algorithm))
+                decision = CLASSIC.present(CLASSIC.case(ClassicScheduler(snapshot, algorithm), waiting.key))
             except Unprocessable:
                 continue
             for column in decision.explanation.scores:
@@ -84,7 +83,8 @@ def test_absurd_amounts_wrap_round_as_in_the_engine() -> None:
     loaded = load_policy(policy)
     assert loaded.policy is not None
     snapshot = ClassicSnapshot.from_objects([node("a", allocatable=huge), node("b"), pod("p", requests={"cpu": "1"})])
-    decision = ClassicDecision(decided_then(snapshot, "default/p", Registry().algorithm(loaded.policy)))
+    scheduler = ClassicScheduler(snapshot, Registry().algorithm(loaded.policy))
+    decision = CLASSIC.present(CLASSIC.case(scheduler, "default/p"))
     for column in decision.explanation.scores:
         for index, position in enumerate(decision.explanation.feasible.tolist()):
             assert decision.worked(position, column.plugin).computed == column.raw[index]
@@ -92,6 +92,6 @@ def test_absurd_amounts_wrap_round_as_in_the_engine() -> None:
 
 def test_a_rejected_node_and_an_unknown_priority_say_why_there_is_no_score() -> None:
     snapshot = ClassicSnapshot.from_objects([node("a"), node("b", unschedulable=True), pod("p")])
-    decision = ClassicDecision(decided_then(snapshot, "default/p", Registry().algorithm()))
+    decision = CLASSIC.present(CLASSIC.case(ClassicScheduler(snapshot, Registry().algorithm()), "default/p"))
     assert "was rejected" in decision.worked(snapshot.index["b"], "LeastRequestedPriority").error
     assert "scored no node" in decision.worked(snapshot.index["a"], "NoSuchPriority").error

@@ -9,8 +9,8 @@ import pytest
 
 from kschedweb.decisions.classic import words
 from kschedweb.decisions.classic.decision import ClassicDecision
-from kschedweb.decisions.services import decided_then
-from kschedweb.engine.classic import ClassicSnapshot, Edition, Registry, load_policy
+from kschedweb.decisions.kinds import CLASSIC
+from kschedweb.engine.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
 from kschedweb.engine.classic import words as then
 from kschedweb.web.errors import Unprocessable
 from tests.conformance.making.classic import ClassicMaker
@@ -23,7 +23,8 @@ def decision(*objects: dict, edition: Edition | None = None, **policy: object) -
     loaded = load_policy({**POLICY, **policy})
     assert loaded.policy is not None, loaded.errors
     algorithm = Registry(edition or Edition()).algorithm(loaded.policy)
-    return ClassicDecision(decided_then(ClassicSnapshot.from_objects(objects), "default/p", algorithm))
+    scheduler = ClassicScheduler(ClassicSnapshot.from_objects(objects), algorithm)
+    return CLASSIC.present(CLASSIC.case(scheduler, "default/p"))
 
 
 def test_reasons_funnel_and_verdicts_agree_with_the_message_of_then() -> None:
@@ -38,7 +39,7 @@ def test_reasons_funnel_and_verdicts_agree_with_the_message_of_then() -> None:
         snapshot = ClassicSnapshot.from_objects([*raw["objects"], *raw["pending"]])
         for waiting in snapshot.pending:
             try:
-                found = ClassicDecision(decided_then(snapshot, waiting.key, algorithm))
+                found = CLASSIC.present(CLASSIC.case(ClassicScheduler(snapshot, algorithm), waiting.key))
             except Unprocessable:
                 continue
             told["stuck" if check(found) else "fits"] += 1

@@ -8,6 +8,8 @@ import pytest
 
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.decisions import services
+from kschedweb.decisions.case import ClassicCase
+from kschedweb.decisions.snapshots import classic_snapshot
 from kschedweb.engine.classic import ClassicScheduler, ClassicSnapshot, Registry, in_zones_of_then
 from kschedweb.policies.models import Revision
 from kschedweb.web.errors import Unprocessable
@@ -29,7 +31,7 @@ def test_an_explanation_is_the_engines_own(
             assert placed.message in services.outcomes(demo, old, [key])[key].message
             continue
         found = services.case(demo, key, old)
-        assert isinstance(found, services.ClassicCase)
+        assert isinstance(found, ClassicCase)
         told = found.explanation.to_dict()
         assert told["predicates"] == engine.explain(engine.snapshot.pod(key)).to_dict()["predicates"]
         assert (found.explanation.node, found.explanation.message) == (placed.node, placed.message)
@@ -43,14 +45,14 @@ def test_a_bound_pod_is_taken_off_its_node_first(demo: Snapshot, classic: Callab
     assert row is not None
     found = services.case(demo, f"{row.namespace}/{row.name}", classic())
     assert found.bound_to == row.node
-    assert services.classic_snapshot(demo).pod(found.pod.key).node_name == row.node
+    assert classic_snapshot(demo).pod(found.pod.key).node_name == row.node
     with pytest.raises(KeyError):
         found.snapshot.pod(found.pod.key)
 
 
 def test_todays_zones_count_as_those_of_then(stored: Callable[..., Snapshot], classic: Callable[..., Revision]) -> None:
     objects = [node(f"n{zone}", labels={"topology.kubernetes.io/zone": zone}) for zone in "ab"]
-    engine = services.classic_snapshot(stored(objects))
+    engine = classic_snapshot(stored(objects))
     assert engine.zones().present.all()
 
 

@@ -11,6 +11,7 @@ from kschedweb.clusters import selectors as clusters
 from kschedweb.clusters import services as cluster_services
 from kschedweb.decisions import services as playground
 from kschedweb.decisions.editing.effect import POD_LIMIT, effect
+from kschedweb.decisions.kinds import CLASSIC
 from kschedweb.engine.config import load
 from kschedweb.policies import selectors, services
 
@@ -63,12 +64,13 @@ def test_classic_policies_have_an_effect_as_well(admin: User, client_as: Callabl
         selectors.algorithm(services.policy_create(name=name, document=document, author=admin).revisions.get())
         for name, document in (("spread", spread), ("pack", pack))
     )
-    found = effect(snapshot, before, after)
+    found = effect(snapshot, before, after, decides=CLASSIC)
     assert found.moved
     assert not found.failed
     for pod in found.moved:
-        old, new = (playground.explain_with(snapshot, f"{pod.namespace}/{pod.name}", one) for one in (before, after))
+        key = f"{pod.namespace}/{pod.name}"
+        old, new = (playground.explain_with(snapshot, key, one, CLASSIC) for one in (before, after))
         assert (pod.before, pod.after) == (old.node, new.node)
-    assert not effect(snapshot, before, before).moved
+    assert not effect(snapshot, before, before, decides=CLASSIC).moved
     page = client_as("viewer").post(f"/policies/spread/edit/effect/?cluster={cluster.name}", {"document": pack})
     assert f"{len(found.moved)} of {found.asked} pending pod" in page.content.decode()

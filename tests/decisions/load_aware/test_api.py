@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kschedweb.clusters.models import Snapshot
-from kschedweb.decisions import services
 from kschedweb.decisions.load_aware.row import AGES, Conditions, curve
 from kschedweb.decisions.load_aware.sides import all_sides
+from kschedweb.decisions.snapshots import engine_snapshot
 from tests.decisions.conftest import HEAD
 from tests.decisions.load_aware.test_views import measured
 
@@ -68,7 +68,7 @@ def test_what_cannot_be_drawn_is_said_with_its_field(
 def test_every_policy_answers_for_every_node(demo: Snapshot, api_as: Callable[[str], Any]) -> None:
     measured(demo, general_a_1=10.0)
     answer = api_as("viewer").get(CLUSTER, {"pod": "ml/notebook"}).json()
-    names = set(services.engine_snapshot(demo).names)
+    names = set(engine_snapshot(demo).names)
     assert answer["watermarks"]["origin"] == "prometheus"
     for entrant in answer["policies"]:
         assert {*entrant["scores"], *entrant["rejected"]} == names

@@ -1,0 +1,52 @@
+"""How classic policies decide. Evictions of then are not simulated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.decisions import snapshots
+from kschedweb.decisions.case import ClassicCase
+from kschedweb.decisions.classic.decision import ClassicDecision
+from kschedweb.decisions.decider import Decider
+from kschedweb.engine.classic import Algorithm, ClassicScheduler
+from kschedweb.engine.classic.objects import as_of_then
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.decisions.case import AnyCase
+    from kschedweb.engine import Pod
+    from kschedweb.engine.classic import ClassicExplanation
+
+
+class ClassicDecider(Decider[Algorithm, ClassicScheduler, ClassicCase]):
+    def version(self, snapshot: Snapshot) -> tuple[Hashable, ...]:
+        return (snapshot.pk,)
+
+    def scheduler(self, snapshot: Snapshot, runs: Algorithm) -> ClassicScheduler:
+        return ClassicScheduler(snapshots.classic_snapshot(snapshot), runs)
+
+    def _without(self, scheduler: ClassicScheduler, pod_key: str) -> tuple[ClassicScheduler, Pod]:
+        known = scheduler.snapshot.copy()
+        pod = known.remove_pod(pod_key).on("")
+        return ClassicScheduler(known, scheduler.algorithm), pod
+
+    def _explained(self, scheduler: ClassicScheduler, pod: Pod, bound_to: str) -> ClassicCase:
+        pod = as_of_then(pod)
+        return ClassicCase(scheduler.snapshot, pod, scheduler, scheduler.explain(pod, as_run=True), bound_to)
+
+    def with_victims(self, case: ClassicCase) -> ClassicExplanation:
+        return case.explanation
+
+    def present(self, case: ClassicCase, other: AnyCase | None = None) -> ClassicDecision:
+        return ClassicDecision(case, other)
+
+    def told(self, case: ClassicCase) -> dict[str, Any]:
+        decides, known = case.scheduler.algorithm, case.explanation.to_dict()
+        found = {
+            "version": decides.edition.version,
+            "alwaysCheckAllPredicates": decides.always_check_all,
+            "neverAsked": list(decides.never_asked),
+        }
+        return {"classic": found | ({"priorities": known["priorities"]} if "priorities" in known else {})}

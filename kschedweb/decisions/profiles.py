@@ -1,0 +1,40 @@
+"""How policies of profiles decide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedweb.decisions import snapshots
+from kschedweb.decisions.case import Case
+from kschedweb.decisions.decider import Decider
+from kschedweb.decisions.decision import Decision
+from kschedweb.engine import Scheduler
+from kschedweb.engine.config import Configuration
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.decisions.case import AnyCase
+    from kschedweb.engine import Explanation, Pod
+
+
+class ProfilesDecider(Decider[Configuration, Scheduler, Case]):
+    def version(self, snapshot: Snapshot) -> tuple[Hashable, ...]:
+        return snapshots.version(snapshot)
+
+    def scheduler(self, snapshot: Snapshot, runs: Configuration) -> Scheduler:
+        return Scheduler(snapshots.engine_snapshot(snapshot), runs)
+
+    def _without(self, scheduler: Scheduler, pod_key: str) -> tuple[Scheduler, Pod]:
+        engine, pod = scheduler.snapshot.without(pod_key)
+        return Scheduler(engine, scheduler.configuration), pod
+
+    def _explained(self, scheduler: Scheduler, pod: Pod, bound_to: str) -> Case:
+        return Case(scheduler.snapshot, pod, scheduler, scheduler.explain(pod), bound_to)
+
+    def with_victims(self, case: Case) -> Explanation:
+        return case.scheduler.explain(case.pod, preemption=True, thorough=False)
+
+    def present(self, case: Case, other: AnyCase | None = None) -> Decision:
+        return Decision(case, other)

@@ -1,0 +1,48 @@
+"""The engine's columns of stored snapshots, kept and shared: ``copy`` them before a change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.decisions import utilisation
+from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.classic import ClassicSnapshot, in_zones_of_then
+from kschedweb.web.lru import LRU
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from kschedweb.clusters.models import Snapshot
+
+_bases: LRU[EngineSnapshot] = LRU(4)
+_snapshots: LRU[EngineSnapshot] = LRU(8)
+_classics: LRU[ClassicSnapshot] = LRU(4)
+
+
+def version(snapshot: Snapshot) -> tuple[Hashable, ...]:
+    """What an answer about ``snapshot`` depends on beside pod and policy: figures of its time may still come in."""
+    return (snapshot.pk, utilisation.version(snapshot))
+
+
+def engine_snapshot(snapshot: Snapshot) -> EngineSnapshot:
+    """The columns of a stored snapshot, with the watermarks in force when it was taken."""
+
+    def make() -> EngineSnapshot:
+        base = _bases.get(snapshot.pk, lambda: EngineSnapshot.from_objects(snapshot_objects(snapshot)))
+        return utilisation.applied(base, snapshot)
+
+    return _snapshots.get(version(snapshot), make)
+
+
+def classic_snapshot(snapshot: Snapshot) -> ClassicSnapshot:
+    """The columns of a stored snapshot for classic policies; today's zones count as those of then."""
+    return _classics.get(
+        snapshot.pk, lambda: ClassicSnapshot.from_objects(map(in_zones_of_then, snapshot_objects(snapshot)))
+    )
+
+
+def forget() -> None:
+    """Drop everything kept; for tests that change what a primary key means."""
+    for cache in (_bases, _snapshots, _classics):
+        cache.clear()
