@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from kschedweb.engine.config import EMPTY, Configuration, load
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.placement import Placement
+from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.extenders.extender import Extenders, Post
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, ObjectError, number, reference
@@ -96,7 +97,7 @@ class Scenario:
         return {"name": self.name, "placements": [placement.to_dict() for placement in placements] or None}
 
     def _assumed(self, scheduler: Scheduler, pod: Pod) -> Placement:
-        placement = scheduler.find(pod, preempt=self.preempt)
+        placement = scheduler.find(pod, SearchRequest(preempt=self.preempt))
         if placement.node:
             scheduler.bind(pod, placement.node)
         return placement

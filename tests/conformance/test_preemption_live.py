@@ -9,6 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine import Scheduler
+from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.preemption.search import Candidate, disturbance
 from kschedweb.engine.scenario import Scenario
 from tests.conformance.preemption_scenarios import CrowdMaker
@@ -45,7 +46,7 @@ def difference(scenario: dict, expected: dict) -> str:
     engine = Scheduler(ready.snapshot, ready.configuration)
     for pod, theirs in zip(ready.pending, expected["placements"], strict=True):
         asked = engine.explain(pod, preemption=True).preemption if "victims" in theirs else None
-        placement = engine.find(pod, preempt=True)
+        placement = engine.find(pod, SearchRequest(preempt=True))
         if placement.node:
             engine.bind(pod, placement.node)
         ours = placement.to_dict()

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.__main__ import main
 from kschedweb.engine.config import load
+from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects import Pod, reference
 from kschedweb.engine.simulation import Event, NodeJoins, PodArrives, Settings, Simulation, SimulationError
@@ -39,7 +40,7 @@ def decide(objects: list[Any]) -> Snapshot:
     for waiting in [*snapshot.pending, Pod.read(bare_pod("one-more"))]:
         with contextlib.suppress(CycleError):
             json.dumps(scheduler.explain(waiting, preemption=True).to_dict())
-    Scheduler(snapshot.copy(), DEFAULTS).schedule(snapshot.pending, preempt=True)
+    Scheduler(snapshot.copy(), DEFAULTS).schedule(snapshot.pending, SearchRequest(preempt=True))
     return snapshot
 
 

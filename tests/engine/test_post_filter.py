@@ -10,6 +10,7 @@ from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import load
 from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error, unresolvable, unschedulable
@@ -28,7 +29,7 @@ def condition(engine: Scheduler, **spec: Any) -> str:
     """The message for one pod, which ``explain`` and ``schedule_one`` agree about."""
     raw = pod("p", requests={"cpu": spec.pop("cpu", "2")}, **spec)
     explained = engine.explain(Pod.read(raw), preemption=True).condition
-    assert engine.schedule_one(Pod.read(raw), post_filter=True).condition == explained
+    assert engine.schedule_one(Pod.read(raw), SearchRequest(post_filter=True)).condition == explained
     return explained
 
 
@@ -82,7 +83,7 @@ def test_nothing_is_known_of_claims_where_an_earlier_prefilter_gave_up() -> None
 def test_where_room_can_be_made_nothing_is_added() -> None:
     engine = scheduler(node("a"), node("b", unschedulable=True), placed("x", "a", "3"))
     incoming = Pod.read(pod("p", requests={"cpu": "2"}, priority=100))
-    placement = engine.schedule_one(incoming, post_filter=True)
+    placement = engine.schedule_one(incoming, SearchRequest(post_filter=True))
     assert placement.condition == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
     assert (placement.node, placement.nominated, placement.victims) == ("", "a", ("default/x",))
     assert "default/x" in engine.snapshot.pods.slots
@@ -98,20 +99,20 @@ def test_a_pod_waits_for_its_victims_to_leave() -> None:
     leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     by_us = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
     leaving["status"] = {"conditions": [by_us]}
-    result = scheduler(node("a"), leaving).schedule_one(waiting("a"), post_filter=True)
+    result = scheduler(node("a"), leaving).schedule_one(waiting("a"), SearchRequest(post_filter=True))
     assert (
         result.post_filter == f"{NO_CLAIMS}, preemption: not eligible due to a terminating pod on the nominated node."
     )
     assert result.nominated is None
 
     leaving["status"] = {"conditions": [by_us | {"reason": "EvictionByEvictionAPI"}]}
-    result = scheduler(node("a"), leaving).schedule_one(waiting("a"), post_filter=True)
+    result = scheduler(node("a"), leaving).schedule_one(waiting("a"), SearchRequest(post_filter=True))
     assert (result.nominated, result.victims) == ("a", ("default/x",))
 
 
 def test_a_nomination_that_came_to_nothing_is_taken_away() -> None:
     engine = scheduler(node("a"), placed("x", "a", "4", priority=1000))
-    assert engine.schedule_one(waiting("a"), post_filter=True).nominated == ""
+    assert engine.schedule_one(waiting("a"), SearchRequest(post_filter=True)).nominated == ""
 
 
 def test_room_made_for_another_is_left_to_it() -> None:
@@ -180,7 +181,7 @@ def with_helpers(*results: PostFilterResult) -> tuple[Scheduler, list[Helper]]:
 def test_a_plugin_of_ones_own_makes_room() -> None:
     victim = Pod.read(placed("x", "a", "4"))
     engine, helpers = with_helpers(PostFilterResult(SUCCESS, "a", (victim,)), PostFilterResult(error("never asked")))
-    placement = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "2"})), preempt=True)
+    placement = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "2"})), SearchRequest(preempt=True))
     assert (placement.node, placement.victims) == ("a", ("default/x",))
     assert [helper.asked for helper in helpers] == [1, 0]
 
@@ -198,7 +199,7 @@ def test_a_plugin_of_ones_own_makes_room() -> None:
 )  # fmt: skip
 def test_answers_are_joined(results: list[PostFilterResult], said: str, nominated: str | None) -> None:
     engine, _ = with_helpers(*results)
-    placement = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "2"})), post_filter=True)
+    placement = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "2"})), SearchRequest(post_filter=True))
     assert (placement.post_filter, placement.nominated) == (said, nominated)
 
 
@@ -230,14 +231,14 @@ def test_where_prefilter_refuses_for_now_evictions_are_tried_everywhere() -> Non
         "labelSelector": {"matchLabels": {"app": "p"}},
     }
     raw = pod("p", labels={"app": "p"}, requests={"cpu": "2"}, priority=100, topologySpreadConstraints=[spread])
-    placement = engine.schedule_one(Pod.read(raw), post_filter=True)
+    placement = engine.schedule_one(Pod.read(raw), SearchRequest(post_filter=True))
     assert placement.message == "0/2 nodes are available: closed."
     assert (placement.nominated, placement.victims) == ("a", ("default/x",))
 
 
 def test_a_node_where_nobody_needs_to_go_is_an_error() -> None:
     engine = closed(node("a"), placed("x", "a", "1"))
-    said = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "1"}, priority=100)), post_filter=True)
+    said = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "1"}, priority=100)), SearchRequest(post_filter=True))
     assert said.post_filter == 'preemption: expected at least one victim pod on node "a"'
     assert said.nominated is None
     assert not said.error

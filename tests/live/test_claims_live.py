@@ -12,6 +12,7 @@ import pytest
 
 from kschedweb.engine.config import load
 from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.live import Free, LiveLoop, Report
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.snapshot import Snapshot
@@ -160,7 +161,7 @@ def test_pods_with_claims_go_where_the_engine_says_or_hear_its_words(plane: Cont
             wanting = Pod.read(plane.call("POST", PODS, raw))
             best = engine.explain(wanting)
             found = watch.until(wanting.key, decided, "is neither placed nor refused")
-            said = engine.find(wanting, post_filter=True)
+            said = engine.find(wanting, SearchRequest(post_filter=True))
             where = found["spec"].get("nodeName", "")
             if said.node:
                 binding = engine.binding(wanting, where or said.node)

@@ -15,7 +15,8 @@ from kschedweb.engine.classic.extenders import ClassicExtenders
 from kschedweb.engine.classic.framework import ClassicFramework
 from kschedweb.engine.classic.objects import as_of_then, sources
 from kschedweb.engine.classic.snapshot import ClassicSnapshot
-from kschedweb.engine.cycle.cycle import MIN_FEASIBLE, NO_NODES
+from kschedweb.engine.cycle.attempt import MIN_FEASIBLE
+from kschedweb.engine.cycle.cycle import NO_NODES
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.plan import Once, Plan, Plans
 from kschedweb.engine.cycle.search import NOWHERE, Filtered

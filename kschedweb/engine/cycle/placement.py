@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.framework.decision import Decision, Ranked, Stopwatch
+from kschedweb.engine.framework.decision import UNTIMED, Decision, Ranked, Stopwatch
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle, PostFilterResult
 from kschedweb.engine.framework.preparation import FreeClaim
 from kschedweb.engine.objects.pod import Pod
-
-UNTIMED = Stopwatch()
 
 
 @dataclass(frozen=True, slots=True)

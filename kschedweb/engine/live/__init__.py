@@ -1,5 +1,6 @@
 """kube-scheduler's loop over a real cluster, without the connection: events in, intents out."""
 
+from kschedweb.engine.cycle.request import Draw
 from kschedweb.engine.framework.decision import Decision, Ranked
 from kschedweb.engine.live.comparing import Comparison, Fresh
 from kschedweb.engine.live.intents import (
@@ -16,7 +17,7 @@ from kschedweb.engine.live.intents import (
     Superseded,
     Wait,
 )
-from kschedweb.engine.live.loop import Depths, Draw, Judged, LiveLoop
+from kschedweb.engine.live.loop import Depths, Judged, LiveLoop
 
 __all__ = [
     "SCHEDULER_ERROR",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.cycle.request import Draw, SearchRequest
 from kschedweb.engine.extenders.extender import Extenders
-from kschedweb.engine.framework.decision import Clock, Stopwatch
+from kschedweb.engine.framework.decision import Clock
 from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.live.comparing import Comparison, Fresh, compare
@@ -19,12 +20,12 @@ from kschedweb.engine.live.work import Work
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import SchedulingQueue, Timing
+from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.state.world import World
 
 HOLDS = frozenset({"HumanApproval"})
-Draw = Callable[[int], int]
 RANKS = 5  # nodes that a decision tells of
 GONE, NOT_WAITING = "the pod is gone", "the pod does not wait"
 
@@ -74,18 +75,20 @@ class LiveLoop:
     ) -> None:
         self.configuration = configuration
         self._world = World(Snapshot())
-        self._scheduler = Scheduler(self._world.snapshot, configuration, registry, extenders=extenders)
-        self._scheduler.ranks, self._scheduler.watch = RANKS, Stopwatch(clock)
-        self._scheduler.elsewhere, self._scheduler.draw = True, draw
+        nominator = Nominator()
+        self._scheduler = Scheduler(
+            self._world.snapshot, configuration, registry, nominator=nominator, extenders=extenders
+        )
         self._queue = SchedulingQueue(
             self._scheduler.frameworks,
             self._world.cluster,
             Timing.of(configuration.document),
             extenders=bool(configuration.extenders),
+            nominator=nominator,
         )
-        self._scheduler.nominator = self._queue.nominator
         self._pods: dict[str, Pod] = {}
-        self._work = Work(self._scheduler, self._queue, self._world, self._pods, holds)
+        request = SearchRequest(post_filter=True, ranks=RANKS, draw=draw, elsewhere=True)
+        self._work = Work(self._scheduler, self._queue, self._world, self._pods, holds, request, clock)
         self._feed = Feed(self._work)
 
     # What the cluster says.

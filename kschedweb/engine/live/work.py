@@ -8,7 +8,8 @@ from dataclasses import replace
 from kschedweb.engine.cycle.binding import PREEMPTED, Binding, Refusal
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.placement import Placement
-from kschedweb.engine.framework.decision import Decision
+from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.framework.decision import Clock, Decision, Stopwatch
 from kschedweb.engine.framework.events import ASSIGNED_POD_DELETE
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.live.intents import (
@@ -36,7 +37,10 @@ SKIPPED = "skip schedule deleting pod: {}"
 
 
 class Work:
-    """``pods`` are those of the cluster by ``namespace/name``, as it last showed them; ``holds`` as for LiveLoop."""
+    """``pods`` are those of the cluster by ``namespace/name``, as it last showed them; ``holds`` as for LiveLoop.
+
+    ``request`` is what is asked of each search; ``clock`` measures it.
+    """
 
     def __init__(
         self,
@@ -45,8 +49,11 @@ class Work:
         world: World,
         pods: dict[str, Pod],
         holds: frozenset[str],
+        request: SearchRequest,
+        clock: Clock | None,
     ) -> None:
         self.scheduler, self.queue, self.world, self.pods, self.holds = scheduler, queue, world, pods, holds
+        self.request, self.clock = request, clock
         self.reservations = Reservations()
 
     def look(self, now: float) -> Snapshot:
@@ -76,17 +83,18 @@ class Work:
             self.queue.done(pod.uid)
             return [Report(PodRef.of(pod), "", SKIPPED.format(pod.key))]
         self.look(now)
-        placement = self.scheduler.find(pod, post_filter=True)
-        decision = placement.decision(pod, now, queued.attempts, self.scheduler.watch)
+        watch = Stopwatch(self.clock)
+        placement = self.scheduler.find(pod, replace(self.request, watch=watch))
+        decision = placement.decision(pod, now, queued.attempts, watch)
         if placement.node:
-            return self._assume(queued, decision, now)
+            return self._assume(queued, decision, watch, now)
         return self._put_back(queued, decision, placement, now)
 
     # A node was found.
 
-    def _assume(self, queued: QueuedPod, decision: Decision, now: float) -> list[Intent]:
+    def _assume(self, queued: QueuedPod, decision: Decision, watch: Stopwatch, now: float) -> list[Intent]:
         self.queue.nominator.remove(queued.key)
-        binding = self.scheduler.binding(queued.pod, decision.node, decision)
+        binding = self.scheduler.binding(queued.pod, decision.node, decision, watch)
         refusal = binding.begin(now)
         if refusal is not None:
             return self._put_back(queued, decision, _refused(queued, refusal), now)

@@ -58,7 +58,7 @@ class SchedulingQueue:
 
     A pod is active (to be tried next), backing off, unschedulable, gated (among the unschedulable) or in flight
     (taken by ``pop`` and not yet ``done``). Times are seconds on any clock that does not go back. ``cluster`` is
-    what hints read of other objects.
+    what hints read of other objects; the ``nominator`` may be a scheduler's.
     """
 
     def __init__(
@@ -68,12 +68,13 @@ class SchedulingQueue:
         timing: Timing | None = None,
         *,
         extenders: bool = False,
+        nominator: Nominator | None = None,
     ) -> None:
         self._frameworks = frameworks
         self._timing = timing or Timing()
         self._hints = Hints(frameworks, extenders=extenders)
         self.cluster = cluster
-        self.nominator = Nominator()
+        self.nominator = Nominator() if nominator is None else nominator
         sort = next(iter(frameworks.values())).plugins("queueSort")[0]
 
         def less(one: QueuedPod, other: QueuedPod) -> bool:

@@ -72,7 +72,7 @@ class Hopeless:
 
     def advance(self, known: Answer) -> None:
         """The search for nodes moves on as if it had been made."""
-        self._scheduler.start = (self._scheduler.start + known.step) % max(len(self._scheduler.snapshot), 1)
+        self._scheduler.advance(known.step)
 
     def _answers(self, pod: Pod) -> bool:
         """Whether what rejects the pod cannot help it by coming to a node either."""

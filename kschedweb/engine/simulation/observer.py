@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.engine.cycle.placement import Placement
+from kschedweb.engine.cycle.request import WITH_POST_FILTER, SearchRequest
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation.life import Departure, Life
@@ -29,6 +30,10 @@ class Observer:
 
         ``start`` is the position of the node where its search for feasible nodes begins.
         """
+
+    def request(self) -> SearchRequest:
+        """What it wants to know of the try that is made next."""
+        return WITH_POST_FILTER
 
     @property
     def works_out(self) -> bool:

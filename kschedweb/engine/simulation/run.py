@@ -27,6 +27,7 @@ from kschedweb.engine.simulation.pods import Pods
 from kschedweb.engine.simulation.result import Pending, Result, Sample
 from kschedweb.engine.simulation.scheduling import SchedulingLoop
 from kschedweb.engine.simulation.use import Use
+from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.owners import of_daemon_set
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
@@ -104,11 +105,12 @@ class Simulation:
         self.world = start.world.copy()
         if watermarks is not None:
             self.world.measured(watermarks)
-        scheduler = Scheduler(self.world.snapshot, configuration, registry, extenders=extenders)
+        nominator = Nominator()
+        scheduler = Scheduler(self.world.snapshot, configuration, registry, nominator=nominator, extenders=extenders)
         timing = Timing.of(configuration.document)
         frameworks = scheduler.frameworks
-        self.queue = SchedulingQueue(frameworks, self.world.cluster, timing, extenders=bool(configuration.extenders))
-        scheduler.nominator = self.queue.nominator
+        asks = bool(configuration.extenders)
+        self.queue = SchedulingQueue(frameworks, self.world.cluster, timing, extenders=asks, nominator=nominator)
         self._agenda = Agenda()
         self.pods = Pods(self.world, self.queue, self._agenda, self.result, frameworks, self._reachable, use, observer)
         hopeless = Hopeless(scheduler, self.queue) if quick and registry is None else None

@@ -56,7 +56,7 @@ class SchedulingLoop:
             observer.decided(pod, replace(known.placement, pod=pod.key), now)
             return known.placement
         start = self.scheduler.start
-        placement = self.scheduler.find(pod, post_filter=True)
+        placement = self.scheduler.find(pod, observer.request())
         observer.decided(pod, placement, now)
         if hopeless is not None:
             hopeless.keep(pod, placement, start)

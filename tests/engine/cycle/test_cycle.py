@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
+from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.cycle.search import heap_root
 from kschedweb.engine.framework.status import CycleError, fit_error
 from tests.engine.builders import explain, node, pod, scheduler
@@ -44,8 +45,8 @@ def test_one_of_the_equally_good_nodes_is_drawn_where_a_draw_is_given() -> None:
     waiting = Pod.read(pod("p", requests={"cpu": "1"}))
     found = engine.find(waiting)
     assert (found.node, found.drawn) == ("a", 0), "without a draw it is the heap's order"
-    engine.draw = random.Random(7).randrange
-    drawn = [engine.find(waiting) for _ in range(60)]
+    request = SearchRequest(draw=random.Random(7).randrange)
+    drawn = [engine.find(waiting, request) for _ in range(60)]
     assert {placement.drawn for placement in drawn} == {3}
     assert {placement.node for placement in drawn} == {"a", "b", "c"}
 
@@ -55,8 +56,7 @@ def test_nothing_is_drawn_where_one_node_is_best() -> None:
         raise AssertionError(number)
 
     engine = scheduler(node("a"), node("b"), pod("other", on="a", requests={"cpu": "2"}))
-    engine.draw = never
-    placement = engine.find(Pod.read(pod("p", requests={"cpu": "1"})))
+    placement = engine.find(Pod.read(pod("p", requests={"cpu": "1"})), SearchRequest(draw=never))
     assert (placement.node, placement.drawn) == ("b", 0)
 
 

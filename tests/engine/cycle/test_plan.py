@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler
+from kschedweb.engine.cycle.request import SearchRequest
 from tests.engine.builders import node, pod, scheduler
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -79,8 +80,7 @@ def test_a_scheduler_that_remembers_decides_as_one_that_does_not(
             continue
         one = Pod.read(pod(f"p{number}", labels={"app": app}, **KINDS[kind]))
         forgetful = Scheduler(remembering.snapshot.copy(), remembering.configuration)
-        forgetful.start = remembering.start
-        expected = forgetful.schedule_one(one)
+        expected = forgetful.schedule_one(one, SearchRequest(start=remembering.start))
         placement = remembering.schedule_one(one)
         assert placement == expected
         if placement.node:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod, Scheduler
+from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.events import (
     RESOURCE_CLAIM,
     RESOURCE_CLAIM_UPDATE,
@@ -259,7 +260,7 @@ def test_a_claim_left_by_an_earlier_attempt_has_to_go_first() -> None:
     objects = [*NODES, device_class("gpu", GPU), left]
     wanting = Pod.read(pod("p", requests={GPU: "1"}))
     engine = scheduler(*objects)
-    stale = engine.schedule_one(wanting, post_filter=True)
+    stale = engine.schedule_one(wanting, SearchRequest(post_filter=True))
     assert stale.message == "0/2 nodes are available: 2 cannot schedule extended resource claim."
     assert stale.post_filter.startswith("deletion of ResourceClaim completed")
     assert engine.schedule_one(wanting).message == f"{CHOICE} {GPU} (device class gpu)"
@@ -307,11 +308,9 @@ def test_devices_that_keep_a_pod_off_every_node_are_given_back_where_nobody_else
     assert explained.post_filter.startswith("deallocation of ResourceClaim completed")
     assert engine.explain(wanting).message == f"0/2 nodes are available: 2 {UNAVAILABLE}."
     # Where the cluster is to do so, only it changes anything.
-    engine.elsewhere = True
-    assert engine.find(wanting, post_filter=True).frees == (FreeClaim("default", "c"),)
+    assert engine.find(wanting, SearchRequest(post_filter=True, elsewhere=True)).frees == (FreeClaim("default", "c"),)
     assert engine.explain(wanting).message == f"0/2 nodes are available: 2 {UNAVAILABLE}."
-    engine.elsewhere = False
-    engine.schedule_one(wanting, post_filter=True)
+    engine.schedule_one(wanting, SearchRequest(post_filter=True))
     assert engine.explain(wanting).message == f"{CHOICE} resource claim default/c"
 
 
@@ -338,7 +337,7 @@ def test_room_that_is_looked_for_where_devices_would_be_chosen_lies_outside() ->
     explained = engine.explain(wanting, preemption=True)
     assert explained.message == "0/1 nodes are available: 1 Insufficient cpu."
     assert explained.post_filter == f"{CHOICE} resource claim default/c"
-    assert engine.schedule([wanting], preempt=True)[0].message == f"{CHOICE} resource claim default/c"
+    assert engine.schedule([wanting], SearchRequest(preempt=True))[0].message == f"{CHOICE} resource claim default/c"
     assert "default/q" in engine.snapshot.pods.slots
 
 

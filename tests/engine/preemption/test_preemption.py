@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine import Pod, Scheduler
+from kschedweb.engine.cycle.request import SearchRequest
 from tests.engine.builders import node, pod, scheduler
 
 
@@ -87,7 +88,7 @@ def test_asking_evicts_nobody() -> None:
 def test_scheduling_by_force_evicts_and_places() -> None:
     engine = scheduler(node("a"), placed("q", "a", cpu="3"), placed("r", "a", priority=100))
     assert engine.schedule_one(incoming("2")).node == ""
-    by_force = engine.schedule_one(incoming("2"), preempt=True)
+    by_force = engine.schedule_one(incoming("2"), SearchRequest(preempt=True))
     assert by_force.to_dict() == {
         "pod": "default/p",
         "node": "a",
@@ -108,7 +109,7 @@ def test_what_fails_after_the_evictions_is_not_what_is_told() -> None:
     plugins = {"preScore": {"disabled": [{"name": "TaintToleration"}]}}
     engine = scheduler(node("a", labels=zone), node("b", labels=zone), keeper, plugins=plugins)
     wanted = Pod.read(pod("p", labels={"app": "p"}, priority=100))
-    assert engine.schedule_one(wanted, post_filter=True).victims == ("default/keeper",)
-    by_force = engine.schedule_one(wanted, preempt=True)
+    assert engine.schedule_one(wanted, SearchRequest(post_filter=True)).victims == ("default/keeper",)
+    by_force = engine.schedule_one(wanted, SearchRequest(preempt=True))
     assert by_force.message == "0/2 nodes are available: 2 node(s) didn't satisfy existing pods anti-affinity rules."
     assert (by_force.node, by_force.victims) == ("", ())

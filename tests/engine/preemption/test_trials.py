@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler
+from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.state.nominator import Nominator
 from tests.engine.builders import node, pod, scheduler
@@ -86,9 +87,9 @@ def outcomes(objects: list[dict], waiting: list[dict], nominated: dict[str, dict
         engine.nominator.add(Pod.read(raw), name)
     said: list[Any] = []
     for raw in waiting:
-        said.append(engine.schedule_one(Pod.read(raw), post_filter=True))
+        said.append(engine.schedule_one(Pod.read(raw), SearchRequest(post_filter=True)))
         if not said[-1].node:
-            said.append(engine.schedule_one(Pod.read(raw), preempt=True))
+            said.append(engine.schedule_one(Pod.read(raw), SearchRequest(preempt=True)))
     return said
 
 
@@ -132,7 +133,7 @@ def test_the_search_ends_with_enough_candidates() -> None:
     incoming = Pod.read(pod("p", requests={"cpu": "1"}, priority=100))
     for absolute, taken in ((1, "a"), (2, "b"), (3, "c")):
         engine = limited(*nodes, *pods, absolute=absolute)
-        assert engine.schedule_one(incoming, post_filter=True).nominated == taken
+        assert engine.schedule_one(incoming, SearchRequest(post_filter=True)).nominated == taken
 
 
 def test_the_search_goes_on_until_a_candidate_violates_no_budget() -> None:
@@ -140,14 +141,16 @@ def test_the_search_goes_on_until_a_candidate_violates_no_budget() -> None:
     pods = [full("a", 0), full("b", 0), full("c", 50, "y"), full("d", 0, "y")]
     engine = limited(*nodes, *pods, budget("kept", "x", 0), absolute=1)
     incoming = Pod.read(pod("p", requests={"cpu": "1"}, priority=100))
-    placement = engine.schedule_one(incoming, post_filter=True)
+    placement = engine.schedule_one(incoming, SearchRequest(post_filter=True))
     assert placement.nominated == "c"
 
 
 def test_what_is_known_of_a_node_follows_its_pods() -> None:
     engine = scheduler(node("a"), node("b"), full("a", 0), full("b", 50))
     kind: dict[str, Any] = {"requests": {"cpu": "3"}, "priority": 100}
-    placed = [engine.schedule_one(Pod.read(pod(f"p{number}", **kind)), preempt=True) for number in range(3)]
+    placed = [
+        engine.schedule_one(Pod.read(pod(f"p{number}", **kind)), SearchRequest(preempt=True)) for number in range(3)
+    ]
     assert [(placement.node, placement.victims) for placement in placed] == [
         ("a", ("default/on-a",)),
         ("b", ("default/on-b",)),
@@ -155,7 +158,7 @@ def test_what_is_known_of_a_node_follows_its_pods() -> None:
     ]
     engine.snapshot.remove_pod("default/p0")
     engine.bind(Pod.read(pod("small", requests={"cpu": "2"}, priority=1)), "a")
-    again = engine.schedule_one(Pod.read(pod("p3", **kind)), preempt=True)
+    again = engine.schedule_one(Pod.read(pod("p3", **kind)), SearchRequest(preempt=True))
     assert (again.node, again.victims) == ("a", ("default/small",))
 
 
@@ -165,7 +168,7 @@ def test_once_a_nomination_is_gone_the_room_is_free_again() -> None:
     kind: dict[str, Any] = {"requests": {"cpu": "2"}, "priority": 10}
 
     def nominated(name: str) -> str | None:
-        return engine.schedule_one(Pod.read(pod(name, **kind)), post_filter=True).nominated
+        return engine.schedule_one(Pod.read(pod(name, **kind)), SearchRequest(post_filter=True)).nominated
 
     assert [nominated("p0"), nominated("p1")] == ["", ""]
     engine.nominator.remove("default/q")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.placement import Placement
+from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.status import CycleError, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import Observer
@@ -155,11 +156,11 @@ class _Why(Observer):
         told = [row for row in self._wanted if knows(self._outcome, row)]
         if told:
             rewind = Rewind(prepared, configuration, self._outcome, registry=registry)
-            self.scheduler = rewind.scheduler
+            self.scheduler, starts = rewind.scheduler, self._outcome.tries.start
             for row in rewind.in_order(told):
                 pod, now = rewind.to(row), float(self._outcome.tries.time[row])
                 self._ask(row, pod)
-                self.decided(pod, self.scheduler.find(pod, post_filter=True), now)
+                self.decided(pod, self.scheduler.find(pod, self._request(int(starts[row]))), now)
                 self._step(now)
         if self._left:
             simulation = begin(prepared, configuration, self, registry=registry)
@@ -183,7 +184,11 @@ class _Why(Observer):
             self._asked = change, self.scheduler.verdict(pod, change.before)
         except CycleError:
             return
-        self.scheduler.ranks, self.scheduler.also = 1, change.before
+
+    def _request(self, start: int | None = None) -> SearchRequest:
+        if self._asked is None:
+            return SearchRequest(post_filter=True, start=start)
+        return SearchRequest(post_filter=True, start=start, ranks=1, also=self._asked[0].before)
 
     # Of a run that is replayed.
 
@@ -200,11 +205,13 @@ class _Why(Observer):
         if row in self._left and attempt == self._outcome.attempts[row]:
             self._ask(row, life.pod)
 
+    def request(self) -> SearchRequest:
+        return self._request()
+
     def decided(self, pod: Pod, placement: Placement, now: float) -> None:
         if self._asked is not None:
             (change, verdict), self._asked = self._asked, None
             self._found[change.pod] = _reason(change, verdict, pod, placement)
-            self.scheduler.ranks, self.scheduler.also = 0, ""
 
 
 def _reason(change: Change, verdict: Status, pod: Pod, placement: Placement) -> Change:

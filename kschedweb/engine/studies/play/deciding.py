@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.placement import Placement
+from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import Observer
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.simulation.life import Life
 
 LAST = -1
+RANKS = 5  # nodes that a decision tells of
 
 
 class NoSuchTryError(LookupError):
@@ -81,7 +83,7 @@ def decide(
         raise NoSuchTryError(f"Pod {pod}: was tried {attempts} times in this run, there is no try {attempt}")
     if outcome is not None and wanted == attempts and knows(outcome, row):
         rewind = rewinds.before(row) if rewinds else Rewind(prepared, configuration, outcome, registry=registry)
-        reached = _ReachedError(rewind.to(row), float(outcome.tries.time[row]))
+        reached = _ReachedError(rewind.to(row), float(outcome.tries.time[row]), int(outcome.tries.start[row]))
         return _looked_at(rewind.scheduler, reached, wanted, attempts)
     until = _Until(pod, wanted, lives)
     simulation = begin(prepared, configuration, until, registry=registry)
@@ -95,17 +97,16 @@ def decide(
 def _looked_at(scheduler: Scheduler, reached: _ReachedError, attempt: int, attempts: int) -> Decided:
     snapshot, pod = scheduler.snapshot, reached.pod
     explanation = scheduler.explain(pod, preemption=True)
-    scheduler.ranks = 5
-    placement = scheduler.find(pod, post_filter=True)
+    placement = scheduler.find(pod, SearchRequest(post_filter=True, start=reached.start, ranks=RANKS))
     return Decided(snapshot, pod, scheduler, explanation, placement, reached.time, attempt, attempts)
 
 
 class _ReachedError(Exception):
-    """The try is about to be made."""
+    """The try is about to be made; its search begins at the node at position ``start``."""
 
-    def __init__(self, pod: Pod, time: float) -> None:
+    def __init__(self, pod: Pod, time: float, start: int) -> None:
         super().__init__(pod.key)
-        self.pod, self.time = pod, time
+        self.pod, self.time, self.start = pod, time, start
 
 
 class _Counting(Observer):
@@ -128,4 +129,4 @@ class _Until(_Counting):
 
     def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
         if life.pod.key == self.key and attempt == self._attempt and self._life in (0, self.lives):
-            raise _ReachedError(life.pod, now)
+            raise _ReachedError(life.pod, now, start)

@@ -71,9 +71,9 @@ class Rewind:
     def to(self, row: int) -> Pod:
         """Let the scheduler see what the last try of the pod in ``row`` saw; returns the pod, which is on no node."""
         tries = self._outcome.tries
-        return self.at(row, float(tries.time[row]), int(tries.seen[row]), int(tries.start[row]))
+        return self.at(row, float(tries.time[row]), int(tries.seen[row]))
 
-    def at(self, row: int, time: float, seen: int, start: int = 0) -> Pod:
+    def at(self, row: int, time: float, seen: int) -> Pod:
         """As ``to``, of any try of the pod in ``row``: that at ``time``, before which there were ``seen`` moves."""
         if seen < self._moved:
             raise ValueError("tries must come in their order")
@@ -81,7 +81,6 @@ class Rewind:
         snapshot = self._world.snapshot
         snapshot.now = time
         self.scheduler.use(snapshot)
-        self.scheduler.start = start
         return self._pod(row)
 
     @property

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.objects.access import ObjectError, mapping
 from kschedweb.engine.objects.workloads import Budget
 from kschedweb.engine.simulation import PodArrives
@@ -58,7 +59,7 @@ def _worked_out(
         pod = rewind.at(row, time, seen)
         kind = seen, pod.scheduler_name, pod.alike
         if kind not in known:
-            known[kind] = rewind.scheduler.find(pod, post_filter=True).condition
+            known[kind] = rewind.scheduler.find(pod, SearchRequest(post_filter=True, start=0)).condition
         messages[row] = known[kind]
     return messages
 
