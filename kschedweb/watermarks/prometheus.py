@@ -1,23 +1,22 @@
 """Instant queries to a Prometheus, or to what speaks its HTTP API (Thanos, Mimir, VictoriaMetrics).
 
-All queries of a run go out together, a few at a time, under one deadline that holds however slowly bytes trickle in.
-Nothing that the server sends can do more than fail its own query: answers are limited in size, redirects are not
-followed, and proxies are not asked.
+All queries of a run go out together, a few at a time, under one deadline. Nothing that the server sends can do more
+than fail its own query.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
-import ssl
 import time
+import zlib
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlencode
 
-import httpx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +24,7 @@ from kschedweb import __version__
 from kschedweb.clusters.connecting.addresses import Endpoint
 from kschedweb.clusters.connecting.client import tls_context
 from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.clusters.connecting.wire import Answer, Failure, Wire, WireError
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.redaction import redact_text
 
@@ -65,77 +65,41 @@ def ask(endpoint: Endpoint, secret: Secret, queries: Mapping[str, str], *, at: f
     certificate authority is no such thing.
     """
     context = tls_context(secret) if endpoint.scheme == "https" else None
-    # In a thread of its own, since the caller's may have an event loop already.
-    with ThreadPoolExecutor(1, thread_name_prefix="prometheus") as pool:
-        return pool.submit(lambda: asyncio.run(_ask(endpoint, secret, context, queries, at, seconds))).result()
+    headers = {"Host": endpoint.host_header, "User-Agent": f"kschedweb/{__version__}", "Accept-Encoding": "gzip"}
+    wire = Wire(endpoint, context, endpoint.host, headers | secret.authorization, largest=LARGEST_BODY)
+    until = time.monotonic() + seconds
 
-
-async def _ask(
-    endpoint: Endpoint,
-    secret: Secret,
-    context: ssl.SSLContext | None,
-    queries: Mapping[str, str],
-    at: float,
-    seconds: float,
-) -> Answers:
-    turns = asyncio.Semaphore(TOGETHER)
-    answers: Answers = {
-        name: PrometheusError(f"Prometheus did not answer within {seconds:.0f} s.", setting="query") for name in queries
-    }
-    transport = httpx.AsyncHTTPTransport(verify=context or False, trust_env=False)
-    headers = {"Host": endpoint.host_header, "User-Agent": f"kschedweb/{__version__}", "Accept": "application/json"}
-    if secret.token:
-        headers["Authorization"] = f"Bearer {secret.token}"
-    basic = httpx.BasicAuth(secret.username, secret.password) if secret.username else None
-    client = httpx.AsyncClient(
-        transport=transport, headers=headers, auth=basic, follow_redirects=False, trust_env=False
-    )
-
-    async def one(name: str, query: str, until: float) -> None:
-        async with turns:
-            try:
-                answers[name] = await _query(client, endpoint, query, at, until - time.monotonic())
-            except PrometheusError as error:
-                answers[name] = error
-            except httpx.HTTPError as error:
-                answers[name] = _line_error(error)
-
-    async with client:
+    def one(query: str) -> Vector | PrometheusError:
         try:
-            async with asyncio.timeout(seconds):
-                until = time.monotonic() + seconds
-                await asyncio.gather(*(one(name, query, until) for name, query in queries.items()))
-        except TimeoutError:
-            pass  # What was answered until then counts; the rest says that it was not.
-    return answers
+            return _query(wire, query, at, until)
+        except PrometheusError as error:
+            return error
+        except WireError as error:
+            return _unanswered(error, seconds)
+
+    with closing(wire), ThreadPoolExecutor(TOGETHER, thread_name_prefix="prometheus") as pool:
+        return dict(zip(queries, pool.map(one, queries.values()), strict=True))
 
 
-async def _query(client: httpx.AsyncClient, endpoint: Endpoint, query: str, at: float, seconds: float) -> Vector:
-    parameters = {"query": query, "time": f"{at:.3f}", "timeout": f"{max(seconds, 0.1):.3f}"}
-    request = client.build_request(
-        "GET",
-        f"{endpoint.url}/api/v1/query",
-        params=parameters,
-        timeout=httpx.Timeout(max(seconds, 0.1), connect=min(CONNECT_SECONDS, max(seconds, 0.1))),
-        extensions={"sni_hostname": endpoint.host},
-    )
+def _query(wire: Wire, query: str, at: float, until: float) -> Vector:
+    left = max(until - time.monotonic(), 0.1)
+    parameters = urlencode({"query": query, "time": f"{at:.3f}", "timeout": f"{left:.3f}"})
     asked = time.time()
-    response = await client.send(request, stream=True)
+    answer = wire.call("GET", f"/api/v1/query?{parameters}", connect=min(CONNECT_SECONDS, left), seconds=left)
+    found = vector_read(answer.code, answer.headers.get("content-type", ""), _unpacked(answer))
+    return Vector(found.labels, found.values, found.warnings, clock_skew(answer.headers.get("date", ""), asked))
+
+
+def _unpacked(answer: Answer) -> bytes:
+    if answer.headers.get("content-encoding", "").lower() != "gzip":
+        return answer.body
     try:
-        body, size = [], 0
-        async for chunk in response.aiter_bytes():
-            size += len(chunk)
-            if size > LARGEST_BODY:
-                raise PrometheusError(
-                    f"The answer is larger than {LARGEST_BODY // 1024 // 1024} MiB: let the query give one series a "
-                    "node or a pod.",
-                    setting="query",
-                )
-            body.append(chunk)
-    finally:
-        await response.aclose()
-    found = vector_read(response.status_code, response.headers.get("Content-Type", ""), b"".join(body))
-    return Vector(found.labels, found.values, found.warnings, clock_skew(response.headers.get("Date", ""), asked))
+        body = zlib.decompressobj(wbits=31).decompress(answer.body, LARGEST_BODY + 1)
+    except zlib.error:
+        raise PrometheusError("The connection to Prometheus broke off.") from None
+    if len(body) > LARGEST_BODY:
+        raise _too_large()
+    return body
 
 
 def clock_skew(date: str, asked: float) -> float:
@@ -209,21 +173,28 @@ def _refusal(status: int, media_type: str) -> PrometheusError:
     return PrometheusError(f"The server answers, but not as Prometheus does{named}: check the address.")
 
 
-def _line_error(error: httpx.HTTPError) -> PrometheusError:
+def _unanswered(error: WireError, seconds: float) -> PrometheusError:
     """What went wrong on the line, in words that say nothing of what is behind it."""
-    reason: BaseException | None = error
-    while reason is not None:
-        if isinstance(reason, ssl.SSLCertVerificationError):
+    match error.failure:
+        case Failure.CERTIFICATE:
             return PrometheusError(
                 "The server's certificate is not signed by the given certificate authority, "
                 "or does not name this address.",
                 setting="ca",
             )
-        if isinstance(reason, ssl.SSLError):
+        case Failure.TLS:
             return PrometheusError("The server does not speak TLS as expected: is it http:// instead of https://?")
-        reason = reason.__cause__ or reason.__context__
-    if isinstance(error, httpx.ConnectTimeout | httpx.ConnectError):
-        return PrometheusError("Prometheus cannot be reached at its address.")
-    if isinstance(error, httpx.TimeoutException):
-        return PrometheusError("Prometheus did not answer in time.", setting="query")
-    return PrometheusError("The connection to Prometheus broke off.")
+        case Failure.LARGE:
+            return _too_large()
+        case Failure.SLOW if error.reached:
+            return PrometheusError(f"Prometheus did not answer within {seconds:.0f} s.", setting="query")
+        case Failure.BROKEN:
+            return PrometheusError("The connection to Prometheus broke off.")
+    return PrometheusError("Prometheus cannot be reached at its address.")
+
+
+def _too_large() -> PrometheusError:
+    return PrometheusError(
+        f"The answer is larger than {LARGEST_BODY // 1024 // 1024} MiB: let the query give one series a node or a pod.",
+        setting="query",
+    )

@@ -72,7 +72,6 @@ def configuration(*, json_lines: bool, level: str) -> dict[str, Any]:
             "django.server": {"handlers": [], "level": "WARNING", "propagate": True},
             "django.request": {"level": "CRITICAL"},
             "axes": {"level": "ERROR"},  # what it warns of is in the audit trail and in the lines about that
-            "httpx": {"level": "WARNING"},
             "kombu": {"level": "WARNING"},
         },
     }

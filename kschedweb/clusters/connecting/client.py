@@ -1,11 +1,11 @@
 """The seam to a cluster's API server: checked address, checked certificate, time limits, raw JSON.
 
-The ``kubernetes`` package speaks to the server; its configuration files, models, proxies and redirects are not used.
+Of the ``kubernetes`` package one function is used, ``ApiClient.call_api``: it sends lists and watches over a pool of
+urllib3 as client libraries do, and writes JSON bodies. Its configuration files, models, proxies and redirects are not.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import random
 import ssl
@@ -91,11 +91,7 @@ class Client:
     def _use(self, secret: Secret) -> None:
         """Make further calls with ``secret``."""
         endpoint, headers = self._endpoint, {"User-Agent": self._agent, "Host": self._endpoint.host_header}
-        if secret.token:
-            headers["Authorization"] = f"Bearer {secret.token}"
-        elif secret.username:
-            pair = base64.b64encode(f"{secret.username}:{secret.password}".encode()).decode()
-            headers["Authorization"] = f"Basic {pair}"
+        headers |= secret.authorization
         context = tls_context(secret) if endpoint.scheme == "https" else None
         wire = Wire(endpoint, context, secret.tls_server_name or endpoint.host, headers)
         self._api.rest_client.pool_manager = _pool(endpoint, secret)

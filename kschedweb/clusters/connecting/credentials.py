@@ -6,6 +6,7 @@ a new one in front, run ``manage.py rotate_keys``, and drop the old one.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -62,6 +63,16 @@ class Secret:
                 host_normalise(self.tls_server_name)
             except AddressError as error:
                 raise ApplicationError.at("tls_server_name", error.detail) from None
+
+    @property
+    def authorization(self) -> dict[str, str]:
+        """The header that signs in, none where none is needed."""
+        if self.token:
+            return {"Authorization": f"Bearer {self.token}"}
+        if self.username:
+            pair = base64.b64encode(f"{self.username}:{self.password}".encode()).decode()
+            return {"Authorization": f"Basic {pair}"}
+        return {}
 
 
 @dataclass(frozen=True)

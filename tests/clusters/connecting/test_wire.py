@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kschedweb.clusters.connecting.addresses import Endpoint
-from kschedweb.clusters.connecting.wire import Wire, WireError
+from kschedweb.clusters.connecting.wire import Failure, Wire, WireError
 from tests.support.processes import free_port
 
 Script = Callable[[int, bytes], bytes]
@@ -55,6 +55,8 @@ class Server:
                 if not said:
                     return
                 line.sendall(said)
+                if said.startswith(b"HTTP/1.0"):
+                    return
 
     def close(self) -> None:
         self._listener.close()
@@ -114,8 +116,9 @@ def test_each_thread_has_a_connection_while_it_calls(wire: Wire, server: Server)
         (b"HTTP/1.1 100 Continue\r\n\r\n" + answer(b"after"), b"after"),
         (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
         (answer(b"last", more="Connection: close\r\n"), b"last"),
+        (b"HTTP/1.0 200 OK\r\n\r\nto the end", b"to the end"),
     ],
-    ids=["chunked", "continue", "nothing", "close"],
+    ids=["chunked", "continue", "nothing", "close", "old"],
 )
 def test_answers_of_every_shape_are_read(wire: Wire, server: Server, said: bytes, body: bytes) -> None:
     server.script = lambda number, request: said if number == 1 else answer(b"next")
@@ -156,6 +159,36 @@ def test_a_server_that_is_not_there_was_not_reached() -> None:
     with pytest.raises(WireError) as caught:
         call(wire)
     assert not caught.value.reached
+    assert caught.value.failure is Failure.UNREACHABLE
+
+
+@pytest.mark.parametrize(
+    ("said", "failure", "code"),
+    [
+        (b"HTTP/1.0 201 Created\r\nContent-Length: 9\r\n\r\nshort", Failure.BROKEN, 201),
+        (b"HTTP/1.0 ", Failure.BROKEN, 0),
+        (answer(b"x" * 101), Failure.LARGE, 200),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", Failure.SLOW, 200),
+        (b"HTTP/1.1 200 OK\r\n", Failure.SLOW, 0),
+    ],
+    ids=["short", "nothing", "large", "slow", "slow head"],
+)
+def test_what_was_wrong_is_told_with_the_status_that_came(
+    server: Server, said: bytes, failure: Failure, code: int
+) -> None:
+    server.script = lambda number, request: said
+    endpoint = Endpoint("http", "127.0.0.1", server.port, "127.0.0.1", "")
+    with pytest.raises(WireError) as caught:
+        call(Wire(endpoint, None, "127.0.0.1", {}, largest=100), seconds=0.5)
+    assert (caught.value.failure, caught.value.code) == (failure, code)
+
+
+@pytest.mark.parametrize("path", ["/a b", "/a\r\nX: y", "/é"])
+def test_a_path_that_would_say_more_than_a_path_is_not_sent(wire: Wire, server: Server, path: str) -> None:
+    with pytest.raises(WireError) as caught:
+        wire.call("GET", path, connect=1.0, seconds=1.0)
+    assert not caught.value.reached
+    assert not server.requests
 
 
 def test_a_connection_that_the_server_has_closed_is_not_used_again(wire: Wire, server: Server) -> None:

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import ssl
 import time
+from contextlib import closing
 from dataclasses import dataclass
-
-import httpx
 
 from kschedweb import __version__
 from kschedweb.clusters.connecting.addresses import Resolver, endpoint_check
+from kschedweb.clusters.connecting.wire import Failure, Wire, WireError
 from kschedweb.live.approvals.webhooks.messages import signature
 from kschedweb.web.errors import ApplicationError
 
-SECONDS = 10.0  # for the whole try
+SECONDS, CONNECT_SECONDS = 10.0, 5.0  # for the whole try
 LARGEST_ANSWER = 64 * 1024
 CARRIES = "what the messages say"
+WORDS = {
+    Failure.UNREACHABLE: "It cannot be reached.",
+    Failure.CERTIFICATE: "Its certificate cannot be verified.",
+    Failure.TLS: "It does not speak TLS as expected.",
+    Failure.SLOW: f"No answer within {SECONDS:.0f} s.",
+    Failure.LARGE: "The connection broke off.",
+    Failure.BROKEN: "The connection broke off.",
+}
 
 
 @dataclass(frozen=True)
@@ -45,35 +53,19 @@ def send(*, url: str, secret: str, message_id: str, body: str, resolver: Resolve
     headers = {
         "Host": checked.host_header,
         "User-Agent": f"kschedweb/{__version__}",
-        "Content-Type": "application/json",
         "webhook-id": message_id,
         "webhook-timestamp": str(timestamp),
         "webhook-signature": signature(secret, message_id, timestamp, body),
     }
-    context: ssl.SSLContext | bool = ssl.create_default_context() if checked.scheme == "https" else False
-    transport = httpx.HTTPTransport(verify=context, trust_env=False)
-    until = time.monotonic() + SECONDS
-    try:
-        with (
-            httpx.Client(transport=transport, follow_redirects=False, trust_env=False, timeout=SECONDS / 2) as client,
-            client.stream(
-                "POST",
-                checked.url,
-                content=body.encode(),
-                headers=headers,
-                extensions={"sni_hostname": checked.host},
-            ) as response,
-        ):
-            size = 0
-            for chunk in response.iter_raw():  # read, so that the receiver can finish; of no further use
-                size += len(chunk)
-                if size > LARGEST_ANSWER or time.monotonic() > until:
-                    break
-            return _answer(response.status_code)
-    except httpx.TimeoutException:
-        return Answer(error=f"No answer within {SECONDS:.0f} s.")
-    except (httpx.HTTPError, ssl.SSLError) as error:
-        return Answer(error=_words(error))
+    context = ssl.create_default_context() if checked.scheme == "https" else None
+    with closing(Wire(checked, context, checked.host, headers, largest=LARGEST_ANSWER)) as wire:
+        try:
+            answer = wire.call("POST", "", body.encode(), "application/json", connect=CONNECT_SECONDS, seconds=SECONDS)
+        except WireError as error:
+            if error.code and error.failure in (Failure.SLOW, Failure.LARGE):
+                return _answer(error.code)  # what follows the status is of no use here
+            return Answer(error=WORDS[error.failure])
+    return _answer(answer.code)
 
 
 def _answer(status: int) -> Answer:
@@ -82,14 +74,3 @@ def _answer(status: int) -> Answer:
     if 300 <= status < 400:
         return Answer(status, f"It answered {status} and sends elsewhere, which is not followed.")
     return Answer(status, f"It answered {status}.")
-
-
-def _words(error: BaseException) -> str:
-    reason: BaseException | None = error
-    while reason is not None:
-        if isinstance(reason, ssl.SSLCertVerificationError):
-            return "Its certificate cannot be verified."
-        if isinstance(reason, ssl.SSLError):
-            return "It does not speak TLS as expected."
-        reason = reason.__cause__ or reason.__context__
-    return "It cannot be reached." if isinstance(error, httpx.ConnectError) else "The connection broke off."

@@ -12,12 +12,10 @@ import ssl
 from collections.abc import Iterable
 from typing import Any
 
-import urllib3
-from urllib3.util.retry import Retry
-
 from kschedweb.clusters.connecting.addresses import EXTENDERS, AddressError, Endpoint, endpoint_check
 from kschedweb.clusters.connecting.client import tls_context
 from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.clusters.connecting.wire import Failure, Wire, WireError
 from kschedweb.engine.extenders.extender import Post, TransportError
 from kschedweb.policies.extenders import refusals
 from kschedweb.web.errors import ApplicationError, FieldProblem, Unprocessable
@@ -60,37 +58,19 @@ class _Way:
         tls = extender.get("tlsConfig") or {}
         prefix = str(extender["urlPrefix"])
         self._endpoint: Endpoint = endpoint_check(prefix.rstrip("/"), rule=EXTENDERS)
-        keywords: dict[str, Any] = {}
-        if self._endpoint.scheme == "https":
-            name = tls.get("serverName") or self._endpoint.host
-            keywords = {"ssl_context": _context(tls, prefix), "server_hostname": name, "assert_hostname": name}
-            if tls.get("insecure"):
-                keywords |= {"assert_hostname": False}
-        never = Retry(total=0, redirect=0, raise_on_redirect=False, raise_on_status=False)
-        self._http = urllib3.PoolManager(num_pools=1, maxsize=4, retries=never, **keywords)
+        context = _context(tls, prefix) if self._endpoint.scheme == "https" else None
+        name = tls.get("serverName") or self._endpoint.host
+        self._wire = Wire(self._endpoint, context, name, {"Host": self._endpoint.host_header}, largest=LARGEST_ANSWER)
 
     def post(self, path: str, body: bytes, seconds: float) -> tuple[int, bytes]:
-        headers = {"Content-Type": "application/json", "Host": self._endpoint.host_header}
         try:
-            answer = self._http.request(
-                "POST",
-                self._endpoint.url + path,
-                body=body,
-                headers=headers,
-                timeout=urllib3.Timeout(total=seconds),
-                preload_content=False,
-            )
-            try:
-                content = answer.read(LARGEST_ANSWER + 1, decode_content=True)
-            finally:
-                answer.release_conn()
-        except urllib3.exceptions.TimeoutError:
-            raise TransportError(TIMED_OUT) from None
-        except urllib3.exceptions.HTTPError as error:
-            raise TransportError(type(getattr(error, "reason", None) or error).__name__) from None
-        if len(content) > LARGEST_ANSWER:
-            raise TransportError("the answer is larger than any extender's would be")
-        return answer.status, content
+            answer = self._wire.call("POST", path, body, "application/json", connect=seconds, seconds=seconds)
+        except WireError as error:
+            if error.failure is Failure.LARGE:
+                raise TransportError("the answer is larger than any extender's would be") from None
+            said = TIMED_OUT if error.failure is Failure.SLOW else type(error.__cause__).__name__
+            raise TransportError(said) from None
+        return answer.code, answer.body
 
 
 def _context(tls: dict[str, Any], server: str) -> ssl.SSLContext:
