@@ -1,6 +1,9 @@
 """Typed readers of the environment; a wrong value stops the start and names the variable.
 
 ``NAME_FILE`` may be set instead of ``NAME`` where a value is a secret: the file's content is then the value.
+
+``environ.FileAwareEnv`` (0.14) does not do: it reads ``HTTPS=maybe`` as false, the password ``$ecret`` as the name of
+another variable and a file with its last line end, says nothing where both are set, and its errors quote the value.
 """
 
 from __future__ import annotations
