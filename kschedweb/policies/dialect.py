@@ -13,8 +13,8 @@ from django.db import models
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from kschedweb.engine.documents.marked import Document, Problem
     from kschedweb.policies.diff import Change
-    from kschedweb.policies.editing.document import Document, Problem
     from kschedweb.web.errors import FieldProblem
 
 Json = dict[str, Any]

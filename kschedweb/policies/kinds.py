@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kschedweb.engine.documents.marked import Document, DocumentError, Problem, parse
 from kschedweb.policies.classic.dialect import Classic
 from kschedweb.policies.classic.validation import MISSPELT
 from kschedweb.policies.dialect import CheckedText, Dialect
-from kschedweb.policies.editing.document import Document, DocumentError, Problem, parse
 from kschedweb.policies.profiles import Profiles
 
 PROFILES, CLASSIC = Profiles(), Classic()

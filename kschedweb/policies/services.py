@@ -11,7 +11,7 @@ from django.db.models import ProtectedError
 
 from kschedweb.accounts import audit
 from kschedweb.engine import config
-from kschedweb.policies.editing.document import Problem, kept
+from kschedweb.engine.documents.marked import Problem, kept
 from kschedweb.policies.kinds import DIALECTS, check_either, other_kind
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.revisions import services as revisions

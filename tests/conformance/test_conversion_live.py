@@ -18,7 +18,7 @@ from kschedweb.engine.classic import Edition, Policy, PolicyError, load_policy
 from kschedweb.engine.classic.catalogue import V1_9
 from kschedweb.engine.classic.conversion import convert
 from kschedweb.engine.config import load
-from kschedweb.policies.editing.document import as_yaml
+from kschedweb.engine.documents.marked import as_yaml
 from tests.conformance.making.policies import PolicyMaker
 from tests.conformance.policies import by_hand
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kschedweb.engine.documents.marked import parse
 from kschedweb.policies.editing import form
-from kschedweb.policies.editing.document import parse
 from kschedweb.policies.validation import check
 from tests.policies.editing.test_form import DETAILED, PLAIN, as_posted, shown
 

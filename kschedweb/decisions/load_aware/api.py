@@ -18,7 +18,7 @@ from kschedweb.decisions.load_aware.contest import contest
 from kschedweb.decisions.load_aware.row import AGES, MOVING, Conditions, Curve, Given, curve, variations
 from kschedweb.decisions.load_aware.sides import all_sides, side_named
 from kschedweb.decisions.snapshots import engine_snapshot
-from kschedweb.policies.editing.document import SIZE_LIMIT
+from kschedweb.engine.documents.marked import SIZE_LIMIT
 from kschedweb.policies.selectors import configuration
 from kschedweb.policies.validation import check
 from kschedweb.web.errors import FieldProblem, NotFound, Unprocessable

@@ -8,11 +8,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kschedweb.engine.documents.json_schema import Schemas
+from kschedweb.engine.documents.marked import SIZE_LIMIT
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate.thresholds import THRESHOLDS
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.gate.services import LARGEST_SEED
-from kschedweb.policies.editing.document import SIZE_LIMIT
 
 MOST_NUMBER = 10**9 - 1
 VERDICTS = ("pass", "fail")

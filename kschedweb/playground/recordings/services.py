@@ -14,13 +14,13 @@ from kschedweb.accounts import audit
 from kschedweb.accounts.roles import may_change
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
+from kschedweb.engine.documents.marked import as_yaml
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.recordings import selectors
 from kschedweb.playground.recordings.models import Recording
 from kschedweb.playground.scenarios import services as scenarios
 from kschedweb.playground.scenarios import uploads
 from kschedweb.playground.scenarios.models import FileKind
-from kschedweb.policies.editing.document import as_yaml
 from kschedweb.web.errors import ApplicationError, Conflict
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kschedweb.engine.documents.marked import DocumentError, Problem, normalised, parse
 from kschedweb.playground.scenarios import form
 from kschedweb.playground.scenarios.validation import Checked, check
-from kschedweb.policies.editing.document import DocumentError, Problem, normalised, parse
 
 if TYPE_CHECKING:
     from kschedweb.playground.scenarios.form import ScenarioForm

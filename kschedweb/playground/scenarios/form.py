@@ -11,11 +11,11 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from kschedweb.engine.documents.marked import Path, Problem, parse
 from kschedweb.playground.scenarios import schema
 from kschedweb.playground.scenarios.schema import NEW, TITLES, Schema
 from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, Field, Posted
-from kschedweb.policies.editing.document import Path, Problem, parse
 from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.editing.switches import as_dict, as_list
 

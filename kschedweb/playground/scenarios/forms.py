@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
+from kschedweb.engine.documents.marked import as_yaml
 from kschedweb.playground.scenarios import selectors
 from kschedweb.playground.scenarios.form import EMPTY
 from kschedweb.playground.scenarios.models import NAME_LIMIT
-from kschedweb.policies.editing.document import as_yaml
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User

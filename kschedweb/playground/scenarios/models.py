@@ -11,7 +11,7 @@ from django.utils.functional import cached_property
 
 from kschedweb.accounts.roles import Role
 from kschedweb.clusters.models import Snapshot
-from kschedweb.policies.editing.document import parse
+from kschedweb.engine.documents.marked import parse
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import structlog
 from django.db import transaction
 
+from kschedweb.engine.documents.marked import parse
 from kschedweb.playground.scenarios import selectors, services
 from kschedweb.playground.scenarios.models import Scenario
 from kschedweb.playground.scenarios.ready import all_ready, files_of, text_of
 from kschedweb.playground.scenarios.signals import ready_placed
 from kschedweb.policies import services as policies
-from kschedweb.policies.editing.document import parse
 from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.models import Policy
 from kschedweb.web.errors import ApplicationError

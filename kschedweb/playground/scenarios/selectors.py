@@ -31,7 +31,7 @@ from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
-    from kschedweb.policies.editing.document import Problem
+    from kschedweb.engine.documents.marked import Problem
 
 
 def scenario_list(user: User) -> QuerySet[Scenario]:

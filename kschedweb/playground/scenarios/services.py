@@ -13,6 +13,7 @@ from django.utils.text import slugify
 from kschedweb.accounts import audit
 from kschedweb.accounts.roles import may_change
 from kschedweb.clusters.models import Cluster, Snapshot
+from kschedweb.engine.documents.marked import kept
 from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_BYTES
@@ -28,7 +29,6 @@ from kschedweb.playground.scenarios.models import (
     ScenarioRevision,
 )
 from kschedweb.playground.scenarios.validation import Checked, check, placed
-from kschedweb.policies.editing.document import kept
 from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.revisions import services as revisions
 from kschedweb.web.errors import Conflict, NotFound

@@ -9,9 +9,9 @@ from typing import Any
 
 from kschedweb.clusters.importing.documents import DocumentError, Limits, documents_read
 from kschedweb.clusters.importing.imports import files_read
+from kschedweb.engine.documents.marked import as_yaml
 from kschedweb.playground.scenarios import uploads
 from kschedweb.playground.scenarios.models import FileKind
-from kschedweb.policies.editing.document import as_yaml
 from kschedweb.web.errors import ApplicationError
 
 API_VERSION, KIND = "kschedweb/v1", "ScenarioExport"

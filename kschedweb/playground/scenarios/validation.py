@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kschedweb.engine.documents.marked import Document as Text
+from kschedweb.engine.documents.marked import DocumentError as TextError
+from kschedweb.engine.documents.marked import Path, Problem, parse
 from kschedweb.engine.studies.document.document import Document, DocumentError, read
 from kschedweb.playground.scenarios.models import NAME_LIMIT
-from kschedweb.policies.editing.document import Document as Text
-from kschedweb.policies.editing.document import DocumentError as TextError
-from kschedweb.policies.editing.document import Path, Problem, parse
 
 _STEP = re.compile(r"\['([^']*)'\]|([^.\[\]]+)|\[(\d+)\]")
 DESCRIPTION_LIMIT = 500

@@ -9,13 +9,13 @@ from uuid import UUID
 from django.db.models import Count, Q
 from django.http import Http404
 
+from kschedweb.engine.documents.marked import parse
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.measure.objectives import Objective, known
 from kschedweb.engine.studies.search.space import Space, read
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.scenarios.models import readable
 from kschedweb.playground.sweeps.models import Sweep, Trial, TrialState
-from kschedweb.policies.editing.document import parse
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:

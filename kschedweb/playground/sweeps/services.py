@@ -10,6 +10,7 @@ from django.http import Http404
 
 from kschedweb.accounts import audit
 from kschedweb.decisions.selectors import profiles_named
+from kschedweb.engine.documents.marked import parse
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.search.space import Space, read
 from kschedweb.jobs.models import ENDED
@@ -17,7 +18,6 @@ from kschedweb.jobs.services import job_cancel, job_start
 from kschedweb.playground.runs.services import LARGEST_SEED, seeds_checked
 from kschedweb.playground.sweeps import selectors
 from kschedweb.playground.sweeps.models import Method, Origin, Sweep, Trial, TrialState
-from kschedweb.policies.editing.document import parse
 from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.services import policy_create, revision_save

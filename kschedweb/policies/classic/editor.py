@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.classic import Algorithm, edition_of, process_of
+from kschedweb.engine.documents.marked import DocumentError, Problem, normalised, parse
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.policies.classic import form, writing
 from kschedweb.policies.classic.effective import Effective, effective
@@ -14,7 +15,6 @@ from kschedweb.policies.classic.form import ClassicForm
 from kschedweb.policies.classic.lists import LISTS
 from kschedweb.policies.classic.validation import ClassicChecked, check_classic
 from kschedweb.policies.dialect import EditorState
-from kschedweb.policies.editing.document import DocumentError, Problem, normalised, parse
 from kschedweb.policies.editing.editor import state
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kschedweb.engine.classic import Edition, edition_of
 from kschedweb.engine.classic.catalogue import EDITION, GATES, V1_9, V1_13
 from kschedweb.engine.classic.describing import DESCRIBED
+from kschedweb.engine.documents.marked import Path, Problem
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.policies.classic.lists import (
     LISTS,
@@ -25,7 +26,6 @@ from kschedweb.policies.classic.lists import (
 from kschedweb.policies.classic.schema import ARGUMENTS, GENERAL, KINDS
 from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, Field
-from kschedweb.policies.editing.document import Path, Problem
 from kschedweb.policies.editing.switches import as_dict
 
 if TYPE_CHECKING:

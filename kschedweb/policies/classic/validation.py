@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kschedweb.engine.classic import PolicyError, Registry, edition_of, load_policy
+from kschedweb.engine.documents.marked import Document, DocumentError, Path, Problem, parse
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.validation.fields import Problem as EngineProblem
 from kschedweb.policies.dialect import Kind
-from kschedweb.policies.editing.document import Document, DocumentError, Path, Problem, parse
 from kschedweb.policies.editing.switches import as_dict, as_list
 from kschedweb.policies.validation import KEY, LINE, steps, written
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from kschedweb.engine.classic import Edition
 from kschedweb.engine.classic.catalogue import GATES, V1_13
+from kschedweb.engine.documents.marked import parse
 from kschedweb.policies.classic.form import SHAPED
 from kschedweb.policies.classic.lists import LISTS, Item, item, known, listed, name_of, provided, spelt
 from kschedweb.policies.classic.schema import ARGUMENTS, GENERAL, KINDS
 from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, Posted
-from kschedweb.policies.editing.document import parse
 from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.editing.switches import as_dict
 

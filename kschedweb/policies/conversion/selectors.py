@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kschedweb.engine.classic import PolicyError, edition_of, load_policy
 from kschedweb.engine.classic.conversion import convert
-from kschedweb.policies.editing.document import as_yaml
+from kschedweb.engine.documents.marked import as_yaml
 from kschedweb.web.errors import FieldProblem, Unprocessable
 
 if TYPE_CHECKING:

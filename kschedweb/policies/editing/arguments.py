@@ -15,7 +15,7 @@ from math import isfinite
 from typing import Any
 
 from kschedweb.engine import config
-from kschedweb.policies.editing.document import DocumentError, Path, Problem, as_yaml, parse
+from kschedweb.engine.documents.marked import DocumentError, Path, Problem, as_yaml, parse
 from kschedweb.policies.editing.load_aware import Schema, Slider, given_as_a_whole, slider
 from kschedweb.policies.editing.switches import as_dict, as_list
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.documents.marked import DocumentError, Problem, as_yaml, normalised, parse
 from kschedweb.policies.dialect import EditorState
 from kschedweb.policies.editing import form
-from kschedweb.policies.editing.document import DocumentError, Problem, as_yaml, normalised, parse
 from kschedweb.policies.validation import Checked, check
 
 if TYPE_CHECKING:

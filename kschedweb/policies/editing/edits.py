@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
+from kschedweb.engine.documents.marked import DocumentError, parse
 from kschedweb.engine.documents.reading import value_of
 from kschedweb.engine.documents.writing import Dumper, written
-from kschedweb.policies.editing.document import DocumentError, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

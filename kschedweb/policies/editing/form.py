@@ -16,9 +16,9 @@ from typing import Any
 from kschedweb.engine.config import EMPTY, load
 from kschedweb.engine.config.registry import installed
 from kschedweb.engine.config.schema import EXTENSION_POINTS
+from kschedweb.engine.documents.marked import Path, Problem, parse
 from kschedweb.policies.editing import arguments, load_aware
 from kschedweb.policies.editing.arguments import ABSENT, Field
-from kschedweb.policies.editing.document import Path, Problem, parse
 from kschedweb.policies.editing.edits import rewrite
 from kschedweb.policies.editing.switches import (
     Effective,

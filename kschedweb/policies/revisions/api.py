@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from kschedweb.policies.editing.document import SIZE_LIMIT
+from kschedweb.engine.documents.marked import SIZE_LIMIT
 from kschedweb.web.preconditions import expected
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from django.db.models import Model, QuerySet
 from kschedweb.web.errors import NotFound, PreconditionFailed, Unprocessable
 
 if TYPE_CHECKING:
-    from kschedweb.policies.editing.document import Problem
+    from kschedweb.engine.documents.marked import Problem
     from kschedweb.web.errors import FieldProblem
 
 Saved = TypeVar("Saved", bound=Model)

@@ -15,12 +15,12 @@ from kschedweb.clusters.importing.documents import DocumentError, Limits, docume
 from kschedweb.engine.config import load
 from kschedweb.engine.config.source import UnreadableError
 from kschedweb.engine.config.yaml_text import read
+from kschedweb.engine.documents.marked import DocumentError as TextError
+from kschedweb.engine.documents.marked import parse
 from kschedweb.engine.documents.reading import Bounds, RefusedError, events
 from kschedweb.engine.documents.scalars import resolve
 from kschedweb.engine.documents.writing import written
 from kschedweb.engine.studies.document.reading import ReadError, documents
-from kschedweb.policies.editing.document import DocumentError as TextError
-from kschedweb.policies.editing.document import parse
 
 LIMITS = Limits(size=1 << 20, depth=50, nodes=50_000)
 PARTS = [

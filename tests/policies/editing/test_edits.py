@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from kschedweb.engine.documents.marked import DocumentError, parse
 from kschedweb.policies.editing import edits
-from kschedweb.policies.editing.document import DocumentError, parse
 from kschedweb.policies.editing.edits import rewrite
 
 COMMENTED = """\
@@ -128,11 +128,12 @@ def test_empty_document_is_filled() -> None:
 @pytest.mark.parametrize("style", ["indented", "flat", "flow", "json", "json, indented"])
 @settings(max_examples=150, deadline=None)
 @given(before=DOCUMENTS, after=DOCUMENTS)
+@example(before={"x": "1e3"}, after={"x": "1e3"})  # PyYAML writes this text as it would a number of go-yaml
 def test_the_text_says_what_it_was_told_to(style: str, before: dict[str, Any], after: dict[str, Any]) -> None:
     text = written(before, style)
     changed = rewrite(text, after)
     assert edits._same(parse(changed).data, after)
-    if edits._same(before, after):
+    if edits._same(parse(text).data, after):
         assert changed == text
 
 

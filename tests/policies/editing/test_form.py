@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kschedweb.engine.documents.marked import parse
 from kschedweb.policies.editing import arguments, form, load_aware
 from kschedweb.policies.editing.arguments import ABSENT, Field
-from kschedweb.policies.editing.document import parse
 from kschedweb.policies.editing.switches import as_dict
 from kschedweb.policies.validation import check
 

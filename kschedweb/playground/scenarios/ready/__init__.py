@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
 
-import yaml
-
 from kschedweb.clusters import demo, demo_catalog
+from kschedweb.engine.documents.marked import parse
 from kschedweb.playground.scenarios import transfer, uploads
 from kschedweb.playground.scenarios.models import FileKind
 
@@ -96,7 +95,7 @@ def _demo_id() -> UUID:
 
 def _read(path: Path) -> Ready:
     about, _, text = path.read_text(encoding="utf-8").partition("---\n")
-    said: dict[str, Any] = yaml.safe_load(about)
+    said: dict[str, Any] = parse(about).data
     return Ready(key=path.stem, text=text, **{name: _kept(value) for name, value in said.items()})
 
 

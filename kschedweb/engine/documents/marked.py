@@ -1,7 +1,4 @@
-"""A policy's YAML text with the place of every value, so that an error can be shown where it was made.
-
-It is read as the engine reads it, so that both see the same values (YAML 1.1: ``yes`` is a boolean). JSON is YAML.
-"""
+"""YAML text with the place of every value, so that an error can be shown where it was made. JSON is YAML."""
 
 from __future__ import annotations
 
