@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kschedweb.decisions import arithmetic, words
+from kschedweb.decisions import arithmetic
 from kschedweb.decisions.presentation import Presentation
+from kschedweb.decisions.presenters import presenter
+from kschedweb.decisions.presenters.noderesourcesfit import shortages
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
     from kschedweb.decisions.parts import Arithmetic
+    from kschedweb.decisions.words import Reading, Reason, Shortage
     from kschedweb.engine import Status
 
 
@@ -24,14 +27,14 @@ class Decision(Presentation):
     def worked(self, node: int, plugin: str) -> Arithmetic:
         return arithmetic.explain(self, self.case, node, plugin)
 
-    def read(self, node: int, status: Status) -> words.Reading:
-        return words.reading(self.case.snapshot, self.case.pod, node, status)
+    def read(self, node: int, status: Status) -> Reading:
+        return presenter(status.plugin).reading(self.case.snapshot, self.case.pod, node, status)
 
-    def shortages(self, node: int) -> list[words.Shortage]:
-        return words.shortages(self.case.snapshot, self.case.pod, node)
+    def shortages(self, node: int) -> list[Shortage]:
+        return shortages(self.case.snapshot, self.case.pod, node)
 
-    def summary(self, reason: str) -> str:
-        return words.summary(self.case.pod, reason)
+    def summary(self, reason: Reason) -> str:
+        return presenter(reason.plugin).in_short(self.case.pod, reason.text, reason.about)
 
 
 def filters_missing(case: Case) -> list[str]:

@@ -12,11 +12,13 @@ from kschedweb.decisions import words
 from kschedweb.decisions.matrix import Matrix
 from kschedweb.decisions.parts import Answer, Arithmetic, Miss
 from kschedweb.engine.framework.explanation import FEASIBLE
-from kschedweb.engine.framework.status import OUTSIDE
+from kschedweb.engine.framework.status import OUTSIDE, Code
 from kschedweb.engine.plugins.humanapproval import words as waiting
 from kschedweb.web.units import amount
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kschedweb.decisions.case import AnyCase
     from kschedweb.engine import Explanation, Status
     from kschedweb.engine.classic import Algorithm
@@ -49,7 +51,7 @@ class Presentation(Matrix, ABC):
         """The resources of which a node has too little, worst first."""
 
     @abstractmethod
-    def summary(self, reason: str) -> str:
+    def summary(self, reason: words.Reason) -> str:
         """What ``reason`` says about a node, to follow a count."""
 
     def notes(self) -> list[str]:
@@ -86,7 +88,7 @@ class Presentation(Matrix, ABC):
         status = self.explanation.verdict_at(node)
         assert status is not None
         lacking = sum(item.missing / max(item.asked, 1) for item in self.shortages(node))
-        return words.unresolvable(status), len(status.reasons), lacking
+        return status.code is Code.UNRESOLVABLE, len(status.reasons), lacking
 
     def answer(self) -> Answer:
         """What became of the pod, in one sentence, with what else belongs beside it."""
@@ -167,20 +169,17 @@ class Presentation(Matrix, ABC):
             details,
         )
 
-    def reasons(self) -> list[tuple[str, int]]:
+    def reasons(self) -> list[tuple[words.Reason, int]]:
         """Why nodes were rejected, with how many for each."""
         return histogram(self.explanation)
 
-    def _none(self, reason: str) -> str:
+    def _none(self, reason: words.Reason) -> str:
         """The sentence where one reason keeps the pod from every node."""
-        if reason.startswith(words.INSUFFICIENT) and (
-            asked := self.case.pod.requests.get(resource := reason.removeprefix(words.INSUFFICIENT), 0)
-        ):
-            what = "" if resource == "cpu" else f" {resource}"
-            return f"no node has {amount(asked, resource)}{what} free"
+        if reason.plugin in self.fits and (asked := self.case.pod.requests.get(reason.about, 0)):
+            return f"no node has {amount(asked, reason.about)}{words.of(reason.about)} free"
         return f"every node {self.summary(reason)}"
 
-    def _counted(self, reason: str, number: int) -> str:
+    def _counted(self, reason: words.Reason, number: int) -> str:
         text = self.summary(reason)
         if number == 1:
             return text
@@ -197,15 +196,25 @@ def held(asked: dict[str, Any]) -> str:
     return f"{text} {asked['reason']}" if asked["reason"] else text
 
 
-def histogram(explanation: Explanation) -> list[tuple[str, int]]:
+def histogram(explanation: Explanation) -> list[tuple[words.Reason, int]]:
     """Every reason of the decisive verdicts with its number of nodes, most frequent first."""
-    counts: Counter[str] = Counter()
+    listed: list[tuple[words.Reason, int]] = []
     for position, column in enumerate(explanation.filters):
         here = explanation.rejected_by == position
         for code, number in zip(*np.unique(column.codes[here], return_counts=True), strict=True):
-            for reason in column.verdicts[int(code)].reasons:
-                counts[reason] += int(number)
-    return counts.most_common()
+            told = column.verdicts[int(code)].told
+            listed += [(words.Reason(column.plugin, *reason), int(number)) for reason in told]
+    return counted(listed)
+
+
+def counted(listed: Iterable[tuple[words.Reason, int]]) -> list[tuple[words.Reason, int]]:
+    """Equal texts together, be they of several plugins; most frequent first."""
+    first: dict[str, words.Reason] = {}
+    counts: Counter[str] = Counter()
+    for reason, number in listed:
+        first.setdefault(reason.text, reason)
+        counts[reason.text] += number
+    return [(first[text], number) for text, number in counts.most_common()]
 
 
 def last_reasons(explanation: Explanation) -> tuple[str, ...]:
@@ -213,10 +222,8 @@ def last_reasons(explanation: Explanation) -> tuple[str, ...]:
     if explanation.pre_filter is not None:
         return explanation.pre_filter.reasons
     last = int(explanation.rejected_by.max(initial=FEASIBLE))
-    if last < 0:
-        # PreFilter named nodes, none of which exists; the message is "0/N nodes are available: N reason.".
-        _, _, listed = explanation.message.partition(": ")
-        return (listed.partition(" ")[2].removesuffix("."),) if listed else ()
+    if last < 0:  # PreFilter named nodes, none of which exists
+        return explanation.absent.reasons if explanation.absent is not None else ()
     column = explanation.filters[last]
     codes = np.unique(column.codes[explanation.rejected_by == last])
     return tuple(dict.fromkeys(reason for code in codes for reason in column.verdicts[int(code)].reasons))

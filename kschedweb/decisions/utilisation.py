@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kschedweb.decisions.load_aware.arithmetic.common import duration
+from kschedweb.decisions.presenters.measured import duration
 from kschedweb.watermarks import selectors
 
 if TYPE_CHECKING:

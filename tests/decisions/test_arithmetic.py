@@ -10,10 +10,15 @@ import pytest
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.decisions import arithmetic, services
 from kschedweb.decisions.decision import Decision
-from kschedweb.decisions.load_aware.arithmetic import WORKED as LOAD_AWARE
+from kschedweb.decisions.presenters import presenter
+from kschedweb.decisions.presenters.base import Presenter
+from kschedweb.engine.config.registry import DEFAULT_PLUGINS
 from kschedweb.policies.models import Revision
 
 from .conftest import HEAD, MOST, RATIO
+
+# Those of the default plugins that are worked out.
+WORKED = {ref.name for ref in DEFAULT_PLUGINS if type(presenter(ref.name)).work is not Presenter.work}
 
 
 def decisions(snapshot: Snapshot, revision: Revision) -> list[Decision]:
@@ -38,7 +43,7 @@ def test_the_steps_come_to_the_score_of_the_engine(
     checked: Counter[str] = Counter()
     for decision in decisions(demo, revision):
         for column in decision.explanation.scores:
-            if column.plugin not in arithmetic.WORKED:
+            if column.plugin not in WORKED:
                 continue
             for index, node in enumerate(decision.explanation.feasible[:12].tolist()):
                 shown = arithmetic.explain(decision, decision.case, node, column.plugin)
@@ -48,7 +53,7 @@ def test_the_steps_come_to_the_score_of_the_engine(
                     checked[column.plugin] += 1
                 assert shown.steps[-2].result == str(int(column.weighted[index])), where
                 assert shown.steps[-3].result == str(int(column.normalized[index])), where
-    assert set(checked) == set(arithmetic.WORKED) - {*LOAD_AWARE, "HkePodTopologySpread"}
+    assert set(checked) == WORKED
     assert min(checked.values()) > 10
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from kschedweb.decisions import words
+from kschedweb.decisions.presenters import presenter
+from kschedweb.decisions.presenters.noderesourcesfit import shortages
+from kschedweb.decisions.words import Reading
 from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.config import load
 from kschedweb.engine.state.watermarks.table import Watermarks
@@ -32,7 +34,7 @@ def pod(name: str = "web", on: str = "", requests: Json | None = None, labels: J
     return {"kind": "Pod", "metadata": {"name": name, "namespace": "default", "labels": labels or {}}, "spec": body}
 
 
-def read(*objects: Json, at: str = "node-03") -> words.Reading:
+def read(*objects: Json, at: str = "node-03") -> Reading:
     """The reading of the decisive verdict on ``at`` for the pod ``web``."""
     snapshot = Snapshot.from_objects(objects)
     configuration = load(HEAD).configuration
@@ -41,7 +43,7 @@ def read(*objects: Json, at: str = "node-03") -> words.Reading:
     found = Scheduler(snapshot, configuration).explain(web)
     status = found.verdict(at)
     assert status is not None, "the node is feasible"
-    return words.reading(snapshot, web, snapshot.index[at], status)
+    return presenter(status.plugin).reading(snapshot, web, snapshot.index[at], status)
 
 
 def test_too_little_cpu_says_how_much_is_short() -> None:
@@ -111,11 +113,11 @@ def test_anti_affinity_names_what_must_not_be_near() -> None:
 
 def test_the_nearest_miss_of_equals_is_the_one_that_lacks_least() -> None:
     snapshot = Snapshot.from_objects([node(), pod(requests={"cpu": "5", "memory": "12Gi"})])
-    missing = words.shortages(snapshot, snapshot.pod("default/web"), 0)
+    missing = shortages(snapshot, snapshot.pod("default/web"), 0)
     assert [str(item) for item in missing] == ["4Gi memory", "1 CPU"]
 
 
-def load_aware(plugin: str, snapshot: Snapshot, **args: Any) -> words.Reading:
+def load_aware(plugin: str, snapshot: Snapshot, **args: Any) -> Reading:
     """The reading of the verdict of a load-aware plugin on ``node-03``, which rejects it."""
     plugins = {"filter": {"enabled": [{"name": plugin}]}}
     profile = {
@@ -128,8 +130,9 @@ def load_aware(plugin: str, snapshot: Snapshot, **args: Any) -> words.Reading:
     web = snapshot.pod("default/web")
     status = Scheduler(snapshot, configuration).explain(web).verdict("node-03")
     assert status is not None
-    assert words.summary(web, status.message) != status.message
-    return words.reading(snapshot, web, 0, status)
+    ((reason, about),) = status.told
+    assert presenter(plugin).in_short(web, reason, about) != reason
+    return presenter(plugin).reading(snapshot, web, 0, status)
 
 
 def test_a_limit_of_crane_scheduler_says_which_figure_is_above_it() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kschedweb.decisions.classic import arithmetic, words
-from kschedweb.decisions.presentation import Presentation, histogram
+from kschedweb.decisions.presentation import Presentation, counted, histogram
+from kschedweb.decisions.words import Reason
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import AnyCase, ClassicCase
@@ -55,19 +55,20 @@ class ClassicDecision(Presentation):
     def shortages(self, node: int) -> list[Shortage]:
         return words.shortages(self.case, node)
 
-    def summary(self, reason: str) -> str:
+    def summary(self, reason: Reason) -> str:
         return words.in_short(self.case, reason)
 
-    def reasons(self) -> list[tuple[str, int]]:
+    def reasons(self) -> list[tuple[Reason, int]]:
         """Why nodes were rejected: by the first predicate of each, or by all where all are asked."""
         if not self.all_reasons:
             return histogram(self.explanation)
-        counts: Counter[str] = Counter()
-        for column in self.explanation.filters:
-            for code, status in enumerate(column.verdicts):
-                for reason in status.reasons:
-                    counts[reason] += int((column.codes == code).sum())
-        return [(reason, number) for reason, number in counts.most_common() if number]
+        listed = [
+            (Reason(column.plugin, *reason), int((column.codes == code).sum()))
+            for column in self.explanation.filters
+            for code, status in enumerate(column.verdicts)
+            for reason in status.told
+        ]
+        return [(reason, number) for reason, number in counted(listed) if number]
 
     def verdicts(self, node: int) -> list[Verdict]:
         """Every predicate's word on a node; behind the first that rejects it they are what they would have said."""

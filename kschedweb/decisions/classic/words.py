@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.decisions.words import INSUFFICIENT, READERS, Reading, Shortage, listed, summary
+from kschedweb.decisions.presenters import presenter
+from kschedweb.decisions.words import Reading, Reason, Shortage, listed, of
 from kschedweb.engine.classic import words as then
 from kschedweb.engine.classic.objects import BASIC, asked, sources
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, tolerated
+from kschedweb.engine.plugins import interpodaffinity, nodeaffinity, nodename, nodeports, nodeunschedulable
+from kschedweb.engine.plugins.noderesourcesfit import PODS
 from kschedweb.web.units import amount
 
 if TYPE_CHECKING:
@@ -18,21 +20,19 @@ if TYPE_CHECKING:
     from kschedweb.decisions.case import ClassicCase
     from kschedweb.engine import Status
 
-FULL = "Insufficient pods"
 LONG = {short: long for long, short in then.NAMES.items()}
 # Reasons that say the same as one of today's filters, which reads them from the same columns.
 AS_TODAY = {
-    then.SELECTOR: "NodeAffinity",
-    then.HOST_NAME: "NodeName",
-    then.HOST_PORTS: "NodePorts",
-    then.UNSCHEDULABLE: "NodeUnschedulable",
-    then.EXISTING_RULES: "InterPodAffinity",
-    then.AFFINITY_RULES: "InterPodAffinity",
-    then.ANTI_AFFINITY_RULES: "InterPodAffinity",
+    then.SELECTOR: nodeaffinity.POD.by("NodeAffinity"),
+    then.HOST_NAME: nodename.REJECTED.by("NodeName"),
+    then.HOST_PORTS: nodeports.REJECTED.by("NodePorts"),
+    then.UNSCHEDULABLE: nodeunschedulable.REJECTED.by("NodeUnschedulable"),
+    then.EXISTING_RULES: interpodaffinity.EXISTING.by("InterPodAffinity"),
+    then.AFFINITY_RULES: interpodaffinity.AFFINITY.by("InterPodAffinity"),
+    then.ANTI_AFFINITY_RULES: interpodaffinity.ANTI_AFFINITY.by("InterPodAffinity"),
 }
 # What a reason means for a pod that it keeps from every node, where it is not one of today's.
 GENERAL = {
-    FULL: "has no room for another pod",
     then.DISK_CONFLICT: "has a disk of the pod in use by another pod",
     then.ZONE_CONFLICT: "is in another zone than a volume of the pod",
     then.SELECTOR: "does not match the pod's node selector or affinity",
@@ -77,27 +77,28 @@ def shortages(case: ClassicCase, node: int) -> list[Shortage]:
     return sorted(found, key=lambda item: -item.missing / max(item.asked, 1))
 
 
-def in_short(case: ClassicCase, reason: str) -> str:
+def in_short(case: ClassicCase, reason: Reason) -> str:
     """What ``reason`` says about a node, to follow a count."""
-    reason = LONG.get(reason, reason)
-    if reason in GENERAL:
-        return GENERAL[reason]
-    name = reason.removeprefix(INSUFFICIENT)
-    if name != reason and not asked(case.pod).requests.get(name):
-        return f"has given away more {name} than there is"
-    return summary(case.pod, reason)
+    text = LONG.get(reason.text, reason.text)
+    if text in GENERAL:
+        return GENERAL[text]
+    if text in AS_TODAY:
+        today = AS_TODAY[text]
+        return presenter(today.plugin).in_short(case.pod, text, *today.about)
+    if reason.about not in (None, PODS) and not asked(case.pod).requests.get(reason.about):
+        return f"has given away more {reason.about} than there is"
+    return presenter("NodeResourcesFit").in_short(case.pod, text, reason.about)
 
 
 def reading(case: ClassicCase, node: int, status: Status) -> Reading:
     """What ``status``, the verdict of a predicate on a node, says in plain words."""
-    reasons = [LONG.get(reason, reason) for reason in status.reasons]
     found, name = [], case.snapshot.names[node]
-    if any(reason.startswith(INSUFFICIENT) for reason in reasons):
-        found.append(_room(case, node, reasons))
-    for reason in reasons:
+    if any(about is not None for about in status.about):
+        found.append(_room(case, node, status))
+    for reason in (LONG.get(reason, reason) for reason in status.reasons):
         if reason in AS_TODAY:
-            words = replace(status, reasons=(reason,))
-            found.append(READERS[AS_TODAY[reason]](case.snapshot, case.pod, node, words))
+            today = AS_TODAY[reason]
+            found.append(presenter(today.plugin).reading(case.snapshot, case.pod, node, today))
         elif reason in CONDITIONS:
             condition, said = CONDITIONS[reason]
             found.append(Reading(f"{name} {said}", f"its condition {condition} has to change"))
@@ -109,17 +110,16 @@ def reading(case: ClassicCase, node: int, status: Status) -> Reading:
     return Reading("; ".join(dict.fromkeys(one.text for one in found)), "; ".join(remedies))
 
 
-def _room(case: ClassicCase, node: int, reasons: list[str]) -> Reading:
+def _room(case: ClassicCase, node: int, status: Status) -> Reading:
     name, texts, remedies = case.snapshot.names[node], [], []
-    if FULL in reasons:
+    if PODS in status.about:
         count, most = case.snapshot.pod_count[node], case.snapshot.pod_limit[node]
         texts.append(f"{name} runs {count} of at most {most} pods")
         remedies.append("a pod leaving it would make room")
     for short in shortages(case, node):
-        if f"{INSUFFICIENT}{short.resource}" not in reasons:
+        if short.resource not in status.about:
             continue
-        what = "" if short.resource == "cpu" else f" {short.resource}"
-        has = amount(short.allocatable, short.resource)
+        what, has = of(short.resource), amount(short.allocatable, short.resource)
         if not short.asked:
             texts.append(
                 f"{name} has given away {short} more than its {has}{what}, which rejects pods that ask for none"
@@ -133,7 +133,7 @@ def _room(case: ClassicCase, node: int, reasons: list[str]) -> Reading:
             if too_small
             else f"freeing {short} there would do"
         )
-    return Reading("; ".join(texts) or ", ".join(reasons), "; ".join(dict.fromkeys(remedies)))
+    return Reading("; ".join(texts) or status.message, "; ".join(dict.fromkeys(remedies)))
 
 
 def _taints(case: ClassicCase, node: int, predicate: str) -> Reading:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from kschedweb.decisions.load_aware.row import Conditions, Curve, curve
-from kschedweb.decisions.load_aware.sides import PACKING, all_sides
+from kschedweb.decisions.load_aware.sides import all_sides
 from kschedweb.web.figures import Chart
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
@@ -91,7 +91,7 @@ def fifty() -> Chart:
     published, older = (
         curve(replace(side, args={**side.args, "targetUtilization": 10}), conditions)
         for side in all_sides()
-        if side.plugin == PACKING
+        if side.plugin == "TargetLoadPacking"
     )
     chart = curves([("starts from the target", published), ("starts from 50", older)], height=300)
     return replace(chart, summary=_fifty(published, older))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kschedweb.decisions.load_aware.sides import DEFAULT_SCHEDULER, Side
+from kschedweb.decisions.presenters import presenter
 from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.framework.status import CycleError
@@ -35,7 +36,6 @@ LIMITS = 1.5  # of what pods request
 AROUND = 9  # nodes that set the cluster's average for each node of the row
 AGES = (300, 900, 3600, 4 * 3600, 24 * 3600)  # seconds
 AGE_WORDS = ("5 min", "15 min", "1 h", "4 h", "1 day")
-POWER_MODEL = {"k0": 470.0, "k1": -90.0, "k2": -0.07}  # watts; rises less and less, as that of most machines does
 EVERYTHING = "everything"
 MOVING = {
     EVERYTHING: "CPU and memory, all windows",
@@ -147,8 +147,9 @@ class Curve:
 def curve(side: Side, conditions: Conditions) -> Curve:
     """What ``side`` gives to the nodes of the row. Raises Unprocessable for conditions or arguments that are wrong."""
     snapshot = _snapshot(conditions.check())
+    named = replace(side, args=presenter(side.plugin).named(side.args, snapshot.names))
     try:
-        found = _explained(snapshot, _powered(side, snapshot.names).alone(), conditions)
+        found = _explained(snapshot, named.alone(), conditions)
     except CycleError as error:
         nothing = Given(None, str(error))
         size = len(conditions.percents)
@@ -163,16 +164,6 @@ def variations(side: Side, conditions: Conditions) -> list[tuple[str, Curve]]:
     whole = curve(side, replace(conditions, moving=EVERYTHING))
     alone = [(moving, curve(side, replace(conditions, moving=moving))) for moving in MOVING if moving != EVERYTHING]
     return [(EVERYTHING, whole), *((name, one) for name, one in alone if not one.flat and one.scores != whole.scores)]
-
-
-def _powered(side: Side, names: list[str]) -> Side:
-    """Peaks goes by models of named nodes: all of the row have the first one that there is, else ``POWER_MODEL``."""
-    if side.plugin != "Peaks":
-        return side
-    given = side.args.get("nodePowerModel") or side.args.get("NodePowerModel") or {}
-    model = next(iter(given.values()), POWER_MODEL)
-    changed = {key: value for key, value in side.args.items() if key != "NodePowerModel"}
-    return replace(side, args={**changed, "nodePowerModel": dict.fromkeys(names, model)})
 
 
 def _explained(snapshot: EngineSnapshot, configuration: Configuration, conditions: Conditions) -> Explanation:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from kschedweb.decisions.presenters import presenter
 from kschedweb.engine.config import EMPTY, load
 from kschedweb.engine.config.registry import installed
 from kschedweb.web.errors import Unprocessable
@@ -18,22 +19,7 @@ if TYPE_CHECKING:
 Args = Mapping[str, Any]
 
 DEFAULT_SCHEDULER = "default-scheduler"
-REQUESTS, PACKING = "NodeResourcesFit", "TargetLoadPacking"
-AS_NEW = "Old figures count like new ones."
-UNKNOWN = {
-    "HheWaterLevelBalance": "A node without figures scores 0; with missingMetrics: Idle it is taken for unused. "
-    "Figures count until metricsExpiration, which is off by default.",
-    "TargetLoadPacking": f"A node without figures scores 0. {AS_NEW}",
-    "LoadVariationRiskBalancing": f"A node without figures scores 0; without a deviation that counts as 0. {AS_NEW}",
-    "LowRiskOverCommitment": f"A node without figures scores 0; of one resource, the risk of its load is 0. {AS_NEW}",
-    "Peaks": f"A node without figures, or that the pod would overload, counts as the cheapest. {AS_NEW}",
-    "Dynamic": "A node without figures passes. A metric that is missing, or older than its period and 5 minutes, "
-    "adds 0 while its weight still counts.",
-    "LoadAwareScheduling": "A node without figures passes and scores 0. Where they are older than "
-    "nodeMetricExpirationSeconds it is rejected, unless enableScheduleWhenNodeMetricsExpired.",
-    "VolcanoUsage": "A node without figures, or with ones older than 5 minutes, passes and scores 0.",
-    REQUESTS: "It does not look at use.",
-}
+REQUESTS = "NodeResourcesFit"
 
 
 @dataclass(frozen=True)
@@ -53,7 +39,7 @@ class Side:
     @property
     def unknown(self) -> str:
         """What it does with missing and with old figures, in words."""
-        return UNKNOWN.get(self.plugin, "")
+        return presenter(self.plugin).missing
 
     def alone(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
         """The plugin and nothing else. Raises Unprocessable where its arguments are not valid."""
@@ -98,8 +84,8 @@ def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAU
     found = []
     for name in policies():
         found += [
-            Side(key, name, label, about, {**given.get(name, {}), **changed})
-            for key, label, about, changed in _forms(name)
+            Side(form.key, name, form.label, form.about, {**given.get(name, {}), **form.args})
+            for form in presenter(name).forms(installed().specs[name].help)
         ]
     about = f"{installed().specs[REQUESTS].help} It goes by requests, not by use: for comparison."
     return [*found, Side(REQUESTS, REQUESTS, f"{REQUESTS} (requests)", about, given.get(REQUESTS, {}), reference=True)]
@@ -127,15 +113,3 @@ def arguments_of(configuration: Configuration | None, scheduler: str = DEFAULT_S
 
 def _without_kind(args: Args) -> Args:
     return {key: value for key, value in args.items() if key not in ("kind", "apiVersion")}
-
-
-def _forms(name: str) -> list[tuple[str, str, str, Args]]:
-    """Key, label, help and arguments of each form in which a policy was published."""
-    about = installed().specs[name].help
-    if name == PACKING:
-        older = f"{about} As in its first releases: above the target the score starts from 50."
-        return [
-            (name, name, about, {"penalty": "Target"}),
-            (f"{name}-50", f"{name}, constant 50", older, {"penalty": "Fixed50"}),
-        ]
-    return [(name, name, about, {})]

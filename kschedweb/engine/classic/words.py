@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kschedweb.engine.framework.status import Status
 
 DISK_CONFLICT = "node(s) had no available disk"
@@ -55,4 +57,4 @@ NAMES = {
 
 def short(status: Status) -> Status:
     """The same status by the names that 1.9 used."""
-    return Status(status.code, tuple(NAMES.get(reason, reason) for reason in status.reasons), status.plugin)
+    return replace(status, reasons=tuple(NAMES.get(reason, reason) for reason in status.reasons))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Any
 
 
@@ -28,6 +29,8 @@ REJECTED = frozenset({Code.UNSCHEDULABLE, Code.UNRESOLVABLE, Code.PENDING})
 class Status:
     """A code, the reasons for it in the scheduler's words, and the plugin that gave it.
 
+    ``about`` says for each reason what was found wanting, in terms of the plugin: a resource, a metric, a rule. It is
+    empty where the plugin tells no more than the reasons. Who puts a verdict in other words goes by it.
     Not ``simulated``: kube-scheduler's own answer lies outside the simulation, and the reason says what it hangs on.
     """
 
@@ -35,6 +38,7 @@ class Status:
     reasons: tuple[str, ...] = ()
     plugin: str = ""
     simulated: bool = True
+    about: tuple[Any, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -61,7 +65,12 @@ class Status:
         return CycleError(self.decisive.message) if self.simulated else OutsideError(self)
 
     def by(self, plugin: str) -> Status:
-        return self if self.plugin == plugin else Status(self.code, self.reasons, plugin, self.simulated)
+        return self if self.plugin == plugin else Status(self.code, self.reasons, plugin, self.simulated, self.about)
+
+    @property
+    def told(self) -> list[tuple[str, Any]]:
+        """Each reason with what it is about, ``None`` where the plugin does not say."""
+        return list(zip_longest(self.reasons, self.about))
 
     def to_dict(self, *, plugin: bool = True) -> dict[str, Any]:
         result: dict[str, Any] = {"plugin": self.plugin} if plugin and self.plugin else {}
@@ -75,12 +84,14 @@ SUCCESS = Status()
 SKIP = Status(Code.SKIP)
 
 
-def unschedulable(*reasons: str) -> Status:
-    return Status(Code.UNSCHEDULABLE, reasons)
+def unschedulable(*reasons: str, about: Any = None) -> Status:
+    """``about`` is for a single reason."""
+    return Status(Code.UNSCHEDULABLE, reasons, about=() if about is None else (about,))
 
 
-def unresolvable(*reasons: str) -> Status:
-    return Status(Code.UNRESOLVABLE, reasons)
+def unresolvable(*reasons: str, about: Any = None) -> Status:
+    """``about`` is for a single reason."""
+    return Status(Code.UNRESOLVABLE, reasons, about=() if about is None else (about,))
 
 
 def error(reason: str) -> Status:

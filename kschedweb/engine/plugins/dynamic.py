@@ -89,7 +89,7 @@ class Dynamic:
         for place in np.flatnonzero(first >= 0).tolist():  # each has words of its own
             codes[place] = len(statuses)
             metric, node = self.limits[first[place]][0], cycle.snapshot.names[nodes[place]]
-            statuses.append(unschedulable(TOO_HIGH.format(metric, node)))
+            statuses.append(unschedulable(TOO_HIGH.format(metric, node), about=metric))
         return Verdicts(codes, statuses)
 
     def heeds(self, cycle: Cycle, pod: Pod) -> bool:

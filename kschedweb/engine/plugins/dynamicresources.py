@@ -57,7 +57,8 @@ from kschedweb.engine.validation.fields import Problem, Typed, child, invalid
 from kschedweb.engine.validation.golang import SECOND, duration_text
 
 MISSING = error("not found")
-UNAVAILABLE = unresolvable("resourceclaim not available on the node")
+NO_ACCESS = "no access"
+UNAVAILABLE = unresolvable("resourceclaim not available on the node", about=NO_ACCESS)
 NO_RESOURCE = unresolvable("cannot fit resource")
 STALE = unresolvable("cannot schedule extended resource claim")
 MAX_RESERVED = 256  # pods that the API server lets share a claim

@@ -35,11 +35,16 @@ class ImageLocality:
         sums = np.zeros(len(snapshot), dtype=np.int64)
         for size, holders in known:
             if holders:
-                sums[holders] += int(float(size) * (float(len(holders)) / float(len(snapshot))))
+                sums[holders] += counted(size, holders, len(snapshot))
         most = MOST_A_CONTAINER * pod.container_count
         if most <= LEAST:  # a pod without containers
             return np.zeros(cycle.size(rows), dtype=np.int64)
         return MAX_NODE_SCORE * (np.clip(sums, LEAST, most) - LEAST)[rows] // (most - LEAST)
+
+
+def counted(size: int, holders: list[int], nodes: int) -> int:
+    """What an image of ``size`` bytes counts for: the more, the more of the nodes hold it."""
+    return int(float(size) * (float(len(holders)) / float(nodes)))
 
 
 def normalized(image: str) -> str:

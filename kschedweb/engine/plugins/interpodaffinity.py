@@ -27,9 +27,10 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.topology import Tally, TermTally, TopologySums
 from kschedweb.engine.validation.fields import Problem, child, invalid
 
-AFFINITY = unresolvable("node(s) didn't match pod affinity rules")
-ANTI_AFFINITY = unschedulable("node(s) didn't match pod anti-affinity rules")
-EXISTING = unschedulable("node(s) didn't satisfy existing pods anti-affinity rules")
+NEAR, APART, OTHERS = "affinity", "anti-affinity", "anti-affinity of others"
+AFFINITY = unresolvable("node(s) didn't match pod affinity rules", about=NEAR)
+ANTI_AFFINITY = unschedulable("node(s) didn't match pod anti-affinity rules", about=APART)
+EXISTING = unschedulable("node(s) didn't satisfy existing pods anti-affinity rules", about=OTHERS)
 MISSING = error('error reading "PreFilterInterPodAffinity" from cycleState: not found')
 SCORE = "InterPodAffinity.score"
 

@@ -25,8 +25,9 @@ from kschedweb.engine.state.nodematching import matches_any, matches_required, m
 from kschedweb.engine.validation.affinity import preferred_problems, selector_problems
 from kschedweb.engine.validation.fields import Problem, child
 
+OWN = "the pod's own"
 POD, ENFORCED = (
-    unresolvable("node(s) didn't match Pod's node affinity/selector"),
+    unresolvable("node(s) didn't match Pod's node affinity/selector", about=OWN),
     unresolvable("node(s) didn't match scheduler-enforced node affinity"),
 )
 CONFLICT = unresolvable("pod affinity terms conflict")

@@ -13,7 +13,8 @@ from kschedweb.engine.framework.status import unresolvable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Rows
 
-REJECTED = unresolvable("node(s) didn't match the requested node name")
+ANOTHER = "another node"
+REJECTED = unresolvable("node(s) didn't match the requested node name", about=ANOTHER)
 
 
 class NodeName:

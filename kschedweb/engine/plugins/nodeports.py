@@ -15,7 +15,8 @@ from kschedweb.engine.objects.pod import Pod, Port
 from kschedweb.engine.state.columns import Mask, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 
-REJECTED = unschedulable("node(s) didn't have free ports for the requested pod ports")
+TAKEN = "ports"
+REJECTED = unschedulable("node(s) didn't have free ports for the requested pod ports", about=TAKEN)
 MISSING = error('reading "PreFilterNodePorts" from cycleState: not found')
 ANY = "0.0.0.0"  # noqa: S104
 

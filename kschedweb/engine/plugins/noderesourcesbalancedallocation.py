@@ -32,10 +32,19 @@ class NodeResourcesBalancedAllocation:
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """From 50 to 100; 75 where the pod leaves the balance as it is; 0 for a pod that wants nothing."""
-        snapshot = cycle.snapshot
         if not self._wanted(cycle.pod):  # enabled for score alone: no PreScore has skipped it
             return np.zeros(cycle.size(rows), dtype=np.int64)
-        fractions = np.empty((2, len(self.resources), cycle.size(rows)))  # before and after the pod comes
+        before, after = balance(*self.fractions(cycle, rows))
+        change: Ints = after - before
+        return 50 + (50 + change) // 2
+
+    def fractions(self, cycle: Cycle, rows: Rows) -> tuple[Floats, Mask]:
+        """Shares of each resource in use before and after the pod comes, and which count.
+
+        float64[2, resources, nodes] and bool[resources, nodes].
+        """
+        snapshot = cycle.snapshot
+        fractions = np.empty((2, len(self.resources), cycle.size(rows)))
         counted = np.empty((len(self.resources), cycle.size(rows)), dtype=np.bool_)
         for position, name in enumerate(self.resources):
             wanted = cycle.pod.occupied.get(name, 0)
@@ -48,9 +57,7 @@ class NodeResourcesBalancedAllocation:
             # What is used becomes a float64 before it is divided.
             np.divide(used, size, out=fractions[0, position])
             np.divide(used + wanted, size, out=fractions[1, position])
-        before, after = balance(np.minimum(fractions, 1.0, out=fractions), counted)
-        change: Ints = after - before
-        return 50 + (50 + change) // 2
+        return np.minimum(fractions, 1.0, out=fractions), counted
 
     def _wanted(self, pod: Pod) -> bool:
         return any(pod.occupied.get(name, 0) for name in self.resources)

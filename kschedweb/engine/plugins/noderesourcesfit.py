@@ -5,7 +5,7 @@ Strategies: LeastAllocated, MostAllocated, RequestedToCapacityRatio.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,11 +35,19 @@ from kschedweb.engine.state.snapshot import BASIC, Snapshot
 from kschedweb.engine.validation.fields import Problem, Typed, child, forbidden, invalid, required, unsupported
 from kschedweb.engine.validation.labels import name_complaints
 
-TOO_MANY_PODS = "Too many pods"
+TOO_MANY_PODS, PODS = "Too many pods", "pods"
 MISSING = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
 MAX_CUSTOM_SCORE = 10
-Failure = tuple[str, Mask, Mask | None]  # reason, where there is no room now, where there never is
 LEAST, MOST, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
+
+
+class Failure(NamedTuple):
+    """A reason, where there is no room now, where there never is, and of what."""
+
+    reason: str
+    short: Mask
+    never: Mask | None = None
+    about: str | None = None
 
 
 class NodeResourcesFit:
@@ -72,14 +80,14 @@ class NodeResourcesFit:
         if self.name not in cycle.state:
             return Verdicts.uniform(cycle.size(rows), MISSING)
         snapshot = cycle.snapshot
-        failures: list[Failure] = [(TOO_MANY_PODS, snapshot.pod_count[rows] >= snapshot.pod_limit[rows], None)]
+        failures = [Failure(TOO_MANY_PODS, snapshot.pod_count[rows] >= snapshot.pod_limit[rows], about=PODS)]
         for name, wanted in self._checked(cycle.state[self.name]):
             allocatable = snapshot.amounts(snapshot.allocatable, name)[rows]
             short = wanted > allocatable - snapshot.amounts(snapshot.requested, name)[rows]
             if name in snapshot.objects.devices.extended_resources:
                 short &= allocatable > 0  # elsewhere DynamicResources decides
-            failures.append((f"Insufficient {name}", short, wanted > allocatable))
-        failures = [failure for failure in failures if failure[1].any()]
+            failures.append(Failure(f"Insufficient {name}", short, wanted > allocatable, name))
+        failures = [failure for failure in failures if failure.short.any()]
         return combined(failures) if failures else Verdicts.uniform(cycle.size(rows))
 
     def _checked(self, requests: dict[str, int]) -> list[tuple[str, int]]:
@@ -103,12 +111,12 @@ class NodeResourcesFit:
         for name, weight in self.resources:
             requested, allocatable = requested_after(cycle, rows, name)
             if self.strategy != RATIO and allocatable.all():
-                one = self._one(requested, allocatable)
+                one = self.part(requested, allocatable)
                 totals += one if weight == 1 else one * weight
                 weights = weights + weight
                 continue
             counts = allocatable != 0
-            one = self._one(requested, np.maximum(allocatable, 1))
+            one = self.part(requested, np.maximum(allocatable, 1))
             if self.strategy == RATIO:
                 counts &= one > 0
             totals += one * counts * weight
@@ -116,7 +124,8 @@ class NodeResourcesFit:
         weights = np.maximum(weights, 1)
         return rounded(totals / weights) if self.strategy == RATIO else totals // weights
 
-    def _one(self, requested: Ints, allocatable: Ints) -> Ints:
+    def part(self, requested: Ints, allocatable: Ints) -> Ints:
+        """The score of one resource, 0 to 100, of nodes that have some of it."""
         if self.strategy == LEAST:
             return share_of(np.maximum(allocatable - requested, 0), allocatable, MAX_NODE_SCORE)
         share = share_of(np.minimum(requested, allocatable), allocatable, MAX_NODE_SCORE)
@@ -163,8 +172,8 @@ def _interpolated(points: list[tuple[int, int]], utilization: int) -> int:
 
 def combined(failures: list[Failure]) -> Verdicts:
     """One status for each combination of failures that occurs; unresolvable where the node can never have room."""
-    bits = np.zeros(len(failures[0][1]), dtype=np.int64)
-    for position, (_, short, never) in enumerate(failures):
+    bits = np.zeros(len(failures[0].short), dtype=np.int64)
+    for position, (_, short, never, _) in enumerate(failures):
         bits |= short.astype(np.int64) << (2 * position)
         if never is not None:
             bits |= (short & never).astype(np.int64) << (2 * position + 1)
@@ -179,9 +188,10 @@ def combined(failures: list[Failure]) -> Verdicts:
 
 
 def _status(failures: list[Failure], kind: int) -> Status:
-    reasons = tuple(reason for position, (reason, _, _) in enumerate(failures) if kind >> (2 * position) & 1)
+    here = [failure for position, failure in enumerate(failures) if kind >> (2 * position) & 1]
     never = any(kind >> (2 * position + 1) & 1 for position in range(len(failures)))
-    return Status(Code.UNRESOLVABLE if never else Code.UNSCHEDULABLE, reasons)
+    code = Code.UNRESOLVABLE if never else Code.UNSCHEDULABLE
+    return Status(code, tuple(one.reason for one in here), about=tuple(one.about for one in here))
 
 
 def _after_pod(pod: Pod, change: Change) -> bool:

@@ -13,7 +13,8 @@ from kschedweb.engine.objects.taints import NO_SCHEDULE, Taint, tolerated
 from kschedweb.engine.state.columns import Rows
 
 CORDONED = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
-REJECTED = unresolvable("node(s) were unschedulable")
+CORDON = "cordoned"
+REJECTED = unresolvable("node(s) were unschedulable", about=CORDON)
 
 
 class NodeUnschedulable:

@@ -16,7 +16,8 @@ from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, lets_in, tolerat
 from kschedweb.engine.state.columns import Ints, Rows
 from kschedweb.engine.state.nodematching import tolerates
 
-REJECTED = unresolvable("node(s) had untolerated taint(s)")
+TAINTED = "tainted"
+REJECTED = unresolvable("node(s) had untolerated taint(s)", about=TAINTED)
 
 
 class TaintToleration:

@@ -10,6 +10,7 @@ import pytest
 from kschedweb.decisions.classic import words
 from kschedweb.decisions.classic.decision import ClassicDecision
 from kschedweb.decisions.kinds import CLASSIC
+from kschedweb.decisions.words import Reason
 from kschedweb.engine.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
 from kschedweb.engine.classic import words as then
 from kschedweb.web.errors import Unprocessable
@@ -43,7 +44,7 @@ def test_reasons_funnel_and_verdicts_agree_with_the_message_of_then() -> None:
             except Unprocessable:
                 continue
             told["stuck" if check(found) else "fits"] += 1
-            told.update(reason for reason, _ in found.reasons())
+            told.update(reason.text for reason, _ in found.reasons())
     assert told["stuck"] > 10
     assert told["fits"] > 10
     assert len(told) > 15
@@ -64,7 +65,7 @@ def check(found: ClassicDecision) -> bool:
                 assert verdict.reading is not None
                 assert verdict.reading.text
                 asked.update(verdict.status.reasons)
-    assert dict(found.reasons()) == asked
+    assert {reason.text: number for reason, number in found.reasons()} == asked
     if explanation.feasible.size:
         return False
     listed = ", ".join(sorted(f"{number} {reason}" for reason, number in asked.items()))
@@ -121,9 +122,10 @@ def test_every_reason_has_general_words_and_is_known_by_its_short_name() -> None
     reasons = {value for name, value in vars(then).items() if name.isupper() and isinstance(value, str)}
     stuck = decision(node("a", unschedulable=True), pod("p"))
     for reason in reasons:
-        assert stuck.summary(reason) != reason
-        assert stuck.summary(then.NAMES[reason]) == stuck.summary(reason)
-        verb = stuck.summary(reason).partition(" ")[0]
+        said = stuck.summary(Reason("", reason))
+        assert said != reason
+        assert stuck.summary(Reason("", then.NAMES[reason])) == said
+        verb = said.partition(" ")[0]
         assert verb in ("has", "is", "does", "would")
     assert set(words.LONG.values()) == reasons
 

@@ -8,11 +8,12 @@ from kschedweb.engine.classic import words
 from kschedweb.engine.classic.objects import BASIC, asked
 from kschedweb.engine.classic.predicates.node import HostName, MatchNodeSelector, NodePredicate, verdicts
 from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
+from kschedweb.engine.framework.status import unschedulable
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import is_extended
 from kschedweb.engine.plugins.nodeports import taken
-from kschedweb.engine.plugins.noderesourcesfit import Failure, combined
+from kschedweb.engine.plugins.noderesourcesfit import PODS, Failure, combined
 from kschedweb.engine.state.columns import Mask, Rows
 
 
@@ -35,13 +36,14 @@ class PodFitsResources:
     def failures(self, cycle: Cycle, rows: Rows) -> list[Failure]:
         """Each thing that may be lacking, with the nodes of ``rows`` where it is."""
         snapshot, wanted = cycle.snapshot, asked(cycle.pod)
-        found: list[Failure] = [("Insufficient pods", snapshot.pod_count[rows] >= snapshot.pod_limit[rows], None)]
+        found = [Failure("Insufficient pods", snapshot.pod_count[rows] >= snapshot.pod_limit[rows], about=PODS)]
         if wanted.nothing:
             return found
         names = [*BASIC, *sorted(name for name in wanted.requests if name not in BASIC and not self._ignores(name))]
         for name in names:
             used = snapshot.amounts(snapshot.requested, name)[rows] + wanted.requests.get(name, 0)
-            found.append((f"Insufficient {name}", snapshot.amounts(snapshot.allocatable, name)[rows] < used, None))
+            short = snapshot.amounts(snapshot.allocatable, name)[rows] < used
+            found.append(Failure(f"Insufficient {name}", short, about=name))
         return found
 
     def _ignores(self, name: str) -> bool:
@@ -80,7 +82,7 @@ class GeneralPredicates(PodFitsResources):
         host, selector = cycle.keep(self.name, lambda: [one.rejects(snapshot, pod) for one in self._nodes])
         ports = taken(snapshot, pod.host_ports) if pod.host_ports else None
         wrong = ((words.HOST_NAME, host), (words.HOST_PORTS, ports), (words.SELECTOR, selector))
-        return [*found, *((reason, mask[rows], None) for reason, mask in wrong if mask is not None)]
+        return [*found, *(Failure(reason, mask[rows]) for reason, mask in wrong if mask is not None)]
 
 
 class NoDiskConflict:
@@ -103,7 +105,9 @@ class NoDiskConflict:
 
 
 def _verdicts(cycle: Cycle, rows: Rows, failures: list[Failure]) -> Verdicts:
-    failures = [failure for failure in failures if failure[1].any()]
+    failures = [failure for failure in failures if failure.short.any()]
     if len(failures) > 1:
         return combined(failures)
-    return verdicts(failures[0][1], failures[0][0]) if failures else Verdicts.uniform(cycle.size(rows))
+    if not failures:
+        return Verdicts.uniform(cycle.size(rows))
+    return Verdicts.where(failures[0].short, unschedulable(failures[0].reason, about=failures[0].about))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,12 +42,20 @@ from kschedweb.engine.validation.golang import seconds
 EXPIRED = "node(s) nodeMetric expired"
 EXCEEDED = "node(s) {} usage exceed threshold"
 EXCEEDED_AGGREGATED = "node(s) {} aggregated usage exceed threshold"
+TOO_OLD = "too old"
 WINDOWS = ("5m", "15m")  # Koordinator's, and what stands in for it
 SYSTEM = "system"
 REPORT_INTERVAL = 60.0  # seconds between reports, where a node does not tell
 PERCENTILE = re.compile(r"(?P<count>\d+)(?P<unit>[smhd])_(?P<kind>avg|p50|p90|p95|p99)", re.ASCII)
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 PARTS = 4  # what pods add: to the node's figures, to the use of koord-prod and to its figures, all that is expected
+
+
+class Threshold(NamedTuple):
+    """A threshold that is exceeded: for the mean use of a resource, or for a percentile of it."""
+
+    resource: str
+    aggregated: bool
 
 
 class LoadAwareScheduling:
@@ -85,9 +93,11 @@ class LoadAwareScheduling:
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         """Reject nodes above a threshold, or with figures that are too old; those without figures pass."""
         snapshot, pod = cycle.snapshot, cycle.pod
-        statuses: list[Status] = [SUCCESS, unschedulable(EXPIRED)]
-        for reason in (EXCEEDED, EXCEEDED_AGGREGATED):
-            statuses += [unschedulable(reason.format(name)) for name in self.resources]
+        statuses: list[Status] = [SUCCESS, unschedulable(EXPIRED, about=TOO_OLD)]
+        for reason, aggregated in ((EXCEEDED, False), (EXCEEDED_AGGREGATED, True)):
+            statuses += [
+                unschedulable(reason.format(name), about=Threshold(name, aggregated)) for name in self.resources
+            ]
         codes = np.zeros(len(snapshot), dtype=np.int32)
         if snapshot.watermarks is None or of_daemon_set(pod):
             return Verdicts(codes[rows], statuses)

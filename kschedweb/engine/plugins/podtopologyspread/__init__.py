@@ -24,15 +24,16 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.spread import SCHEDULE_ANYWAY, SpreadConstraint
 from kschedweb.engine.plugins.podtopologyspread.arguments import HKE, POD_TOPOLOGY_SPREAD, problems, set_defaults
 from kschedweb.engine.state.cluster import ClusterObjects
-from kschedweb.engine.state.columns import Codes, Ints, LabelColumn, Mask, Rows
+from kschedweb.engine.state.columns import Codes, Floats, Ints, LabelColumn, Mask, Rows
 from kschedweb.engine.state.groups import Selection
 from kschedweb.engine.state.nodematching import matches_required, tolerates
 from kschedweb.engine.state.owners import default_selector
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.topology import Tally
 
-SKEWED = unschedulable("node(s) didn't match pod topology spread constraints")
-UNLABELLED = unresolvable("node(s) didn't match pod topology spread constraints (missing required label)")
+SKEW, LABEL = "skew", "label"
+SKEWED = unschedulable("node(s) didn't match pod topology spread constraints", about=SKEW)
+UNLABELLED = unresolvable("node(s) didn't match pod topology spread constraints (missing required label)", about=LABEL)
 MISSING = error('reading "PreFilterPodTopologySpread" from cycleState: not found')
 SYSTEM_DEFAULTS = (
     SpreadConstraint(3, HOSTNAME, SCHEDULE_ANYWAY),
@@ -60,6 +61,11 @@ class Constraint:
     @property
     def by_host(self) -> bool:
         return self.rule.topology_key == HOSTNAME
+
+    @property
+    def added(self) -> Floats:
+        """What each topology value adds to the raw score."""
+        return self.counts.astype(np.float64) * self.weight + float(self.rule.max_skew - 1)
 
 
 @dataclass(slots=True)
@@ -160,7 +166,7 @@ class PodTopologySpread:
             return Verdicts.uniform(cycle.size(rows), MISSING)
         codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
         for constraint in reversed(constraints):
-            skewed = self._skew(cycle.pod, constraint) > constraint.rule.max_skew
+            skewed = self.skew(cycle.pod, constraint) > constraint.rule.max_skew
             codes[constraint.column.at_nodes(skewed, False)] = 2
             codes[~constraint.column.present] = 1
         return Verdicts(codes[rows], (SUCCESS, UNLABELLED, SKEWED))
@@ -170,7 +176,7 @@ class PodTopologySpread:
         return None
 
     @staticmethod
-    def _skew(pod: Pod, constraint: Constraint) -> Ints:
+    def skew(pod: Pod, constraint: Constraint) -> Ints:
         """The skew that the pod would bring about at each topology value."""
         domains = constraint.counts[constraint.domains]
         least = int(domains.min()) if domains.size and domains.size >= constraint.rule.min_domains else 0
@@ -207,7 +213,7 @@ class PodTopologySpread:
         soft = _soft_state(cycle, self.name)
         sums: NDArray[np.float64] = np.zeros(len(cycle.snapshot), dtype=np.float64)
         for constraint in soft.constraints:
-            added = constraint.counts.astype(np.float64) * constraint.weight + float(constraint.rule.max_skew - 1)
+            added = constraint.added
             if constraint.by_host:
                 sums = np.where(constraint.column.present, sums + added, sums)
             else:

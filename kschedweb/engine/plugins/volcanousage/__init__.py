@@ -38,8 +38,8 @@ from kschedweb.engine.validation.golang import seconds
 
 STATUSES = (
     SUCCESS,
-    unresolvable("the CPU load of the node exceeds the upper limit."),
-    unresolvable("the memory load of the node exceeds the upper limit."),
+    unresolvable("the CPU load of the node exceeds the upper limit.", about=CPU),
+    unresolvable("the memory load of the node exceeds the upper limit.", about=MEMORY),
 )
 WINDOWS = ("10m", "15m")  # Volcano's, and what stands in for it
 ACTIVE = 300.0  # seconds for which figures count, these included

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import structlog
 
-from kschedweb.decisions import words
 from kschedweb.decisions.case import Case
 from kschedweb.decisions.decision import Decision
 from kschedweb.decisions.parts import Arithmetic, Figure, Miss, Step
+from kschedweb.decisions.presenters.podtopologyspread import forget
 from kschedweb.decisions.words import Reading
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def of(judged: Judged, node: str = "") -> Insight:
         logger.exception("live_insight_failed", pod=judged.pod.key)
         return Insight()
     finally:
-        words.forget()  # the snapshot goes on changing
+        forget()  # the snapshot goes on changing
 
 
 def _insight(decision: Decision, chosen: str) -> Insight:

@@ -8,50 +8,61 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kschedweb.decisions.load_aware.arithmetic.common import (
+from kschedweb.decisions.parts import Arithmetic, Step
+from kschedweb.decisions.presenters.base import Presenter, instance
+from kschedweb.decisions.presenters.measured import (
     NOTHING,
     RESOURCES,
     away_from_zero,
     duration,
     figure,
-    instance,
     number,
-    started,
     used_by_pod,
 )
-from kschedweb.decisions.parts import Arithmetic, Step
-from kschedweb.engine.plugins.hhewaterlevelbalance import IDLE, LEAST, HheWaterLevelBalance, Levels
+from kschedweb.engine.plugins.hhewaterlevelbalance import (
+    IDLE,
+    LEAST,
+    HheWaterLevelBalance,
+    Levels,
+    cluster_levels,
+    weighted_mean,
+)
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
 
 
-def worked(case: Case, node: int) -> Arithmetic:
-    plugin: HheWaterLevelBalance = instance(case, "HheWaterLevelBalance")
-    result = started(
+class WaterLevel(Presenter):
+    about = (
         "Up to the cluster's level L the score rises from L to 100, above it it falls from L to 0: "
         "a pod that uses little goes to a node that is used much, and the other way round."
     )
-    levels = plugin.levels(case.snapshot, case.pod)
-    if levels is None:
-        result.notes.append(f"{NOTHING} Every node scores 0.")
-        result.computed = 0
-        return result
-    _inputs(result, case, plugin, node, levels)
-    means: list[tuple[str, float, float]] = []
-    for resource, resource_weight in plugin.resource_weights.items():
-        scores = [
-            (window, plugin.window_weights[window], _window(result, plugin, levels, row, node))
-            for row, (of, window) in enumerate(levels.keys)
-            if of == resource
-        ]
-        if scores:
-            mean = _mean(result, f"{RESOURCES[resource]}: the windows by their weights", scores)
-            means.append((RESOURCES[resource], resource_weight, mean))
-    mean = _mean(result, "CPU and memory by their weights", means)
-    result.computed = 0 if math.isnan(mean) else away_from_zero(mean)
-    result.steps.append(Step("Rounded", "to the nearest integer, halves away from zero", str(result.computed)))
-    return result
+    missing = (
+        "A node without figures scores 0; with missingMetrics: Idle it is taken for unused. "
+        "Figures count until metricsExpiration, which is off by default."
+    )
+
+    def work(self, case: Case, node: int, result: Arithmetic) -> None:
+        plugin: HheWaterLevelBalance = instance(case, self.plugin)
+        levels = plugin.levels(case.snapshot, case.pod)
+        if levels is None:
+            result.notes.append(f"{NOTHING} Every node scores 0.")
+            result.computed = 0
+            return
+        _inputs(result, case, plugin, node, levels)
+        means: list[tuple[str, float, float]] = []
+        for resource, resource_weight in plugin.resource_weights.items():
+            scores = [
+                (window, plugin.window_weights[window], _window(result, plugin, levels, row, node))
+                for row, (of, window) in enumerate(levels.keys)
+                if of == resource
+            ]
+            if scores:
+                mean = _mean(result, f"{RESOURCES[resource]}: the windows by their weights", scores)
+                means.append((RESOURCES[resource], resource_weight, mean))
+        mean = _mean(result, "CPU and memory by their weights", means)
+        result.computed = 0 if math.isnan(mean) else away_from_zero(mean)
+        result.steps.append(Step("Rounded", "to the nearest integer, halves away from zero", str(result.computed)))
 
 
 def _inputs(result: Arithmetic, case: Case, plugin: HheWaterLevelBalance, node: int, levels: Levels) -> None:
@@ -86,8 +97,8 @@ def _window(result: Arithmetic, plugin: HheWaterLevelBalance, levels: Levels, ro
     target = own + missing + pod
     parts = f"node {number(own)} % + newer pods {number(missing)} % + pod {number(pod)} %"
     result.steps.append(Step(f"{name}: with the pod", parts, f"{number(target)} %"))
-    score, formula = _branch(target, cluster)
-    result.steps.append(Step(f"{name}: score", formula, number(score)))
+    score = float(levels.score[row, node])
+    result.steps.append(Step(f"{name}: score", _branch(target, cluster), number(score)))
     return score
 
 
@@ -100,29 +111,25 @@ def _cluster(result: Arithmetic, plugin: HheWaterLevelBalance, levels: Levels, r
     known = levels.node[row] + levels.missing[row]
     known = known[~np.isnan(known)]
     mean, lowest, weight = float(known.mean()), float(known.min()), plugin.min_node_weight
-    cluster = (mean + lowest * weight) / (1.0 + weight)
     formula = f"(mean {number(mean)} % + lowest {number(lowest)} % × {number(weight)}) ÷ (1 + {number(weight)})"
-    bounded = min(max(cluster, 0.0), 100.0)
-    if bounded != cluster:
+    cluster = float(levels.cluster[row, 0])
+    if cluster != cluster_levels(known[None], weight)[0]:
         formula += ", at most 100"
-    result.steps.append(Step(f"{name}: level of {len(known)} nodes", formula, f"{number(bounded)} %"))
-    return bounded
+    result.steps.append(Step(f"{name}: level of {len(known)} nodes", formula, f"{number(cluster)} %"))
+    return cluster
 
 
-def _branch(target: float, cluster: float) -> tuple[float, str]:
+def _branch(target: float, cluster: float) -> str:
     level, at = number(cluster), number(target)
     if target <= cluster + LEAST:
         if cluster <= 0.0:
-            return 100.0, "the level is 0: 100 for a node that stays at 0"
-        formula = f"up to the level: (100 − {level}) × {at} ÷ {level} + {level}"
-        return min((100.0 - cluster) * target / cluster + cluster, 100.0), formula
+            return "the level is 0: 100 for a node that stays at 0"
+        return f"up to the level: (100 − {level}) × {at} ÷ {level} + {level}"
     if target <= 100.0:
         if cluster >= 100.0:
-            return 0.0, "above a level of 100 %"
-        return cluster * (100.0 - target) / (
-            100.0 - cluster
-        ), f"above the level: {level} × (100 − {at}) ÷ (100 − {level})"
-    return 0.0, f"{at} % is more than the node has"
+            return "above a level of 100 %"
+        return f"above the level: {level} × (100 − {at}) ÷ (100 − {level})"
+    return f"{at} % is more than the node has"
 
 
 def _mean(result: Arithmetic, label: str, parts: list[tuple[str, float, float]]) -> float:
@@ -130,11 +137,11 @@ def _mean(result: Arithmetic, label: str, parts: list[tuple[str, float, float]])
     known = [(name, weight, score) for name, weight, score in parts if not math.isnan(score)]
     if not known:
         return math.nan
-    total, weights = 0.0, 0.0
-    for _, weight, score in known:
-        total += weight * score
-        weights += weight
-    mean = total / weights
+    _, weights, scores = zip(*known, strict=True)
+    mean = float(weighted_mean(np.array(scores)[:, None], weights)[0])
     listed = " + ".join(f"{name} {number(score)} × {number(weight)}" for name, weight, score in known)
-    result.steps.append(Step(label, f"({listed}) ÷ {number(weights)}", number(mean)))
+    result.steps.append(Step(label, f"({listed}) ÷ {number(sum(weights))}", number(mean)))
     return mean
+
+
+PRESENTER = WaterLevel("HheWaterLevelBalance")

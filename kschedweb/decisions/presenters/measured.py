@@ -1,13 +1,15 @@
-"""What the arithmetic of every load-aware plugin needs: measured inputs with their age, and numbers as text."""
+"""What presenters of load-aware plugins need: measured inputs with their age, and numbers as text."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kschedweb.decisions.parts import Arithmetic, Figure
-from kschedweb.engine.objects.resources import CPU
+from kschedweb.decisions.parts import Arithmetic, Figure, Step
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
 from kschedweb.engine.state.watermarks.table import workload_of
+from kschedweb.engine.state.watermarks.trimaran import DEVIATION, MEAN
 from kschedweb.web.units import cpu, memory
 
 if TYPE_CHECKING:
@@ -24,12 +26,9 @@ WORDS = {
     "1d_max": "highest 5-minute mean in one day",
 }
 RESOURCES = {"cpu": "CPU", "memory": "memory"}
+AS_NEW = "Old figures count like new ones."
+UNKNOWN_CPU = "The CPU use of this node is not known"
 NOTHING = "kschedweb has no figures of this cluster's use for this moment."
-
-
-def instance(case: Case, plugin: str) -> Any:
-    """The plugin as the profile made it from its arguments."""
-    return next(item for item in case.scheduler.framework(case.pod).plugins("score") if item.name == plugin)
 
 
 def figure(case: Case, node: int, resource: str, key: str, *, stale_after: float = math.inf) -> Figure:
@@ -91,5 +90,28 @@ def away_from_zero(value: float) -> int:
     return int(math.copysign(math.floor(abs(value) + 0.5), value))
 
 
-def started(about: str) -> Arithmetic:
-    return Arithmetic("", "", about)
+def cpu_use(result: Arithmetic, case: Case, node: int) -> tuple[float, float]:
+    """CPU use in percent of capacity, NaN where it is not known, and the capacity in milli-CPU."""
+    result.figures.append(figure(case, node, CPU, MEAN))
+    size = float(capacity(case.snapshot, CPU)[node])
+    use = float(of_capacity(case.snapshot, CPU, MEAN)[node])
+    part = int(case.snapshot.amounts(case.snapshot.allocatable, CPU)[node])
+    if not math.isnan(use) and part != size:
+        formula = f"of the capacity {amount(CPU, size)}, of which {amount(CPU, part)} is allocatable"
+        result.steps.append(Step("CPU use", formula, f"{number(use)} %"))
+    return use, size
+
+
+def spread_figures(result: Arithmetic, case: Case, node: int) -> bool:
+    """List the measured inputs; ``False`` where there are none at all, which makes the score 0."""
+    if case.snapshot.watermarks is None:
+        result.notes.append(f"{NOTHING} Every node scores 0.")
+        result.computed = 0
+        return False
+    for resource in (CPU, MEMORY):
+        for key in (MEAN, DEVIATION):
+            found = figure(case, node, resource, key)
+            result.figures.append(found)
+            if key == DEVIATION and found.value == "no figure":
+                result.notes.append(f"No standard deviation of {RESOURCES[resource]} is known: it counts as 0.")
+    return True

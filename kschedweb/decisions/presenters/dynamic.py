@@ -1,0 +1,117 @@
+"""Dynamic, of crane-scheduler: what is left of each metric, weighed, less the heat of the node."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kschedweb.decisions.parts import Arithmetic, Figure, Step
+from kschedweb.decisions.presenters.base import Presenter, instance
+from kschedweb.decisions.presenters.measured import NOTHING, RESOURCES, duration, number
+from kschedweb.decisions.words import Reading
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.plugins.dynamic import Dynamic, Part, base_scores, whole
+from kschedweb.engine.state.watermarks.crane import METRICS
+
+if TYPE_CHECKING:
+    from kschedweb.decisions.case import Case
+    from kschedweb.engine import Pod, Status
+    from kschedweb.engine import Snapshot as EngineSnapshot
+
+
+WINDOWS = {
+    "5m": "mean of 5 minutes",
+    "1h_max": "highest 5 minutes of an hour",
+    "1d_max": "highest 5 minutes of a day",
+}
+
+
+class Annotated(Presenter):
+    about = (
+        "What is left of each metric, weighed, less 10 points for each point of heat. The pod itself does not count. "
+        "A metric that is missing or no longer valid adds 0, but its weight still counts."
+    )
+    missing = (
+        "A node without figures passes. A metric that is missing, or older than its period and 5 minutes, "
+        "adds 0 while its weight still counts."
+    )
+
+    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+        (metric,) = status.about
+        return Reading(
+            f"{snapshot.names[node]} really uses more than the policy allows: {_metric(metric)} is above its limit",
+            f"less load there, or a higher maxLimitPecent for {metric}, would do",
+        )
+
+    def in_short(self, pod: Pod, reason: str, about: Any) -> str:
+        return "really uses more than crane-scheduler's policy allows" if about else reason
+
+    def work(self, case: Case, node: int, result: Arithmetic) -> None:
+        plugin: Dynamic = instance(case, self.plugin)
+        parts = plugin.parts(case.snapshot)
+        for part in parts:
+            _part(result, case, plugin, part, node)
+        base = int(base_scores(parts, len(case.snapshot))[node])
+        if parts:
+            total, weights = sum(float(part.part[node]) for part in parts), sum(part.weight for part in parts)
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                mean = float(np.float64(total) / np.float64(weights))
+            formula = f"{number(total)} ÷ {number(weights)} = {number(mean)}, cut toward 0"
+            result.steps.append(Step("Weighted mean", formula, str(base)))
+        if not any(part.use.valid[node] for part in parts):
+            nothing = case.snapshot.watermarks is None and not any(part.use.annotated[node] for part in parts)
+            result.notes.append(
+                NOTHING if nothing else "Nothing valid is known of this node: it has nothing left to score."
+            )
+        _heat(result, case, plugin, node, base)
+
+
+def _metric(name: str) -> str:
+    """What a metric of crane-scheduler says, in words."""
+    if name not in METRICS:
+        return name
+    resource, key = METRICS[name]
+    return f"{RESOURCES[resource]} ({WINDOWS[key]})"
+
+
+def _part(result: Arithmetic, case: Case, plugin: Dynamic, part: Part, node: int) -> None:
+    use, usage, valid = part.use, float(part.use.usage[node]), bool(part.use.valid[node])
+    result.figures.append(_figure(case, plugin, part, node))
+    if valid:
+        formula = f"(1 − {number(usage)}) × {number(part.weight)} × 100"
+    elif part.metric not in plugin.active:
+        formula = f"it has no syncPolicy: 0, with its weight {number(part.weight)}"
+    elif math.isnan(float(use.usage[node])) or math.isinf(float(use.time[node])):
+        formula = f"missing: 0, with its weight {number(part.weight)}"
+    else:
+        formula = f"older than {duration(plugin.active[part.metric])}: 0, with its weight {number(part.weight)}"
+    result.steps.append(Step(part.metric, formula, number(float(part.part[node]))))
+
+
+def _figure(case: Case, plugin: Dynamic, part: Part, node: int) -> Figure:
+    usage, time = float(part.use.usage[node]), float(part.use.time[node])
+    annotated, valid = bool(part.use.annotated[node]), bool(part.use.valid[node])
+    origin = f"annotation {part.metric}, read as local time of {plugin.zone.key}" if annotated else ""
+    if math.isinf(time):
+        return Figure(part.metric, "cannot be read", origin=origin, stale=True)
+    if math.isnan(usage) and not annotated:
+        return Figure(part.metric, "no figure")
+    if not annotated:
+        origin = case.snapshot.watermarks.source if case.snapshot.watermarks else ""
+    value = f"{number(usage * 100)} % of capacity"
+    return Figure(part.metric, value, duration(case.snapshot.now - time), origin, not valid)
+
+
+def _heat(result: Arithmetic, case: Case, plugin: Dynamic, node: int, base: int) -> None:
+    heat = plugin.hot(case.snapshot)[[node]]
+    points = int(whole(heat * 10.0)[0])
+    rules = " and ".join(f"1 for each {rule.pods} pods bound in {duration(rule.seconds)}" for rule in plugin.hot_rules)
+    result.steps.append(Step("Heat", rules or "no rules", number(float(heat[0]))))
+    result.computed = int(plugin.score(Cycle(case.snapshot, case.pod), np.array([node]))[0])
+    formula = f"{base} − {points}, kept within 0 and 100"
+    result.steps.append(Step("Score", formula, str(result.computed)))
+
+
+PRESENTER = Annotated("Dynamic")

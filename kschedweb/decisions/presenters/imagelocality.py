@@ -1,0 +1,43 @@
+"""ImageLocality: images that the node already holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kschedweb.decisions.parts import Arithmetic, Step
+from kschedweb.decisions.presenters.base import Presenter, instance
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.plugins.imagelocality import LEAST, MOST_A_CONTAINER, counted, normalized
+from kschedweb.web.units import memory
+
+if TYPE_CHECKING:
+    from kschedweb.decisions.case import Case
+
+
+class Images(Presenter):
+    about = "Bytes of the pod's images already on the node, each scaled by the share of nodes that have it."
+
+    def work(self, case: Case, node: int, result: Arithmetic) -> None:
+        snapshot, total = case.snapshot, 0
+        for image in case.pod.images:
+            size, holders = snapshot.images.get(normalized(image), (0, []))
+            if node in holders:
+                part = counted(size, holders, len(snapshot))
+                total += part
+                shown = f"{memory(size)} × {len(holders)} of {len(snapshot)} nodes"
+                result.steps.append(Step(image, shown, memory(part)))
+            else:
+                result.steps.append(Step(image, "not on the node", "0"))
+        result.computed = int(instance(case, self.plugin).score(Cycle(snapshot, case.pod), np.array([node]))[0])
+        most = MOST_A_CONTAINER * case.pod.container_count
+        if most > LEAST:
+            formula = (
+                f"100 × ({memory(min(max(total, LEAST), most))} − {memory(LEAST)}) ÷ ({memory(most)} − {memory(LEAST)})"
+            )
+            step = Step("Between the bounds", f"{formula}, after bounding by these two", str(result.computed))
+            result.steps.append(step)
+
+
+PRESENTER = Images("ImageLocality")

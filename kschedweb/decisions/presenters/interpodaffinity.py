@@ -1,0 +1,81 @@
+"""InterPodAffinity: pods that this one wants near or far, and that want it so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedweb.decisions.parts import Arithmetic, Step
+from kschedweb.decisions.presenters.base import Presenter, instance
+from kschedweb.decisions.words import Reading, listed
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.plugins.interpodaffinity import APART, NEAR, OTHERS, SCORE
+
+if TYPE_CHECKING:
+    from kschedweb.decisions.case import Case
+    from kschedweb.engine import Pod, Status
+    from kschedweb.engine import Snapshot as EngineSnapshot
+    from kschedweb.engine.objects.affinity import PodTerm
+    from kschedweb.engine.objects.labels import Selector
+    from kschedweb.engine.state.topology import TopologySums
+
+
+class PodAffinity(Presenter):
+    about = "Weights of affinity less those of anti-affinity, of this pod towards pods there and of theirs towards it."
+    short = {
+        NEAR: "has no pod near that this one must run beside",
+        APART: "is near a pod that this one must not run beside",
+        OTHERS: "is near a pod that refuses this one",
+    }
+
+    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+        name, labels, affinity = snapshot.names[node], snapshot.nodes[node].labels, pod.pod_affinity
+        if NEAR in status.about:
+            wanted = [_place(term, labels) for term in affinity.required]
+            return Reading(f"must run beside {listed(wanted)}, and none is there", "starting such a pod there would do")
+        if APART in status.about:
+            avoided = [_place(term, labels) for term in affinity.anti_required]
+            return Reading(f"must not run beside {listed(avoided)}, and one is there", "an emptier place would do")
+        return Reading(
+            f"a pod already running in the same place as {name} must not run beside this one (its own anti-affinity)",
+            "a place without that pod would do",
+        )
+
+    def work(self, case: Case, node: int, result: Arithmetic) -> None:
+        cycle = Cycle(case.snapshot, case.pod)
+        instance(case, self.plugin).pre_score(cycle, case.explanation.feasible)
+        sums: TopologySums = cycle.state[SCORE]
+        affinities = [case.pod.pod_affinity, *(terms.affinity for terms in case.snapshot.pods.term_sets)]
+        terms = [term for item in affinities for term in (*item.required, *item.preferred, *item.anti_preferred)]
+        labels = case.snapshot.nodes[node].labels
+        result.computed = 0
+        for key in dict.fromkeys(term.topology_key for term in terms):
+            part = int(sums.at_nodes(key)[node])
+            result.computed += part
+            place = f"{key}={labels[key]}" if key in labels else f"{key}: the node has no such label"
+            result.steps.append(Step(place, "all terms that hold in this place, with their weights", f"{part:+d}"))
+        result.steps.append(Step("Sum", "over the labels of the node", str(result.computed)))
+
+    def normalization(self, raws: list[int], raw: int) -> str:
+        low, high = min(raws), max(raws)
+        return f"100 × ({raw} − {low}) ÷ ({high} − {low})" if high > low else "all nodes equal: 0 for all"
+
+
+def _place(term: PodTerm, labels: dict[str, str]) -> str:
+    key = term.topology_key
+    where = f"{key}={labels[key]}" if key in labels else f"{key} (a label this node does not have)"
+    return f"pods with {_selector(term.selector)} in {where}"
+
+
+def _selector(selector: Selector) -> str:
+    if selector.nothing:
+        return "no labels at all"
+    texts = [
+        f"{item.key}={item.values[0]}"
+        if item.operator == "In" and len(item.values) == 1
+        else f"{item.key} {item.operator} {', '.join(item.values)}".strip()
+        for item in selector.requirements
+    ]
+    return listed(texts) if texts else "any labels"
+
+
+PRESENTER = PodAffinity("InterPodAffinity")

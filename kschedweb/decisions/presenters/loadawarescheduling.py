@@ -1,0 +1,130 @@
+"""LoadAwareScheduling, of Koordinator: what is left of each resource with the pod and the pods not yet measured."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from kschedweb.decisions.parts import Arithmetic, Step
+from kschedweb.decisions.presenters.base import Presenter, instance
+from kschedweb.decisions.presenters.measured import NOTHING, RESOURCES, duration, figure
+from kschedweb.decisions.words import Reading
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.plugins.loadawarescheduling import (
+    TOO_OLD,
+    WINDOWS,
+    LoadAwareScheduling,
+    Threshold,
+    left_over,
+    weighted,
+)
+from kschedweb.engine.state.watermarks.koordinator import PROD, priority_class
+from kschedweb.web.units import amount
+
+if TYPE_CHECKING:
+    from kschedweb.decisions.case import Case
+    from kschedweb.engine import Pod, Status
+    from kschedweb.engine import Snapshot as EngineSnapshot
+    from kschedweb.engine.state.columns import Ints
+
+
+class LoadAware(Presenter):
+    about = (
+        "What is left of each resource, in whole percents, weighed: what the node uses, what pods are expected to use "
+        "that its figures do not show yet, and what the pod is expected to use."
+    )
+    missing = (
+        "A node without figures passes and scores 0. Where they are older than "
+        "nodeMetricExpirationSeconds it is rejected, unless enableScheduleWhenNodeMetricsExpired."
+    )
+    short = {TOO_OLD: "tells figures of its use that are too old"}
+
+    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+        name, (about,) = snapshot.names[node], status.about
+        if not isinstance(about, Threshold):
+            watermarks = snapshot.watermarks
+            age = math.nan if watermarks is None else snapshot.now - float(watermarks.updated[node])
+            old = "of no known time" if math.isnan(age) else f"{age:.0f} s old"
+            return Reading(
+                f"what {name} uses is {old}, which is too old to go by",
+                "newer figures, or enableScheduleWhenNodeMetricsExpired, would do",
+            )
+        measure = "percentile" if about.aggregated else "use"
+        return Reading(
+            f"with the pod, {name} would be above the threshold for {about.resource}: its {measure}, newer pods and "
+            "this one",
+            f"less load there, or a higher usageThresholds.{about.resource}, would do",
+        )
+
+    def in_short(self, pod: Pod, reason: str, about: Any) -> str:
+        if not isinstance(about, Threshold) or about.resource not in RESOURCES:
+            return super().in_short(pod, reason, about)
+        name = RESOURCES[about.resource]
+        if about.aggregated:
+            return f"has a percentile of {name} above Koordinator's threshold"
+        return f"would really use more {name} than Koordinator's threshold allows"
+
+    def work(self, case: Case, node: int, result: Arithmetic) -> None:
+        plugin: LoadAwareScheduling = instance(case, self.plugin)
+        result.computed = 0
+        if case.snapshot.watermarks is None:
+            result.notes.append(f"{NOTHING} Every node scores 0.")
+            return
+        for resource in (CPU, MEMORY):
+            first, second = (
+                figure(case, node, resource, window, stale_after=plugin.expiration - 1e-9) for window in WINDOWS
+            )
+            result.figures.append(second if first.value == "no figure" else first)
+        if (why := _unknown(case, plugin, node)) is not None:
+            result.notes.append(f"{why}, so it scores 0.")
+            return
+        left = _left(result, case, plugin, node)
+        _mean(result, plugin, left)
+
+
+def _unknown(case: Case, plugin: LoadAwareScheduling, node: int) -> str | None:
+    """Why the node's figures do not count; ``None`` where they do."""
+    assert case.snapshot.watermarks is not None
+    if not plugin.reported(case.snapshot)[node]:
+        return "Nothing is known of this node (to Koordinator, it has no NodeMetric)"
+    if not plugin.measured(case.snapshot)[node]:
+        return "The node does not tell what it uses"
+    if plugin.expired(case.snapshot)[node]:
+        age = case.snapshot.now - float(case.snapshot.watermarks.updated[node])
+        old = "of no known age" if math.isnan(age) else f"{duration(age)} old"
+        return f"The figures are {old}; they count for less than {duration(plugin.expiration)}"
+    return None
+
+
+def _left(result: Arithmetic, case: Case, plugin: LoadAwareScheduling, node: int) -> Ints:
+    """Whole percents that are left of each resource with the pod. Shape [resources, 1]."""
+    prod = plugin.score_prod and priority_class(case.pod) == PROD
+    aggregate = None if prod else plugin.scored_aggregate
+    before = plugin.used(case.snapshot, prod, aggregate)[:, [node]]
+    own, size = plugin.expected(case.pod)[:, None], plugin.allocatable(case.snapshot)[:, [node]]
+    left = left_over(before + own, size)
+    of = "pods of class koord-prod" if prod else f"the node ({aggregate.kind})" if aggregate else "the node"
+    for row, resource in enumerate(plugin.resources):
+        name, has, used = RESOURCES.get(resource, resource), int(size[row, 0]), int(before[row, 0] + own[row, 0])
+        parts = f"{amount(int(before[row, 0]), resource)} + pod {amount(int(own[row, 0]), resource)}"
+        step = Step(f"{name}: use with the pod", f"{of} with newer pods {parts}", amount(used, resource))
+        formula = "the node has none of it" if has <= 0 else "more than there is"
+        if 0 < has >= used:
+            there = amount(has, resource)
+            formula = f"({there} − {amount(used, resource)}) × 100 ÷ {there}, rounded down"
+        weight = plugin.weights[row]
+        result.steps += [step, Step(f"{name}: left, weight {weight}", formula, f"{left[row, 0]} %")]
+    return left
+
+
+def _mean(result: Arithmetic, plugin: LoadAwareScheduling, left: Ints) -> None:
+    listed = [f"{each} × {weight}" for each, weight in zip(left[:, 0].tolist(), plugin.weights, strict=True) if weight]
+    if plugin.dominant_weight:
+        listed.append(f"the least, {left.min()} × {plugin.dominant_weight}")
+    weights = max(sum(plugin.weights) + plugin.dominant_weight, 1)
+    result.computed = int(weighted(left, plugin.weights, plugin.dominant_weight)[0])
+    formula = f"({' + '.join(listed) or '0'}) ÷ {weights}, rounded down"
+    result.steps.append(Step("Weighted mean", formula, str(result.computed)))
+
+
+PRESENTER = LoadAware("LoadAwareScheduling")

@@ -1,0 +1,89 @@
+"""LowRiskOverCommitment: the riskier of CPU and memory decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kschedweb.decisions.parts import Arithmetic, Step
+from kschedweb.decisions.presenters.base import Presenter, instance
+from kschedweb.decisions.presenters.measured import AS_NEW, RESOURCES, amount, away_from_zero, number, spread_figures
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.plugins.lowriskovercommitment import (
+    LowRiskOverCommitment,
+    Promises,
+    limit_risk,
+    promised,
+    total_risk,
+)
+from kschedweb.engine.state.watermarks.trimaran import Measured, reported
+
+if TYPE_CHECKING:
+    from kschedweb.decisions.case import Case
+
+
+class OverCommitment(Presenter):
+    about = (
+        "The risk that limits promise more than there is, and the probability that more is used than is requested; "
+        f"the riskier of CPU and memory decides. {AS_NEW}"
+    )
+    missing = f"A node without figures scores 0; of one resource, the risk of its load is 0. {AS_NEW}"
+
+    def work(self, case: Case, node: int, result: Arithmetic) -> None:
+        plugin: LowRiskOverCommitment = instance(case, self.plugin)
+        own, watermarks = promised(case.pod), case.snapshot.watermarks
+        result.computed = 0
+        if not spread_figures(result, case, node) or watermarks is None:
+            return
+        if not any(own):
+            result.notes.append("The pod has neither requests nor limits, so every node scores 0.")
+            return
+        if not reported(watermarks, np.array([node]))[0]:
+            result.notes.append("Nothing is known of this node's use, so it scores 0.")
+            return
+        risks = []
+        for resource in (CPU, MEMORY):
+            rows = case.explanation.feasible
+            at = int(np.flatnonzero(rows == node)[0])
+            measured = Measured.of(watermarks, resource, rows)
+            promises = plugin.promises(case.snapshot, own, resource, rows)
+            load = plugin.load_risk(measured, promises)
+            risks.append(_risk(result, plugin, resource, at, measured, promises, float(load[at])))
+        result.computed = away_from_zero((1 - max(risks)) * 100)
+        formula = f"(1 − the higher of {number(risks[0])} and {number(risks[1])}) × 100, rounded half away from zero"
+        result.steps.append(Step("Score", formula, str(result.computed)))
+
+
+def _risk(
+    result: Arithmetic,
+    plugin: LowRiskOverCommitment,
+    resource: str,
+    at: int,
+    measured: Measured,
+    promises: Promises,
+    load: float,
+) -> float:
+    name, weight = RESOURCES[resource], plugin.weights[resource]
+    size, request, limit = (float(each[at]) for each in (promises.allocatable, promises.request, promises.limit))
+    there, asked, most = (amount(resource, each) for each in (size, request, limit))
+    limits = float(limit_risk(promises)[at])
+    formula = f"({most} − {there}) ÷ ({most} − {asked})" if limit > size else f"limits {most} are within {there}"
+    result.steps.append(Step(f"{name}: risk of limits, with the pod", formula, number(limits)))
+    if measured.known[at]:
+        before = amount(resource, float(promises.request_before[at]))
+        use = f"{number(float(measured.mean[at]))} % ± {number(float(measured.deviation[at]))} × √{plugin.window} %"
+        formula = f"probability that a use of {use} (beta-distributed) is above the {before} requested"
+        if promises.limit_before[at] < size and promises.request_before[at] <= promises.limit_before[at]:
+            formula += f", given that it is below the limits, {amount(resource, float(promises.limit_before[at]))}"
+        result.steps.append(Step(f"{name}: risk of load, before the pod", formula, number(load)))
+    else:
+        load = 0.0
+        result.notes.append(f"The {name} use of this node is not known: its risk of load counts as 0.")
+    risk = float(total_risk(np.array(limits), np.array(load), weight))
+    formula = f"{number(weight)} × {number(limits)} + (1 − {number(weight)}) × {number(load)}"
+    result.steps.append(Step(f"{name}: risk", formula, number(risk)))
+    return risk
+
+
+PRESENTER = OverCommitment("LowRiskOverCommitment")

@@ -1,0 +1,41 @@
+"""NodeResourcesBalancedAllocation: how even the shares of the resources are with the pod."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kschedweb.decisions.parts import Arithmetic, Step
+from kschedweb.decisions.presenters.base import Presenter, instance
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.plugins.noderesourcesbalancedallocation import NodeResourcesBalancedAllocation, balance
+from kschedweb.web.units import amount
+
+if TYPE_CHECKING:
+    from kschedweb.decisions.case import Case
+
+
+class Balance(Presenter):
+    about = "75 leaves the balance between the resources as it is; more brings them closer to equal use."
+
+    def work(self, case: Case, node: int, result: Arithmetic) -> None:
+        plugin: NodeResourcesBalancedAllocation = instance(case, self.plugin)
+        snapshot, cycle, rows = case.snapshot, Cycle(case.snapshot, case.pod), np.array([node])
+        fractions, counted = plugin.fractions(cycle, rows)
+        for name, (before, after), counts in zip(
+            plugin.resources, fractions[:, :, 0].T.tolist(), counted[:, 0].tolist(), strict=True
+        ):
+            if counts:
+                used = int(snapshot.amounts(snapshot.requested, name)[node])
+                size = int(snapshot.amounts(snapshot.allocatable, name)[node])
+                with_pod = used + case.pod.occupied.get(name, 0)
+                formula = f"{amount(used, name)} → {amount(with_pod, name)} of {amount(size, name)}"
+                result.steps.append(Step(f"Use of {name}", formula, f"{before:.4f} → {after:.4f}"))
+        was, becomes = (int(part[0]) for part in balance(fractions, counted))
+        result.steps.append(Step("Balance", "100 × (1 − standard deviation), rounded down", f"{was} → {becomes}"))
+        result.computed = int(plugin.score(cycle, rows)[0])
+        result.steps.append(Step("Change", f"50 + (50 + {becomes} − {was}) ÷ 2", str(result.computed)))
+
+
+PRESENTER = Balance("NodeResourcesBalancedAllocation")

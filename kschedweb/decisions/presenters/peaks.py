@@ -1,0 +1,69 @@
+"""Peaks: by how much the pod raises a node's power draw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kschedweb.decisions.parts import Arithmetic, Step
+from kschedweb.decisions.presenters.base import Args, Presenter, instance
+from kschedweb.decisions.presenters.measured import AS_NEW, UNKNOWN_CPU, cpu_use, number
+from kschedweb.engine.plugins.peaks import FEMTO, Peaks, cpu_request, femtowatts, power_rise
+
+if TYPE_CHECKING:
+    from kschedweb.decisions.case import Case
+
+POWER_MODEL = {"k0": 470.0, "k1": -90.0, "k2": -0.07}  # watts; rises less and less, as that of most machines does
+
+
+class Power(Presenter):
+    about = (
+        "By how much the pod raises the node's power draw k0 + k1 × e^(k2 × use), in femtowatts; least is best. "
+        f"Where nothing is known the rise is 0, which the plugin takes for the cheapest. {AS_NEW}"
+    )
+    missing = f"A node without figures, or that the pod would overload, counts as the cheapest. {AS_NEW}"
+
+    def work(self, case: Case, node: int, result: Arithmetic) -> None:
+        plugin: Peaks = instance(case, self.plugin)
+        use, size = cpu_use(result, case, node)
+        result.computed = 0
+        if math.isnan(use):
+            result.notes.append(f"{UNKNOWN_CPU}, so its rise counts as 0: the plugin takes it for the cheapest.")
+            return
+        asked, expected = cpu_request(case.pod), float(plugin.uses(case.snapshot, case.pod)[1][node])
+        formula = f"100 × ({number(use)} ÷ 100 × {size:.0f} + request {asked}) ÷ {size:.0f}"
+        result.steps.append(Step("Use with the pod", formula, f"{number(expected)} %"))
+        if expected > 100:
+            said = "The pod would overload the node, so its rise counts as 0: it is taken for the cheapest."
+            result.notes.append(said)
+            return
+        k1, k2 = (float(factor[node]) for factor in plugin.factors(case.snapshot))
+        if case.snapshot.names[node] not in plugin.models:
+            said = "nodePowerModel does not name this node, so its rise is 0: it is taken for the cheapest."
+            result.notes.append(said)
+        rise = power_rise(*(np.array([value]) for value in (use, expected, k1, k2)))
+        formula = f"{number(k1)} × (e^({k2:g} × {number(expected)}) − e^({k2:g} × {number(use)}))"
+        result.steps.append(Step("Rise of the power draw", formula, f"{float(rise[0]):.6g} W"))
+        result.computed = int(femtowatts(rise)[0])
+        result.steps.append(Step("In femtowatts", f"× {FEMTO:g}, cut toward 0", str(result.computed)))
+
+    def normalization(self, raws: list[int], raw: int) -> str:
+        low, high = min(raws), max(raws)
+        if not any(raws):
+            return "every raw score is 0: unchanged"
+        if low == high:
+            return "all nodes equal: 100 for all"
+        return f"100 − 100 × ({raw} − {low}) ÷ ({high} − {low}), the quotient cut toward 0"
+
+    def named(self, args: Args, nodes: Sequence[str]) -> Args:
+        """All nodes have the first model that there is, else ``POWER_MODEL``."""
+        given = args.get("nodePowerModel") or args.get("NodePowerModel") or {}
+        model = next(iter(given.values()), POWER_MODEL)
+        changed = {key: value for key, value in args.items() if key != "NodePowerModel"}
+        return {**changed, "nodePowerModel": dict.fromkeys(nodes, model)}
+
+
+PRESENTER = Power("Peaks")

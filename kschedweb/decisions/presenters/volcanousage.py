@@ -1,0 +1,97 @@
+"""VolcanoUsage: what is left of CPU and memory with the pods that the figures do not show yet."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from kschedweb.decisions.parts import Arithmetic, Step
+from kschedweb.decisions.presenters.base import Presenter, instance
+from kschedweb.decisions.presenters.measured import (
+    NOTHING,
+    RESOURCES,
+    amount,
+    away_from_zero,
+    duration,
+    figure,
+    number,
+)
+from kschedweb.decisions.words import Reading
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.plugins.volcanousage import ACTIVE, WINDOWS, VolcanoUsage
+from kschedweb.engine.state.watermarks.capacity import capacity
+
+if TYPE_CHECKING:
+    from kschedweb.decisions.case import Case
+    from kschedweb.engine import Pod, Status
+    from kschedweb.engine import Snapshot as EngineSnapshot
+
+
+class Usage(Presenter):
+    about = (
+        "What is left of CPU and memory, weighed. Pods that started too lately to be in the figures are added by what "
+        "they are expected to use; the pod itself does not count."
+    )
+    missing = "A node without figures, or with ones older than 5 minutes, passes and scores 0."
+    short = {
+        CPU: "really uses more CPU than Volcano's threshold allows",
+        MEMORY: "really uses more memory than Volcano's threshold allows",
+    }
+
+    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+        (resource,) = status.about
+        used = float(VolcanoUsage.used(snapshot)[(CPU, MEMORY).index(resource)][node])
+        return Reading(
+            f"{snapshot.names[node]} really uses {used:.1f} % of its {RESOURCES[resource]}, which is above the "
+            "threshold",
+            f"less load there, or a higher thresholds.{'cpu' if resource == CPU else 'mem'}, would do",
+        )
+
+    def work(self, case: Case, node: int, result: Arithmetic) -> None:
+        plugin: VolcanoUsage = instance(case, self.plugin)
+        if case.snapshot.watermarks is None:
+            result.notes.append(f"{NOTHING} Every node scores 0.")
+            result.computed = 0
+            return
+        for resource in (CPU, MEMORY):
+            _figures(result, case, resource, node)
+        if not plugin.known(case.snapshot)[node]:
+            age = case.snapshot.now - float(case.snapshot.watermarks.updated[node])
+            why = (
+                "Nothing is known of this node" if math.isnan(age) else f"The figures are older than {duration(ACTIVE)}"
+            )
+            result.notes.append(f"{why}, so it scores 0.")
+            result.computed = 0
+            return
+        cpu, memory = (load[[node]] for load in plugin.loads(case.snapshot))
+        _shares(result, case, plugin, node, float(cpu[0]), float(memory[0]))
+        model, score = plugin.model, float(plugin.model.score(cpu, memory)[0])
+        result.computed = away_from_zero(score)
+        weights, left = model.cpu_weight + model.memory_weight, "no weights"
+        if weights:
+            left = f"((1 − {number(float(cpu[0]))}) × {model.cpu_weight} + (1 − {number(float(memory[0]))}) × "
+            left += f"{model.memory_weight}) ÷ {weights} × 100 = {number(score)}, rounded half away from zero"
+        result.steps.append(Step("Score", left, str(result.computed)))
+
+
+def _figures(result: Arithmetic, case: Case, resource: str, node: int) -> None:
+    """The figure that counts: Volcano's own window, else what stands in for it."""
+    first, second = (figure(case, node, resource, window, stale_after=ACTIVE) for window in WINDOWS)
+    result.figures.append(second if first.value == "no figure" else first)
+    if first.value == second.value == "no figure":
+        result.notes.append(f"The {RESOURCES[resource]} use of this node is not known: it counts as 0.")
+
+
+def _shares(result: Arithmetic, case: Case, plugin: VolcanoUsage, node: int, *shares: float) -> None:
+    used, shadow = plugin.used(case.snapshot), plugin.shadow(case.snapshot)
+    for place, resource in enumerate((CPU, MEMORY)):
+        name, size = RESOURCES[resource], float(capacity(case.snapshot, resource)[node])
+        if size <= 0:
+            result.steps.append(Step(name, "the node has none of it", "0"))
+            continue
+        there, newer = amount(resource, size), amount(resource, float(shadow[place, node]))
+        formula = f"({number(float(used[place][node]))} % of {there} + newer pods {newer}) ÷ {there}, at most 1"
+        result.steps.append(Step(f"{name} in use", formula, number(shares[place])))
+
+
+PRESENTER = Usage("VolcanoUsage")

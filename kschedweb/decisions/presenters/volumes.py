@@ -1,0 +1,34 @@
+"""The plugins that look at the pod's volumes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedweb.decisions.presenters.base import Presenter, by_the_highest
+from kschedweb.decisions.words import Reading, listed
+
+if TYPE_CHECKING:
+    from kschedweb.engine import Pod, Status
+    from kschedweb.engine import Snapshot as EngineSnapshot
+
+
+class Volumes(Presenter):
+    def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> Reading:
+        names = [
+            volume["persistentVolumeClaim"].get("claimName", "?")
+            for volume in pod.raw.get("spec", {}).get("volumes") or []
+            if isinstance(volume, dict) and isinstance(volume.get("persistentVolumeClaim"), dict)
+        ]
+        claims = f" (claims {listed(names)})" if names else ""
+        return Reading(f"the pod's volumes{claims} cannot be used from {snapshot.names[node]}: {status.message}")
+
+
+class Binding(Volumes):
+    about = "Prefers storage classes and volumes that fit the claims tightest; 0 without a shape."
+
+    def normalization(self, raws: list[int], raw: int) -> str:
+        return by_the_highest(raws, raw)
+
+
+BINDING = Binding("VolumeBinding")
+ZONE, RESTRICTIONS, LIMITS = (Volumes(name) for name in ("VolumeZone", "VolumeRestrictions", "NodeVolumeLimits"))
