@@ -114,9 +114,9 @@ def go_name(of: Type) -> str:
     """What kube-scheduler's decoder calls the type."""
     match of:
         case ListOf():
-            return "[]" + go_name(of.item)
+            return of.go or "[]" + go_name(of.item)
         case MapOf():
-            return "map[string]" + go_name(of.item)
+            return of.go or "map[string]" + go_name(of.item)
         case Struct():
             return of.name
     assert isinstance(of, Text | Number | Flag | GoDuration | Bytes | Raw), of

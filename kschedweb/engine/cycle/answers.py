@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.config import Profile
 from kschedweb.engine.config.registry import in_tree
+from kschedweb.engine.documents.types import Type
 from kschedweb.engine.extenders import messages as wire
 from kschedweb.engine.extenders.extender import MAX_PRIORITY
 from kschedweb.engine.framework.interface import Cycle
@@ -241,9 +242,9 @@ def _left_out(snapshot: Snapshot, outcome: PreFilterOutcome, rows: NDArray[np.in
     return {row: absent for row in rows.tolist() if snapshot.names[row] not in named and absent is not SUCCESS}
 
 
-def _read(body: bytes, kind: wire.Kind) -> Any:
+def _read(body: bytes, of: Type) -> Any:
     try:
-        found = wire.read(body, kind)
+        found = wire.read(body, of)
     except wire.UnreadableError as error:
         raise QuestionError(str(error)) from None
     if found is None:

@@ -20,11 +20,12 @@ REQUIRED: Any = object()
 
 @dataclass(frozen=True)
 class ListOf:
-    """A list of one type."""
+    """A list of one type; ``go`` is its type in Go where that has a name of its own."""
 
     item: Type
     least: int = 0
     most: int | None = None
+    go: str = field(default="", kw_only=True)
 
     def read(self, raw: Any, path: str, problems: Problems) -> tuple[Any, ...]:
         if not isinstance(raw, list | tuple):
@@ -45,6 +46,7 @@ class MapOf:
     item: Type
     keys: tuple[str, ...] = ()
     least: int = 0
+    go: str = field(default="", kw_only=True)
 
     def read(self, raw: Any, path: str, problems: Problems) -> Mapping[str, Any]:
         if not isinstance(raw, dict):

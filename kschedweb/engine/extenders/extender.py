@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kschedweb.engine.documents.types import Struct, Type
 from kschedweb.engine.extenders import messages as wire
 from kschedweb.engine.framework.diagnosis import EXTENDER, NO_REASON
 from kschedweb.engine.framework.explanation import FilterColumn
@@ -211,7 +212,7 @@ class Extender:
             arguments["Nodes"] = {"metadata": {}, "items": items}
         return arguments
 
-    def _ask(self, kind: str, arguments: Json, answer: wire.Kind) -> Any:
+    def _ask(self, kind: str, arguments: Json, answer: Type) -> Any:
         verb = self._verbs[kind]
         url = f"{self.url.rstrip('/')}/{verb}"
         if self._post is None:
@@ -225,7 +226,7 @@ class Extender:
             raise ExtenderError(f"Post {quote(url)}: {error}") from None
         except wire.UnreadableError as error:
             raise ExtenderError(str(error)) from None
-        return dict.fromkeys(answer.fields) if result is None and answer.fields else result
+        return dict.fromkeys(answer.by_name) if result is None and isinstance(answer, Struct) else result
 
 
 VERBS = ("filter", "prioritize", "preempt", "bind")
