@@ -16,6 +16,7 @@ from kschedweb.live.approvals.models import ApprovalRequest, Endpoint
 from kschedweb.live.approvals.webhooks import services as webhooks
 from kschedweb.live.schedulers.models import LiveDecision
 from kschedweb.playground.experiments.models import Experiment
+from kschedweb.playground.scenarios.models import Scenario
 from tests.conftest import person
 from tests.support import (
     scenarios,
@@ -28,6 +29,7 @@ from tests.support import (
     seed_runs,
     seed_sweeps,
 )
+from tests.support.routes import Choose
 
 if TYPE_CHECKING:
     from pytest_django import Settings
@@ -91,6 +93,7 @@ def seed(db: None, settings: Settings) -> Seed:
     job = Job.objects.create(kind="tests.seed", title="Seed", created_by=admin)
     experiment = Experiment.objects.create(policies=["default"], seeds=[1], setup={}, job=job, created_by=admin)
     scenario = scenarios.seeded(admin, str(snapshot.pk))
+    Scenario.objects.filter(pk=scenario).update(shared=True)
     run, comparison = seed_runs.everything(1, admin)
     sweep = seed_sweeps.everything(1, admin)
     live = seed_live.scheduler(admin)
@@ -121,3 +124,50 @@ def seed(db: None, settings: Settings) -> Seed:
         webhook,
         secret,
     )
+
+
+@pytest.fixture
+def choose(seed: Seed) -> Choose:
+    """Parameters that lead to what exists: by the part of the address before them, else by their name."""
+    below: dict[str, object] = {
+        "approvals": seed.approval.pk,
+        "answers": seed.capacity,
+        "classic": "GeneralPredicates",
+        "command": "pause",
+        "comparisons": seed.comparison,
+        "decisions": seed.decision.pk,
+        "experiments": seed.experiment.pk,
+        "files": "nodes.csv",
+        "gate": seed.gate,
+        "jobs": seed.job.pk,
+        "live": seed.decision.scheduler_id,
+        "moves": seed.moves,
+        "people": "admin",
+        "policies": "default",
+        "recordings": seed.recording,
+        "revisions": 1,
+        "runs": seed.run,
+        "scenarios": seed.scenario,
+        "snapshots": seed.snapshot.pk,
+        "sweeps": seed.sweep,
+        "tokens": seed.token.pk,
+        "users": "admin",
+        "webhooks": seed.webhook.pk,
+    }
+    named: dict[str, object] = {
+        "name": "seed",
+        "cluster": "seed",
+        "namespace": "default",
+        "pod": "pending",
+        "node": "a",
+    }
+
+    def real(address: str, kind: str, name: str) -> object:
+        parts = address.partition("<")[0].strip("/").split("/")
+        if "runs" in parts and name == "pod":
+            return "web-00"
+        if address.endswith("/explained/"):
+            return scenarios.explained()
+        return below.get(parts[-1], named.get(name))
+
+    return real

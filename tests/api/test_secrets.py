@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import yaml
 from django.db import connection
@@ -11,7 +9,7 @@ from django.db import connection
 from kschedweb.accounts.models import Token
 from kschedweb.clusters.connecting import credentials
 from kschedweb.clusters.models import Cluster, Source
-from tests.api.test_access import routes
+from tests.support.routes import routes
 
 pytestmark = pytest.mark.django_db
 
@@ -33,52 +31,6 @@ def forbidden(seed) -> list[str]:
         seed.admin.password,
         bytes(stored.ciphertext).hex(),
     ]
-
-
-@pytest.fixture
-def choose(seed) -> Callable[[str, str, str], object]:
-    """Parameters that lead to what exists."""
-
-    rows = {
-        "experiments/": seed.experiment.pk,
-        "comparisons/": seed.comparison,
-        "gate/": seed.gate,
-        "moves/": seed.moves,
-        "capacity/": seed.capacity,
-        "runs/": seed.run,
-        "sweeps/": seed.sweep,
-        "recordings/": seed.recording,
-        "jobs/": seed.job.pk,
-        "tokens/": seed.token.pk,
-        "approvals/": seed.approval.pk,
-        "webhooks/": seed.webhook.pk,
-    }
-
-    def real(address: str, kind: str, name: str) -> object:
-        if "policies/" in address:
-            return {"name": "default", "number": 1}[name]
-        if "users/" in address or "people/" in address:
-            return "admin"
-        if "scenarios/" in address:
-            return {"scenario_id": seed.scenario, "number": 1, "name": "nodes.csv"}[name]
-        if "runs/" in address and kind != "uuid":
-            return {"namespace": "default", "pod": "web-00"}[name]
-        for part, found in rows.items():
-            if part in address:
-                return found
-        if "live/" in address and kind == "uuid":
-            return seed.decision.pk if name in ("decision", "decision_id") else seed.decision.scheduler_id
-        values = {
-            "name": "seed",
-            "cluster": "seed",
-            "namespace": "default",
-            "pod": "pending",
-            "node": "a",
-            "what": "pause",
-        }
-        return (values | {"id": seed.snapshot.pk, "snapshot_id": seed.snapshot.pk})[name]
-
-    return real
 
 
 def content(answer) -> str:
