@@ -1,11 +1,10 @@
 """Requests made from the OpenAPI schema, sane and broken ones, against the application and a real database.
 
-``KSCHEDWEB_TEST_SEED`` repeats a run, ``KSCHEDWEB_TEST_EXAMPLES`` sets how many requests an operation gets.
+``HUNT_SEED`` repeats a run, ``HUNT_COUNT`` sets how many requests an operation gets.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,15 +15,15 @@ from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 from schemathesis.config import SchemathesisConfig
 
-from tests.support import chance
+from tests.support import tiers
 
-SEED = chance.seed(os.environ.get("KSCHEDWEB_TEST_SEED", "")) % 2**31
-EXAMPLES = int(os.environ.get("KSCHEDWEB_TEST_EXAMPLES") or 10)
+SEED = tiers.seed()
+EXAMPLES = tiers.count(3, 30)
 
 CONFIG = {
     "seed": SEED,
     "generation": {"mode": "all", "max-examples": EXAMPLES, "no-shrink": True, "with-security-parameters": False},
-    "phases": {"coverage": {"enabled": True}, "stateful": {"enabled": False}},
+    "phases": {"coverage": {"enabled": tiers.NIGHTLY}, "stateful": {"enabled": False}},
     "checks": {
         # DRF reads 0 as "0" and "" as no filter; and no schema says which documents kube-scheduler takes.
         "negative_data_rejection": {"enabled": False},
@@ -48,7 +47,7 @@ def one_connection() -> Iterator[None]:
 
 @pytest.fixture
 def api_schema(seed, one_connection, monkeypatch):
-    print(f"KSCHEDWEB_TEST_SEED={SEED}")
+    print(f"HUNT_SEED={SEED}")
     # As many requests as a run makes are no attack here.
     for throttle in ("CallerThrottle", "StrangerThrottle"):
         monkeypatch.setattr(f"kschedweb.accounts.authentication.{throttle}.rate", "1000000/min", raising=False)

@@ -23,10 +23,10 @@ from tests.conformance.making.scenarios import Classes, Evictions, Maker, Writer
 from tests.conformance.making.volumes import VolumeMaker
 from tests.conformance.reference import Answer, Reference, engine_answer
 from tests.conformance.shrinking import shrink
-from tests.support import chance
+from tests.support import tiers
 
-SEED = chance.seed()
-COUNT = int(os.environ.get("HUNT_SCENARIOS") or 2200)
+SEED = tiers.seed()
+COUNT = tiers.count(2200, 20_000)
 BATCH = 96
 # Without these a part of a scenario is not what it was.
 KEPT = frozenset(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from random import Random
 from typing import Any
 
@@ -11,10 +10,10 @@ from kschedweb.engine.scenario import Scenario
 from tests.conformance.hunting import comparable
 from tests.conformance.making.claims import ClaimMaker
 from tests.conformance.reference import Reference
-from tests.support import chance
+from tests.support import tiers
 
-SEED = chance.seed()
-COUNT = int(os.environ.get("HUNT_SCENARIOS") or 150)
+SEED = tiers.seed()
+COUNT = tiers.count(150, 1500)
 OUTSIDE = "outside the simulation: "
 PLUGIN, FITS = "DynamicResources", "fits, and so may others"
 # What kube-scheduler says where it searched for devices and found none, or where its clock ran out.

@@ -1,11 +1,10 @@
 """At least three hundred classic scenarios nobody wrote, in each run: no difference to kube-scheduler 1.13 is allowed.
 
-``HUNT_SEED`` repeats a run, ``HUNT_CLASSIC`` sets how many are asked.
+``HUNT_SEED`` repeats a run, ``HUNT_COUNT`` sets how many are asked.
 """
 
 from __future__ import annotations
 
-import os
 from random import Random
 from typing import Any
 
@@ -16,8 +15,9 @@ from tests.conformance.classic import ClassicReference, differing, report
 from tests.conformance.hunting import SEED
 from tests.conformance.making.classic import ClassicMaker
 from tests.engine.classic.support import POLICY
+from tests.support import tiers
 
-COUNT = int(os.environ.get("HUNT_CLASSIC") or 336)
+COUNT = tiers.count(336, 3000)
 
 
 @pytest.mark.live

@@ -1,12 +1,10 @@
 """What policies are converted into, put to the real kube-scheduler 1.36.3: it takes every one.
 
-``HUNT_SEED`` repeats a run, ``HUNT_CONVERSIONS`` sets how many policies are made beside the recorded ones.
+``HUNT_SEED`` repeats a run, ``HUNT_COUNT`` sets how many policies are made beside the recorded ones.
 """
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
@@ -21,8 +19,10 @@ from kschedweb.engine.config import load
 from kschedweb.engine.documents.marked import as_yaml
 from tests.conformance.making.policies import PolicyMaker
 from tests.conformance.policies import by_hand
+from tests.support import tiers
 
-COUNT = int(os.environ.get("HUNT_CONVERSIONS") or 80)
+COUNT = tiers.count(80, 800)
+SEED = tiers.seed()
 Oracle = Callable[[str, str], Any]
 
 
@@ -42,14 +42,13 @@ def converted(policy: Policy | None, edition: Edition) -> dict[str, Any] | None:
 
 @pytest.mark.live
 def test_kube_scheduler_takes_what_policies_are_converted_into(oracle: Oracle) -> None:
-    seed = int(os.environ.get("HUNT_SEED") or secrets.randbelow(1 << 31))
-    print(f"HUNT_SEED={seed}")
+    print(f"HUNT_SEED={SEED}")
     editions = [Edition(), Edition(V1_9, percentage=30)]
-    made = [converted(policy, editions[at % 2]) for at, policy in enumerate(policies(seed))]
+    made = [converted(policy, editions[at % 2]) for at, policy in enumerate(policies(SEED))]
     documents = list({as_yaml(one): one for one in made if one is not None})
     with ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(lambda text: oracle("validate", text), documents))
     for text, answer in zip(documents, answers, strict=True):
-        assert answer["valid"], f"HUNT_SEED={seed}: {answer}\n{text}"
-        assert answer["defaulted"] == load(text).defaulted, f"HUNT_SEED={seed}: {text}"
+        assert answer["valid"], f"HUNT_SEED={SEED}: {answer}\n{text}"
+        assert answer["defaulted"] == load(text).defaulted, f"HUNT_SEED={SEED}: {text}"
     assert len(documents) > COUNT

@@ -1,12 +1,10 @@
 """What a conversion calls equal rejects the same nodes, on clusters and pods of that time.
 
-``HUNT_SEED`` repeats a run, ``HUNT_COUNTERPARTS`` sets on how many clusters each predicate is asked.
+``HUNT_SEED`` repeats a run, ``HUNT_COUNT`` sets on how many clusters each predicate is asked.
 """
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections import Counter
 from collections.abc import Iterator
 from random import Random
@@ -21,8 +19,10 @@ from kschedweb.engine.classic.counterparts import EQUAL, PREDICATES
 from kschedweb.engine.classic.scenario import ClassicScenario
 from kschedweb.engine.scenario import Scenario
 from tests.conformance.making.classic import ClassicMaker
+from tests.support import tiers
 
-COUNT = int(os.environ.get("HUNT_COUNTERPARTS") or 60)
+COUNT = tiers.count(60, 600)
+SEED = tiers.seed()
 MOST = 20 * COUNT  # until a node is rejected, which few pods bring about for some predicates
 # What has come into pods since.
 LATER = ("namespaceSelector", "matchLabelKeys", "mismatchLabelKeys", "restartPolicy", "overhead")
@@ -52,14 +52,13 @@ def of_then(value: Any) -> Any:
 
 @pytest.mark.parametrize(("name", "predicates"), list(policies()))
 def test_what_is_called_equal_rejects_the_same_nodes(name: str, predicates: list[dict[str, Any]]) -> None:
-    seed = int(os.environ.get("HUNT_SEED") or secrets.randbelow(1 << 31))
-    print(f"HUNT_SEED={seed}")
+    print(f"HUNT_SEED={SEED}")
     raw = {"kind": "Policy", "apiVersion": "v1", "predicates": predicates, "priorities": []}
     gates = GATES.get(name, [])
     made = convert(load_policy(raw).policy, Edition(gates=frozenset(gates)))
     assert {note.kind for note in made.notes} == {EQUAL}
     plugins = {plugin for note in made.notes for plugin in note.plugins}
-    maker, seen = ClassicMaker(Random(seed)), Counter[bool]()
+    maker, seen = ClassicMaker(Random(SEED)), Counter[bool]()
     for number in range(MOST):
         if number >= COUNT and seen[True]:
             break
@@ -73,6 +72,6 @@ def test_what_is_called_equal_rejects_the_same_nodes(name: str, predicates: list
             # What PreFilter leaves out is rejected by no filter.
             judged = {node for nodes in after.get("filters", {}).values() for node in nodes}
             rejected |= set(new.snapshot.names) - judged - set(after.get("feasible") or ())
-            assert rejected == expected, (f"HUNT_SEED={seed}", given["name"], before["pod"])
+            assert rejected == expected, (f"HUNT_SEED={SEED}", given["name"], before["pod"])
             seen[bool(expected)] += 1
     assert seen[True], "no node was ever rejected"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
@@ -16,13 +15,13 @@ from kschedweb.engine.scenario import Scenario, ScenarioError
 from tests.conformance.hunting import same
 from tests.conformance.making.scenarios import Maker
 from tests.conformance.reference import Answer, Reference, failure
-from tests.support import chance
+from tests.support import tiers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SEED = chance.seed()
-COUNT = int(os.environ.get("HUNT_SCENARIOS") or 150)
+SEED = tiers.seed()
+COUNT = tiers.count(150, 1500)
 FPGA = "example.com/fpga"
 
 

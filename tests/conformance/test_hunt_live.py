@@ -1,6 +1,6 @@
 """At least two thousand scenarios nobody wrote, in each run: no difference to the real scheduler is allowed.
 
-``HUNT_SEED`` repeats a run, ``HUNT_SCENARIOS`` sets how many are asked.
+``HUNT_SEED`` repeats a run, ``HUNT_COUNT`` sets how many are asked.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -13,15 +12,15 @@ from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.preemption.search import Candidate, disturbance
 from kschedweb.engine.scenario import Scenario
 from tests.conformance.preemption_scenarios import CrowdMaker
-from tests.support import chance
+from tests.support import tiers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-SEED = chance.seed()
+SEED = tiers.seed()
 PART = 20
-COUNT = int(os.environ.get("HUNT_SCENARIOS") or 150)
+COUNT = tiers.count(150, 1500)
 
 
 def scenarios() -> list[dict]:

@@ -1,12 +1,10 @@
 """Random configurations put to the real kube-scheduler and to this engine: no difference is allowed.
 
-``HUNT_SEED`` repeats a run, ``HUNT_CONFIGURATIONS`` sets how many are asked.
+``HUNT_SEED`` repeats a run, ``HUNT_COUNT`` sets how many are asked.
 """
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,8 +14,10 @@ import pytest
 from kschedweb.engine.config import cli_validate, default_document, load
 from kschedweb.engine.config.registry import in_tree
 from tests.conformance.configurations import POINTS, Configurations
+from tests.support import tiers
 
-COUNT = int(os.environ.get("HUNT_CONFIGURATIONS") or 300)
+COUNT = tiers.count(300, 3000)
+SEED = tiers.seed()
 Oracle = Callable[[str, str], Any]
 
 
@@ -51,9 +51,8 @@ def excused(answer: dict[str, Any]) -> bool:
 
 @pytest.mark.live
 def test_random_configurations_are_answered_as_kube_scheduler_does(oracle: Oracle) -> None:
-    seed = int(os.environ.get("HUNT_SEED") or secrets.randbelow(1 << 31))
-    print(f"HUNT_SEED={seed}")
-    source = Configurations(seed)
+    print(f"HUNT_SEED={SEED}")
+    source = Configurations(SEED)
     texts = [source.text() for _ in range(COUNT)]
     with ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(lambda text: comparable(oracle("validate", text)), texts))
@@ -62,7 +61,7 @@ def test_random_configurations_are_answered_as_kube_scheduler_does(oracle: Oracl
         for text, expected in zip(texts, answers, strict=True)
         if (answer := comparable(cli_validate(text))) != expected and not excused(answer)
     ]
-    assert differing == [], f"HUNT_SEED={seed}: {len(differing)} of {COUNT} differ"
+    assert differing == [], f"HUNT_SEED={SEED}: {len(differing)} of {COUNT} differ"
     # The generator is worth something only while it makes good ones and bad ones.
     assert COUNT // 10 < sum(answer["valid"] for answer in answers) < COUNT * 9 // 10
 

@@ -17,7 +17,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.preemption.search import select
 from kschedweb.engine.state.snapshot import Snapshot
 from tests.live.varied import Varied
-from tests.support import chance
+from tests.support import tiers
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.live
 
 Json = dict[str, Any]
 
-SEED = chance.seed()
+SEED = tiers.seed()
 NODES, PODS = 200, 500
 GROUPS = {
     "Node": "/api/v1/nodes",

@@ -14,7 +14,7 @@ from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.snapshot import Snapshot
 from tests.live.test_claims_live import PODS, decided, message
-from tests.support import chance
+from tests.support import tiers
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 from tests.support.processes import wait_until
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.live
 
 Json = dict[str, Any]
 
-SEED = chance.seed()
+SEED = tiers.seed()
 VOLUMES, CLAIMS = "/api/v1/persistentvolumes", "/api/v1/namespaces/default/persistentvolumeclaims"
 CLASSES, HOST = "/apis/storage.k8s.io/v1/storageclasses", "kubernetes.io/hostname"
 COMPLETED = {"pv.kubernetes.io/bind-completed": "yes"}

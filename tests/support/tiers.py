@@ -1,0 +1,24 @@
+"""How much a run asks. What nobody chose by hand is drawn the same in every run, so that no commit fails by chance.
+
+``NIGHTLY`` (`make nightly`) draws anew and asks many times more; ``HUNT_SEED`` repeats such a run, ``HUNT_COUNT`` sets
+how many examples each hunt has.
+"""
+
+from __future__ import annotations
+
+import os
+from random import SystemRandom
+
+NIGHTLY = bool(os.environ.get("NIGHTLY"))
+FIXED = 20261123
+
+
+def seed() -> int:
+    """What a hunt of this run draws from; a failing test prints it."""
+    said = os.environ.get("HUNT_SEED", "")
+    return int(said) if said else SystemRandom().randrange(2**31) if NIGHTLY else FIXED
+
+
+def count(commit: int, nightly: int) -> int:
+    """How many examples a hunt has in a commit's tier and in the full one."""
+    return int(os.environ.get("HUNT_COUNT") or (nightly if NIGHTLY else commit))
