@@ -1,13 +1,14 @@
-# make run    start everything on this machine     make test   every check and test
-# make bench  print the benchmarks                 make growth refresh docs/growth.md
-# make schema refresh docs/openapi.yaml
-# make format rewrite sources as the checks want   make clean  remove what was built (not the data)
+# make run      start everything on this machine     make test    every check, and the tests that need no server
+# make test-all those with servers and a browser too make nightly all of them, with new draws and in full size
+# make bench    print the benchmarks                 make growth  refresh docs/growth.md
+# make schema   refresh docs/openapi.yaml            make format  rewrite sources as the checks want
+# make clean    remove what was built (not the data)
 
 SHELL := /bin/bash
 # Many processes are started by tests: each would compile all it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench growth schema format frontend static clean
+.PHONY: help install run test test-all nightly check bench growth schema format frontend static clean
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
@@ -24,7 +25,7 @@ FRONTEND_STAMP := frontend/dist/.built-$(call sum,$(FRONTEND_FILES))
 STATIC_STAMP := staticfiles/.collected-$(call sum,requirements.txt $(FRONTEND_FILES))
 
 help:
-	@sed -n 's/^# //p' Makefile | head -4
+	@sed -n 's/^# //p' Makefile | head -5
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer with its venv module is needed (PYTHON=/path/to/python3)" >&2; exit 1; }
@@ -69,7 +70,16 @@ check: $(DEV_STAMP) $(FRONTEND_STAMP)
 	cd frontend && PATH="$(CURDIR)/.cache/node/bin:$$PATH" && npm run --silent check && npm run --silent test
 
 test: install static check
-	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not server and not nightly" $(ARGS)
+
+test-all: install static check
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not nightly" $(ARGS)
+
+nightly: install static check
+	NIGHTLY=1 $(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+	$(MAKE) bench ARGS=--long
+	$(BIN)/python -m tests.bench.soak --minutes 30
+	$(BIN)/python -m tests.bench.crowd --minutes 5
 
 bench: install static
 	KSCHEDWEB_LOG_LEVEL=WARNING $(BIN)/pytest tests/bench -s -q $(ARGS)

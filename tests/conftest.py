@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import blocking_manager_key
 
+from tests.support import tiers
 from tests.support.needs import missing
 
 if TYPE_CHECKING:
@@ -25,22 +26,23 @@ if TYPE_CHECKING:
 pytest_plugins = [f"tests.support.{name}" for name in ("controlplane", "browser", "folders", "kubectl", "place")]
 
 # How long an example takes says nothing about the code on a busy machine.
-hypothesis_settings.register_profile("kschedweb", deadline=None)
+hypothesis_settings.register_profile("kschedweb", deadline=None, derandomize=not tiers.NIGHTLY)
 hypothesis_settings.load_profile("kschedweb")
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST_NAME, GZIP = 100, b"\x1f\x8b"
+SERVERS = ("live", "browser", "postgresql", "redis")
 LOST = pytest.StashKey[str]()  # the rows to restore, where the last test emptied the database when it ended
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--long", action="store_true", help="fault runs and live benchmarks in full size, minutes each")
+    parser.addoption("--long", action="store_true", help="benchmarks in full size, minutes each")
 
 
 @pytest.fixture(scope="session")
 def long(request: pytest.FixtureRequest) -> bool:
-    """Whether fault runs and live benchmarks are wanted in full size."""
-    return bool(request.config.getoption("--long"))
+    """Whether benchmarks are wanted in full size."""
+    return bool(request.config.getoption("--long")) or tiers.NIGHTLY
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -67,6 +69,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
         if item.path.parent in heavy or fixtures & {"control_plane", "browser"}:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        if item.path.parent in heavy or "broker" in fixtures or any(map(item.get_closest_marker, SERVERS)):
+            item.add_marker("server")
 
 
 @pytest.hookimpl(tryfirst=True)

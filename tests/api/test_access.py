@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.core.cache import cache
@@ -57,7 +57,7 @@ def undone() -> Iterator[None]:
         transaction.set_rollback(True)
 
 
-def call(client: Client, address: str) -> HttpResponse:
+def call(client: Client, address: str) -> Any:
     """GET, or POST where that is the only way in."""
     answer = client.get(address)
     return client.post(address) if answer.status_code == 405 else answer

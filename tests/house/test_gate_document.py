@@ -121,6 +121,7 @@ def site(live_server: Any, editor: User, stored: Callable[..., Snapshot]) -> dic
     return {"KSCHEDWEB_URL": live_server.url, "KSCHEDWEB_TOKEN": key, "COMMIT": "4f5e"}
 
 
+@pytest.mark.server
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("policy", "status"), [(SAME, 0), (PACKED, 1), ("kind: Pod\n", 2)])
 def test_the_call_answers_as_the_command_does(folder: Path, site: dict[str, str], policy: str, status: int) -> None:
@@ -139,6 +140,7 @@ def test_the_call_answers_as_the_command_does(folder: Path, site: dict[str, str]
     assert Gate.objects.count() == 1  # the same commit gets the same answer
 
 
+@pytest.mark.server
 @pytest.mark.django_db(transaction=True)
 def test_the_call_waits_for_a_verdict_that_takes_longer(
     folder: Path, site: dict[str, str], monkeypatch: pytest.MonkeyPatch

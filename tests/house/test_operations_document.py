@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
 import yaml
 
 from kschedweb.live.extender import metrics as extender
@@ -18,6 +19,7 @@ RULES = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "operations.md").read_
 OF_PROMETHEUS = {"up"}
 
 
+@pytest.mark.server
 def test_prometheus_takes_the_alerts(tmp_path: Path) -> None:
     if not shutil.which("promtool"):
         missing("install prometheus")

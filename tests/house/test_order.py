@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.conftest import ROOT
 
 TRANSACTIONAL = "tests/decisions/test_services.py::test_threads_that_ask_at_once_get_the_same_answers"
@@ -28,6 +30,7 @@ def test_a_plain_test_after_a_transactional_one_finds_the_migrated_rows() -> Non
     assert text.index(f"{TRANSACTIONAL} PASSED") < text.index(f"{PLAIN} PASSED")
 
 
+@pytest.mark.server
 def test_a_module_with_servers_or_a_browser_stays_in_one_process() -> None:
     text = told("-n", "1", "--dist", "loadgroup", "-k", "not colleague", BROWSERS, PLAIN)
     ran = [line for line in text.splitlines() if "PASSED" in line]

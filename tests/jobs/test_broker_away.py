@@ -22,7 +22,7 @@ from tests.support import seed_runs
 from tests.support.databases import Redis
 from tests.support.processes import wait_until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.server]
 
 SAID = "The message broker cannot be reached. The job is kept and starts by itself once it is back."
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import ssl
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from kschedweb.clusters.kinds import BY_NAME, KINDS
 from kschedweb.clusters.models import Cluster, Credential, NodeRow, PodRow, Snapshot
 from kschedweb.jobs.models import Job
 from kschedweb.web.errors import ApplicationError
+from tests.support.certificates import certificate
 from tests.support.controlplane import READ_EVERYTHING
 from tests.support.processes import free_port, running, wait_until
 
@@ -222,13 +222,8 @@ def test_a_connection_that_fails_leaves_nothing_behind(
 
 
 def test_a_certificate_of_another_authority_is_refused(plane: ControlPlane, tmp_path: Path) -> None:
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=other", "-days", "1",
-         "-keyout", tmp_path / "key.pem", "-out", tmp_path / "ca.pem"],
-        check=True, capture_output=True,
-    )  # fmt: skip
     with pytest.raises(ClusterError, match="not signed by the given certificate authority"):
-        by_token(plane, ca=(tmp_path / "ca.pem").read_text())
+        by_token(plane, ca=certificate(tmp_path).read_text())
     with pytest.raises(ClusterError, match="not signed by the given certificate authority"):
         by_token(plane, ca="")
 
@@ -240,12 +235,8 @@ def test_a_certificate_for_another_name_is_refused(plane: ControlPlane) -> None:
 
 
 def test_a_client_certificate_reaches_the_server(plane: ControlPlane, tmp_path: Path) -> None:
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=client", "-days", "1",
-         "-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    pair = {"client_certificate": (tmp_path / "cert.pem").read_text(), "client_key": (tmp_path / "key.pem").read_text()}
+    made = certificate(tmp_path)
+    pair = {"client_certificate": made.read_text(), "client_key": made.with_suffix(".key").read_text()}
     with Client.open(Secret(server=plane.url, token=plane.tokens["reader"], ca=plane.ca, **pair)) as client:
         assert client.version().startswith("v1.")
     with pytest.raises(ApplicationError, match="matching pair"):

@@ -24,9 +24,10 @@ from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
 from kschedweb.live.schedulers.rbac import EXTENDER, Needs, rights, rules
 from kschedweb.policies.services import policy_create
 from tests.live.test_clusters_live import by_token
+from tests.support.certificates import certificate
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 from tests.support.processes import free_port, wait_until
-from tests.support.tlssite import certificate, site_over_tls
+from tests.support.tlssite import site_over_tls
 
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane

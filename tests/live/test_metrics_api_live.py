@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import ssl
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.watermarks import selectors, services
 from kschedweb.watermarks.setup import Settings
 from kschedweb.web.errors import ApplicationError
+from tests.support.certificates import certificate
 from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
@@ -46,12 +46,7 @@ class MetricsServer:
         self.nodes: dict[str, tuple[float, int]] = {}
         self.pods: dict[str, tuple[float, int]] = {}
         self.age = 5.0  # seconds
-        key, certificate = folder / "metrics-key.pem", folder / "metrics.pem"
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "1",
-             "-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(certificate)],
-            check=True, capture_output=True,
-        )  # fmt: skip
+        made = certificate(folder, "metrics", host="localhost")
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -70,7 +65,7 @@ class MetricsServer:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
+        context.load_cert_chain(made, made.with_suffix(".key"))
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         self.server.handle_error = lambda *_: None  # type: ignore[method-assign]
         self.port: int = self.server.server_address[1]

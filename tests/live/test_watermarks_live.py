@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,6 +20,7 @@ from kschedweb.watermarks.figures import BY_NAME, WORKLOAD
 from kschedweb.watermarks.presets import PRESETS
 from kschedweb.watermarks.setup import Settings
 from kschedweb.web.errors import ApplicationError
+from tests.support.certificates import certificate
 from tests.support.processes import wait_until
 from tests.support.prometheus import Curve, Exporter, Prometheus, counter, series
 
@@ -284,15 +284,10 @@ def test_exporters_are_scraped_and_trouble_is_survived_and_told(cluster: Cluster
 
 
 def test_a_prometheus_behind_tls_and_a_password(cluster: Cluster, tmp_path: Path, settings: DjangoSettings) -> None:
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=prometheus", "-days", "1",
-         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)],
-        check=True, capture_output=True,
-    )  # fmt: skip
+    made = certificate(tmp_path)
     # The hash of scrape-me.
     web = (
-        f"tls_server_config: {{cert_file: {certificate}, key_file: {key}}}\n"
+        f"tls_server_config: {{cert_file: {made}, key_file: {made.with_suffix('.key')}}}\n"
         "basic_auth_users: {reader: $2b$05$abcdefghijklmnopqrstuuuThTKwrGjGDwr9keMpUmIYOfXrvmflO}\n"
     )
     prometheus = Prometheus(tmp_path, web=web)
@@ -303,7 +298,7 @@ def test_a_prometheus_behind_tls_and_a_password(cluster: Cluster, tmp_path: Path
         authentication="basic",
         username="reader",
         password="scrape-me",
-        ca=certificate.read_text(),
+        ca=made.read_text(),
         queries={"node/cpu/15m": vector},
     )
 

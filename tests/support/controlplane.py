@@ -6,7 +6,6 @@ import contextlib
 import functools
 import json
 import os
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 import urllib3
 
+from tests.support.certificates import rsa_key
 from tests.support.needs import missing
 from tests.support.processes import Server, free_port, wait_until
 
@@ -53,7 +53,7 @@ class ControlPlane:
     def started(self) -> Iterator[ControlPlane]:
         client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
         key = str(self.folder / "sa.key")
-        subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
+        rsa_key(Path(key))
         groups = {"admin": "system:masters"}
         rows = [f"{token},{user},{user},{groups.get(user, '')}".rstrip(",") for user, token in self.tokens.items()]
         (self.folder / "tokens.csv").write_text("\n".join(rows) + "\n")

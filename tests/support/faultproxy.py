@@ -11,7 +11,6 @@ import random
 import re
 import socket
 import ssl
-import subprocess
 import threading
 import time
 import uuid
@@ -21,6 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.support.certificates import certificate
 from tests.support.faults import Call, Cut, Fault, status_json
 from tests.support.processes import free_port
 
@@ -75,17 +75,10 @@ class FaultProxy:
         self._lock = threading.Lock()
         self._connections: set[socket.socket] = set()
         self._server: ThreadingHTTPServer | None = None
-        self._certificate = folder / "fault-proxy.crt"
-        key = folder / "fault-proxy.key"
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-             "-keyout", key, "-out", self._certificate, "-days", "2", "-subj", "/CN=fault proxy",
-             "-addext", "subjectAltName=IP:127.0.0.1"],
-            check=True, capture_output=True,
-        )  # fmt: skip
+        self._certificate = certificate(folder, "fault-proxy")
         self.ca = self._certificate.read_text()
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.tls.load_cert_chain(self._certificate, key)
+        self.tls.load_cert_chain(self._certificate, self._certificate.with_suffix(".key"))
 
     # What a test says.
 

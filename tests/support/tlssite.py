@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,17 +10,6 @@ from pathlib import Path
 import uvicorn
 
 from tests.support.processes import free_port, wait_until
-
-
-def certificate(folder: Path) -> Path:
-    """A certificate for 127.0.0.1 that is its own authority; the key lies beside it as key.pem."""
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-subj", "/CN=kschedweb", "-days", "2", "-addext", "subjectAltName=IP:127.0.0.1",
-         "-keyout", "key.pem", "-out", "certificate.pem"],
-        cwd=folder, check=True, capture_output=True,
-    )  # fmt: skip
-    return folder / "certificate.pem"
 
 
 @contextlib.contextmanager
@@ -39,7 +27,7 @@ def site_over_tls(folder: Path, port: int = 0) -> Iterator[str]:
         access_log=False,
         timeout_graceful_shutdown=1,
         ssl_certfile=str(folder / "certificate.pem"),
-        ssl_keyfile=str(folder / "key.pem"),
+        ssl_keyfile=str(folder / "certificate.key"),
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

@@ -6,7 +6,6 @@ import gzip
 import json
 import math
 import ssl
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.watermarks import prometheus
 from kschedweb.watermarks.prometheus import PrometheusError, Vector, ask, vector_read
 from tests.clusters.conftest import OddServer, Request
+from tests.support.certificates import certificate
 from tests.watermarks.conftest import vector
 
 AT = 1_700_000_000.25
@@ -207,12 +207,7 @@ def test_any_answer_is_a_vector_or_one_clear_error(status: int, body: bytes) -> 
 @pytest.fixture
 def tls(tmp_path: Path) -> Iterator[tuple[int, str]]:
     """The port of an https server whose certificate names prometheus.example only, and that certificate as PEM."""
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=p", "-days", "1", "-addext",
-         "subjectAltName=DNS:prometheus.example", "-keyout", str(key), "-out", str(certificate)],
-        check=True, capture_output=True,
-    )  # fmt: skip
+    made = certificate(tmp_path, host="prometheus.example")
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -227,12 +222,12 @@ def tls(tmp_path: Path) -> Iterator[tuple[int, str]]:
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
+    context.load_cert_chain(made, made.with_suffix(".key"))
     server.socket = context.wrap_socket(server.socket, server_side=True)
     server.handle_error = lambda *_: None  # type: ignore[method-assign]
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
-    yield server.server_address[1], certificate.read_text()
+    yield server.server_address[1], made.read_text()
     server.shutdown()
     server.server_close()
     thread.join()

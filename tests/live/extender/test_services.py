@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +20,7 @@ from kschedweb.live.schedulers.services import live_roll_out
 from kschedweb.policies.services import policy_create
 from kschedweb.web.errors import Unprocessable
 from kschedweb.web.redaction import redact_text
+from tests.support.certificates import certificate
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -39,14 +39,8 @@ def header(secret: str, user: str = "kschedweb") -> str:
 
 
 @pytest.fixture(scope="session")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("authority")
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-subj", "/CN=authority", "-days", "2", "-keyout", "key.pem", "-out", "ca.pem"],
-        cwd=folder, check=True, capture_output=True,
-    )  # fmt: skip
-    return (folder / "ca.pem").read_text().strip()
+def authority(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return certificate(tmp_path_factory.mktemp("authority")).read_text().strip()
 
 
 @pytest.fixture
@@ -104,14 +98,14 @@ def test_the_configuration_to_paste_is_what_kube_scheduler_takes(packing: LiveSc
     assert warnings(packing, HERE) == []
 
 
-def test_an_authority_is_pasted_with_it(packing: LiveScheduler, admin: User, certificate: str) -> None:
-    services.endpoint_change(user=admin, live=packing, authority=certificate, whole_nodes=True)
+def test_an_authority_is_pasted_with_it(packing: LiveScheduler, admin: User, authority: str) -> None:
+    services.endpoint_change(user=admin, live=packing, authority=authority, whole_nodes=True)
     document = extender_configuration(packing, HERE)
     loaded = load(document)
     assert loaded.valid, loaded.errors
     (extender,) = document["extenders"]
     assert extender["enableHTTPS"] is True
-    assert base64.b64decode(extender["tlsConfig"]["caData"]).decode() == certificate
+    assert base64.b64decode(extender["tlsConfig"]["caData"]).decode() == authority
     assert extender["nodeCacheCapable"] is False
 
 
