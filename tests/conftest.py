@@ -30,6 +30,7 @@ hypothesis_settings.register_profile("kschedweb", deadline=None, derandomize=not
 hypothesis_settings.load_profile("kschedweb")
 
 ROOT = Path(__file__).resolve().parent.parent
+BROWSER = ROOT / "tests" / "browser"
 LONGEST_NAME, GZIP = 100, b"\x1f\x8b"
 SERVERS = ("live", "browser", "postgresql", "redis")
 LOST = pytest.StashKey[str]()  # the rows to restore, where the last test emptied the database when it ended
@@ -59,8 +60,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by what they use; of those with servers or a browser a module stays in one pytest-xdist process.
 
     Each process has servers of its own. Modules with the most tests come first, single tests fill the rest of the time.
+    What a browser does in a narrow window too is left to the full tier.
     """
-    heavy = {ROOT / "tests" / "live", ROOT / "tests" / "browser"}
+    heavy = {ROOT / "tests" / "live", BROWSER}
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if fixtures & {"control_plane", "oracle", "assets"}:
@@ -71,6 +73,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
         if item.path.parent in heavy or "broker" in fixtures or any(map(item.get_closest_marker, SERVERS)):
             item.add_marker("server")
+        if item.path.parent == BROWSER and "[chromium-390" in item.name:
+            item.add_marker("nightly")
 
 
 @pytest.hookimpl(tryfirst=True)

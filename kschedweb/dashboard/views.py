@@ -25,6 +25,7 @@ from kschedweb.watermarks.usage.selectors import present
 from kschedweb.web import searching
 from kschedweb.web.exports import FORMATS, export
 from kschedweb.web.nodemap.nodemap import MOST_NODES, NodeMap, Now, Side
+from kschedweb.web.pages import part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,6 +160,7 @@ def pods(request: HttpRequest) -> HttpResponseBase:
 
 @require_safe
 @requires(Action.VIEW)
+@part
 def pod_message(request: HttpRequest, namespace: str, pod: str) -> HttpResponse:
     """The message cell of one pending pod, for those that the list had no time for."""
     scope = scope_of(request)
@@ -178,6 +180,7 @@ def _pod_lines(scope: Scope, rows: QuerySet[PodRow]) -> Iterator[tuple[object, .
 
 @require_safe
 @requires(Action.VIEW)
+@part
 def search(request: HttpRequest) -> HttpResponse:
     """Everything whose name holds the words: the palette asks for the fragment, a person for the page."""
     words = request.GET.get("q", "").replace("\0", "").strip()[:100]

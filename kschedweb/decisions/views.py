@@ -19,6 +19,7 @@ from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError, Unprocessable
 from kschedweb.web.heavy import heavy
+from kschedweb.web.pages import part
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -78,6 +79,7 @@ def decision(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
 
 @require_safe
 @requires(Action.VIEW)
+@part
 def node_names(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
     """Names of nodes that hold ?node=, for the box of "why not here"."""
     snapshot, _ = _asked(request, cluster)

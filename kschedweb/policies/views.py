@@ -32,7 +32,7 @@ from kschedweb.policies.revisions.views import (
     tried,
 )
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.pages import add_errors
+from kschedweb.web.pages import add_errors, part
 
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
@@ -44,16 +44,16 @@ if TYPE_CHECKING:
 PAGE_SIZE = 50
 
 
-@requires(Action.VIEW)
 @require_safe
+@requires(Action.VIEW)
 def policies(request: PageRequest) -> HttpResponse:
     filters = PolicyFilter(request.GET, queryset=selectors.policy_list())
     page = Paginator(filters.qs, PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "policies/list.html", {"page": page, "filters": filters})
 
 
-@requires(Action.EDIT)
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.EDIT)
 def policy_new(request: PageRequest) -> HttpResponse:
     if request.method != "POST":
         form = PolicyCreateForm(initial={"copy_of": request.GET.get("copy") or selectors.DEFAULT_POLICY})
@@ -86,8 +86,8 @@ def policy_new(request: PageRequest) -> HttpResponse:
     return render(request, "policies/new.html", {"form": form, "problems": problems}, status=status)
 
 
-@requires(Action.VIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
 def policy(request: PageRequest, name: str) -> HttpResponseBase:
     """The editor; a POST is any of its buttons, without JavaScript as well."""
     if request.method == "POST":
@@ -119,8 +119,8 @@ def _edited(request: PageRequest, name: str) -> HttpResponse:
     return redirect(_editor_address(request, found, shown))
 
 
-@requires(Action.EDIT)
 @require_POST
+@requires(Action.EDIT)
 def policy_preview(request: PageRequest, name: str) -> HttpResponse:
     """Parts of the editor after a change on either side, for HTMX."""
     found = selectors.policy_get(name)
@@ -129,8 +129,8 @@ def policy_preview(request: PageRequest, name: str) -> HttpResponse:
     return render(request, f"{found.dialect.templates}/_preview.html", context)
 
 
-@requires(Action.VIEW)
 @require_POST
+@requires(Action.VIEW)
 def policy_curves(request: PageRequest, name: str) -> HttpResponse:
     """The score curves of one load-aware plugin while a person moves its weights, for HTMX."""
     found = selectors.policy_get(name)
@@ -140,16 +140,16 @@ def policy_curves(request: PageRequest, name: str) -> HttpResponse:
     return render(request, "policies/_curve.html", {"panel": panel, "editor": shown})
 
 
-@requires(Action.VIEW)
 @require_safe
+@requires(Action.VIEW)
 def policy_revisions(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     page = Paginator(selectors.revision_list(found).defer("document"), PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "policies/revisions.html", {**_about(request, found), "page": page})
 
 
-@requires(Action.EDIT)
 @require_POST
+@requires(Action.EDIT)
 def policy_restore(request: PageRequest, name: str, number: int) -> HttpResponse:
     found = selectors.policy_get(name)
 
@@ -161,8 +161,8 @@ def policy_restore(request: PageRequest, name: str, number: int) -> HttpResponse
     return redirect("policy-revisions", found.name)
 
 
-@requires(Action.VIEW)
 @require_safe
+@requires(Action.VIEW)
 def policy_diff(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     old, new, context = compared(request, partial(selectors.revision_get, found), found.newest)
@@ -173,8 +173,8 @@ def policy_diff(request: PageRequest, name: str) -> HttpResponse:
     return render(request, "policies/diff.html", context)
 
 
-@requires(Action.VIEW)
 @require_safe
+@requires(Action.VIEW)
 def policy_effective(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     revision = selectors.revision_get(found, number_of(request, "revision"))
@@ -183,15 +183,16 @@ def policy_effective(request: PageRequest, name: str) -> HttpResponse:
     return render(request, f"{found.dialect.templates}/effective.html", context)
 
 
-@requires(Action.VIEW)
 @require_safe
+@requires(Action.VIEW)
+@part
 def policy_download(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     return document_response(selectors.revision_get(found, number_of(request, "revision")))
 
 
-@requires(Action.EDIT)
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.EDIT)
 def policy_delete(request: PageRequest, name: str) -> HttpResponse:
     found = selectors.policy_get(name)
     if request.method != "POST":
@@ -201,8 +202,9 @@ def policy_delete(request: PageRequest, name: str) -> HttpResponse:
     return redirect("policies")
 
 
-@requires(Action.VIEW)
 @require_GET
+@requires(Action.VIEW)
+@part
 def policy_schema(request: PageRequest) -> HttpResponse:
     return schema_response(DIALECTS.get(request.GET.get("kind", ""), PROFILES).schema())
 

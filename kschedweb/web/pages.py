@@ -1,9 +1,9 @@
-"""What pages do with a service's refusal."""
+"""What views of pages share: a mark for what is no page of its own, and what to do with a service's refusal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from django.contrib import messages
 
@@ -12,6 +12,15 @@ from kschedweb.web.errors import ApplicationError
 if TYPE_CHECKING:
     from django.forms import BaseForm
     from django.http import HttpRequest
+
+
+Marked = TypeVar("Marked", bound=Callable[..., object])
+
+
+def part(view: Marked) -> Marked:
+    """Mark a view whose answer is put into a page, saved as a file or read by a program."""
+    view.is_part = True  # type: ignore[attr-defined]
+    return view
 
 
 def add_errors(form: BaseForm, error: ApplicationError) -> None:

@@ -16,6 +16,7 @@ from rest_framework.exceptions import ErrorDetail
 from kschedweb.accounts.models import Token, User
 from kschedweb.web.errors import PreconditionFailed
 from kschedweb.web.rest import field_problems
+from tests.support import tiers
 
 pytestmark = pytest.mark.django_db
 
@@ -181,7 +182,9 @@ JSON = st.recursive(
 
 
 @given(body=JSON | st.dictionaries(st.sampled_from(["name", "scope", "days", "username", "role"]), JSON))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=tiers.count(60, 2000), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_no_body_whatever_makes_the_server_fail(client, body):
     text = json.dumps(body)
     for path in (TOKENS, "/api/v1/users/"):

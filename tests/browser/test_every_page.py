@@ -1,12 +1,13 @@
 """Every page, light and wide, dark and narrow: nothing serious for axe, no violation, nothing that sticks out.
 
-`KSCHEDWEB_SCREENSHOTS=folder` keeps a picture of each.
+`KSCHEDWEB_SCREENSHOTS=folder` keeps a picture of each; with `NIGHTLY=1` of each width in each theme.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from tests.support.seed import experimented
 from tests.support.seed_classic import classic
 from tests.support.seed_gates import gates
 from tests.support.seed_moves import questions
+from tests.support.tiers import NIGHTLY
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -80,29 +82,35 @@ def demo(live_server: Any, admin: User) -> addresses.Places:
     )
 
 
-# Colours are the same on any width, and all else in any scheme.
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_every_page_is_sound(
-    page_as: Callable[..., Any], axe: Callable[..., None], demo: addresses.Places, width: int, scheme: str
-) -> None:
-    page = page_as("admin", width=width, dark=scheme == "dark")
-    wrong = []
-    for name, path in addresses.pages(demo).items():
-        answer = page.goto(path)
-        assert answer.status == 200, f"{path}: {answer.status}"
-        settled(page)
-        if page.locator("h1").count() != 1:
-            wrong.append(f"{path} has {page.locator('h1').count()} h1")
-        keep(page, name, width, scheme)
-        if (surplus := page.evaluate(OVERFLOW)) > 0:
-            wrong.append(f"{path} sticks out by {surplus} px")
-        try:
-            axe(page)
-        except AssertionError as error:
-            wrong.append(str(error))
+WAYS = list(itertools.product((1440, 390), ("light", "dark")))
+
+
+def test_every_page_is_sound(page_as: Callable[..., Any], axe: Callable[..., None], demo: addresses.Places) -> None:
+    """In a commit's tier each page is looked at one way, and pages take turns; in the full tier in all four."""
+    windows = [page_as("admin", width=width, dark=scheme == "dark") for width, scheme in WAYS]
+    wrong: list[str] = []
+    for turn, (name, path) in enumerate(addresses.pages(demo).items()):
+        for way in range(len(WAYS)) if NIGHTLY else [turn % len(WAYS)]:
+            wrong += troubles(windows[way], name, path, *WAYS[way], axe)
     assert not wrong, "\n".join(wrong)
 
 
+def troubles(page: Any, name: str, path: str, width: int, scheme: str, axe: Callable[..., None]) -> Iterator[str]:
+    answer = page.goto(path)
+    assert answer.status == 200, f"{path}: {answer.status}"
+    settled(page)
+    if page.locator("h1").count() != 1:
+        yield f"{path} has {page.locator('h1').count()} h1"
+    keep(page, name, width, scheme)
+    if (surplus := page.evaluate(OVERFLOW)) > 0:
+        yield f"{path} sticks out by {surplus} px at {width}, {scheme}"
+    try:
+        axe(page)
+    except AssertionError as error:
+        yield str(error)
+
+
+@pytest.mark.nightly
 def test_every_page_can_be_read_without_javascript(page_as: Callable[..., Any], demo: addresses.Places) -> None:
     page = page_as("admin", javascript=False)
     for path in addresses.pages(demo).values():

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.decisions import services as playground
 from kschedweb.engine.objects import reference
+from tests.support import tiers
 from tests.support.hostile import REQUIRED, bare_pod, bent, originals
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def ends_well(answer: Any, *, page: bool) -> None:
         assert answer.json()["detail"]
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=tiers.count(20, 300), suppress_health_check=list(HealthCheck))
 @given(items=st.lists(bent(), min_size=5, max_size=5))
 def test_no_bent_object_breaks_rest_or_a_page(
     client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], items: list[Json]

@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.nightly
 TRANSACTIONAL = "tests/decisions/test_services.py::test_threads_that_ask_at_once_get_the_same_answers"
 PLAIN = "tests/policies/test_services.py::test_the_default_policy_is_always_there"
 BROWSERS = "tests/browser/test_tour.py"

@@ -1,21 +1,17 @@
-"""How many SQL queries each page and each REST resource costs: a committed number, the same for 10 rows and for 100.
-
-`UPDATE_QUERY_COUNTS=1 pytest tests/house/test_query_counts.py` writes the numbers anew.
-"""
+"""How many SQL queries each page and each REST resource may cost, whatever the number of rows."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.conftest import ROOT
 from tests.support import addresses, seed
+from tests.support.routes import routes
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -23,67 +19,52 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
-COMMITTED = ROOT / "tests" / "query_counts.json"
+ROWS = 30  # of everything: one query a row is more than any bound
+REST, PAGE = 8, 14
+# What draws on more, each with room for one query more than it asks today.
+LARGER = {
+    "REST cluster-map": 12, "REST cluster-map-frames": 12, "REST comparison-report": 10, "REST live-shadow-drift": 10,
+    "REST watermark-distribution": 14, "REST watermark-history": 14, "REST watermark-nodes": 10,
+    "REST watermark-skew": 14, "REST watermark-source": 11,
+    "page approval": 16, "page approvals": 16, "page comparison": 18, "page decision": 18, "page decision:stuck": 18,
+    "page decision:classic": 20, "page decision:classic-stuck": 16, "page live-shadow": 17, "page nodes": 20,
+    "page nodes:state": 20, "page overview": 25, "page sweep-new:rows": 17, "page watermarks": 20,
+    "page watermark-distribution": 20, "page watermark-heatmap": 20, "page watermark-nodes": 21,
+    "page watermark-source": 20, "page watermark-workloads": 19,
+}  # fmt: skip
 
 
-def counted(client: Client, places: addresses.Places) -> dict[str, int]:
+def bound(name: str) -> int:
+    return LARGER.get(name, REST if name.startswith("REST ") else PAGE)
+
+
+def counted(client: Client, places: addresses.Places) -> Iterator[tuple[str, int]]:
     """Queries by address, each visited twice so that what is kept in memory is there."""
-    counts = {}
     visits = {f"page {name}": path for name, path in addresses.pages(places).items() if name != "login"}
     visits |= {f"REST {name}": path for name, path in addresses.resources(places).items()}
     for name, path in visits.items():
         first = client.get(path)
         assert first.status_code == 200, f"{path}: {first.status_code} {first.content[:500]!r}"
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             client.get(path)
-        counts[name] = len(queries)
-    return counts
+        yield name, len(queries)
 
 
-@pytest.mark.parametrize("rows", [10, 100])
-def test_every_address_costs_its_committed_number_of_queries(
-    rows: int,
-    client_as: Callable[[str], Client],
-    admin: User,
-    settings: DjangoSettings,
-    monkeypatch: pytest.MonkeyPatch,
+def test_no_address_costs_more_queries_than_its_bound(
+    client_as: Callable[[str], Client], admin: User, settings: DjangoSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.ADMIN_SESSION_IDLE_MINUTES = 0  # activity is noted once a minute, by whatever is visited just then
     settings.JOBS_WAITING = 10_000  # one person asks for everything here
     # A busy machine makes no job of a quick question.
     monkeypatch.setattr("kschedweb.playground.capacity.services.AT_ONCE_SECONDS", 600.0)
-    counts = counted(client_as("admin"), seed.everything(rows, admin))
-    if os.environ.get("UPDATE_QUERY_COUNTS") and rows == 10:
-        COMMITTED.write_text(json.dumps(counts, indent=2, sort_keys=True) + "\n")
-    assert counts == json.loads(COMMITTED.read_text())
+    counts = dict(counted(client_as("admin"), seed.everything(ROWS, admin)))
+    assert {name: count for name, count in counts.items() if count > bound(name)} == {}
+    assert counts.keys() >= LARGER.keys()
 
 
-def test_no_page_is_forgotten() -> None:
-    every = dict.fromkeys(
-        (
-            "job",
-            "experiment",
-            "scenario",
-            "ready",
-            "classic",
-            "run",
-            "comparison",
-            "gate",
-            "moves",
-            "capacity",
-            "sweep",
-            "recording",
-            "snapshot",
-            "token",
-            "live",
-            "live_decision",
-            "approval",
-            "webhook",
-        ),
-        "1",
-    )
+def test_no_page_and_no_resource_is_forgotten() -> None:
+    every = {field.name: "1" for field in dataclasses.fields(addresses.Places) if field.default == ""}
     places = addresses.Places("c", "n/p", "n/p", **every)  # type: ignore[arg-type]
-    assert {name.partition(":")[0] for name in addresses.pages(places)} == addresses.routes(False) - addresses.NOT_PAGES
-    assert set(addresses.resources(places)) == addresses.routes(True) - addresses.NOT_RESOURCES
+    opened = [route for route in routes() if route.opened]
+    assert {name.partition(":")[0] for name in addresses.pages(places)} == {r.name for r in opened if not r.rest}
+    assert set(addresses.resources(places)) == {route.name for route in opened if route.rest}

@@ -76,6 +76,7 @@ def test_make_run_is_again_what_it_was_when_the_backup_was_made(run: MadeRun, tm
     assert kept == dict.fromkeys(("kschedweb.sqlite3", "secret_key", "encryption_keys"), 0o600)
 
 
+@pytest.mark.nightly
 def test_compose_is_again_what_it_was_when_the_backup_was_made(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "docker").write_text(DOCKER)

@@ -44,6 +44,7 @@ def seconds_of(site: Site) -> list[float]:
     return found
 
 
+@pytest.mark.nightly
 def test_two_hundred_streams_cost_as_many_queries_as_one(tier: WebTier, live: str) -> None:
     site = tier.person("reader")
     seconds_of(site)
@@ -66,6 +67,7 @@ def test_two_hundred_streams_cost_as_many_queries_as_one(tier: WebTier, live: st
     loops.run(listen())
 
 
+@pytest.mark.nightly
 def test_streams_that_are_left_give_back_all_they_took(tier: WebTier, live: str) -> None:
     site, who = tier.person("reader"), sessions(tier, 20)
 

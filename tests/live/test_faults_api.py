@@ -13,10 +13,12 @@ import pytest
 from tests.support.faults import Delay, DropReply, Fault, Hang, Refuse, Sever, Truncate
 from tests.support.livesite import HELD, LiveSite, live_site
 from tests.support.processes import wait_until
+from tests.support.tiers import NIGHTLY
 
-COUNT, HELD_COUNT = 300, 20
-MINUTE = 60.0  # seconds
+COUNT, HELD_COUNT = (300, 20) if NIGHTLY else (100, 20)
+AWAY = 60.0 if NIGHTLY else 10.0  # seconds
 WRITES, ANYTHING = "POST", ""
+nightly = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,7 @@ def names(kind: str, count: int) -> list[str]:
 
 
 def place_all(site: LiveSite, disturb: Callable[[], object] = lambda: None) -> None:
-    """300 pods and some that wait for people, half of them approved before ``disturb`` and half after it."""
+    """Pods, and some that wait for people, half of them approved before ``disturb`` and half after it."""
     site.pods(names("held", HELD_COUNT), labels=HELD)
     rows = site.waiting(HELD_COUNT)
     creating = threading.Thread(target=site.pods, args=(names("plain", COUNT),))
@@ -56,13 +58,13 @@ def place_all(site: LiveSite, disturb: Callable[[], object] = lambda: None) -> N
     ("method", "pattern", "fault", "chance"),
     [
         pytest.param(ANYTHING, "", lambda: Refuse(500), 0.2, id="internal error"),
-        pytest.param(ANYTHING, "", lambda: Refuse(429, retry_after=1), 0.2, id="too many requests"),
-        pytest.param(WRITES, "/binding$", lambda: Refuse(409), 0.2, id="conflict"),
+        pytest.param(ANYTHING, "", lambda: Refuse(429, retry_after=1), 0.2, id="too many requests", marks=nightly),
+        pytest.param(WRITES, "/binding$", lambda: Refuse(409), 0.2, id="conflict", marks=nightly),
         pytest.param(ANYTHING, "", DropReply, 0.1, id="reply lost"),
-        pytest.param(ANYTHING, "", Sever, 0.1, id="connection broken"),
-        pytest.param(WRITES, "", Hang, 0.03, id="hangs"),
-        pytest.param(ANYTHING, "", lambda: Truncate(15), 0.1, id="truncated"),
-        pytest.param(ANYTHING, "", lambda: Delay(0.5), 0.2, id="slow"),
+        pytest.param(ANYTHING, "", Sever, 0.1, id="connection broken", marks=nightly),
+        pytest.param(WRITES, "", Hang, 0.03, id="hangs", marks=nightly),
+        pytest.param(ANYTHING, "", lambda: Truncate(15), 0.1, id="truncated", marks=nightly),
+        pytest.param(ANYTHING, "", lambda: Delay(0.5), 0.2, id="slow", marks=nightly),
     ],
 )
 def test_calls_that_go_wrong(
@@ -76,7 +78,7 @@ def test_calls_that_go_wrong(
         assert len(met[0].seen) > 5
 
 
-@pytest.mark.parametrize("how", ["cut", "expired", "silent"])
+@pytest.mark.parametrize("how", ["cut", *(pytest.param(how, marks=nightly) for how in ("expired", "silent"))])
 def test_watches_that_end_or_fall_silent(site: LiveSite, how: str) -> None:
     ended = threading.Event()
 
@@ -101,7 +103,7 @@ def test_watches_that_end_or_fall_silent(site: LiveSite, how: str) -> None:
     ended.set()
 
 
-@pytest.mark.parametrize("server", ["apiserver", "etcd"])
+@pytest.mark.parametrize("server", ["apiserver", pytest.param("etcd", marks=nightly)])
 def test_api_server_or_its_store_killed_and_started_again(site: LiveSite, server: str) -> None:
     def disturb() -> None:
         wait_until(lambda: len(site.bound()) > 10, 30, "some pods are bound", 0.05)
@@ -124,7 +126,7 @@ def test_api_server_or_its_store_killed_and_started_again(site: LiveSite, server
     site.check(server_killed=server == "apiserver")
 
 
-def test_redis_and_the_database_gone_for_a_minute_each(site: LiveSite) -> None:
+def test_redis_and_the_database_gone_one_after_the_other(site: LiveSite) -> None:
     """First Redis alone, then both, then the database alone: only approvals have to wait for the database."""
     plain, late = names("plain", COUNT), names("late", HELD_COUNT)
     site.pods(names("held", HELD_COUNT), labels=HELD)
@@ -133,16 +135,16 @@ def test_redis_and_the_database_gone_for_a_minute_each(site: LiveSite) -> None:
 
     site.redis.kill()
     redis_gone = time.monotonic()
-    site.pods(plain[:100])
+    site.pods(plain[: COUNT // 3])
     site.approve(rows[:10])
-    site.wait_bound(110)
+    site.wait_bound(COUNT // 3 + 10)
 
     site.postgres.kill()
     database_gone = time.monotonic()
     site.pods(late, labels=HELD)
-    place_until(site, redis_gone + MINUTE, plain[100:240])
+    place_until(site, redis_gone + AWAY, plain[COUNT // 3 : COUNT * 4 // 5])
     site.redis.start()
-    place_until(site, database_gone + MINUTE, plain[240:])
+    place_until(site, database_gone + AWAY, plain[COUNT * 4 // 5 :])
     assert len(site.bound()) == COUNT + 10
 
     site.postgres.start()

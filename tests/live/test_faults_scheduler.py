@@ -18,8 +18,9 @@ from tests.support.faults import Hold, HoldReply
 from tests.support.livesite import HELD, LiveSite, live_site
 from tests.support.needs import missing
 from tests.support.processes import Server, wait_until
+from tests.support.tiers import NIGHTLY
 
-COUNT, HELD_COUNT = 300, 24
+COUNT, HELD_COUNT = (300, 24) if NIGHTLY else (100, 24)
 DELAYED = 8  # bindings on their way when the leader is paused
 BINDING = r"/binding$"
 
@@ -107,6 +108,7 @@ def test_leader_paused_beyond_its_term_binds_nothing_when_it_wakes(site: LiveSit
     assert all(bind.received < woken + 2 for bind in in_hand)
 
 
+@pytest.mark.nightly
 def test_lock_is_changed_step_by_step_while_the_leader_sleeps_and_pods_come(site: LiveSite) -> None:
     site.pods(names("held", HELD_COUNT), labels=HELD)
     rows = site.waiting(HELD_COUNT)
@@ -130,6 +132,7 @@ def test_lock_is_changed_step_by_step_while_the_leader_sleeps_and_pods_come(site
     assert len(terms) >= 3
 
 
+@pytest.mark.nightly
 def test_clock_stepped_back_and_forth_by_an_hour_changes_nothing(site: LiveSite, tmp_path: Path) -> None:
     libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
     if not libraries:

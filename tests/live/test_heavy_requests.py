@@ -71,6 +71,7 @@ class Meanwhile:
         self._thread.join()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "run", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)], indirect=True, scope="module"
 )
@@ -96,6 +97,7 @@ def test_six_questions_of_a_viewer_leave_others_their_pages_and_answers(run: Mad
     run.site.rest("POST", f"jobs/{job}/cancel/")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("run", ["sqlite"], indirect=True, scope="module")
 def test_three_large_imports_at_once_fail_nowhere_and_hold_little(run: MadeRun) -> None:
     body = large(32 * MIB)

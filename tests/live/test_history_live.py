@@ -61,6 +61,7 @@ def test_what_was_done_is_what_the_history_says(audited: ControlPlane) -> None:
     assert len(found) == 3
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("server", ["apiserver", "etcd"])
 def test_objects_and_the_history_outlive_a_killed_server(audited: ControlPlane, server: str) -> None:
     create(audited, f"before-{server}")

@@ -46,6 +46,7 @@ def test_trying_names_over_all_processes_ends_at_the_limit_of_the_address(behind
     assert attempt(behind_proxy[1], "admin", PASSWORD, "203.0.113.11") == 302
 
 
+@pytest.mark.nightly
 def test_without_a_proxy_nobody_chooses_their_address_and_the_file_is_its_owners(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:

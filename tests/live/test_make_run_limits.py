@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support import seed_runs
 from tests.support.processes import wait_until
 from tests.support.site import PASSWORD, Site, made_run
@@ -28,6 +30,7 @@ def started(site: Site, scenario: str) -> str:
     return job
 
 
+@pytest.mark.nightly
 def test_a_run_too_large_for_its_memory_ends_with_a_sentence_and_nothing_else_does(tmp_path: Path) -> None:
     with made_run(tmp_path, KSCHEDWEB_ADMIN_PASSWORD=PASSWORD, KSCHEDWEB_JOB_MEMORY_MIB=MEMORY) as run:
         site = run.site

@@ -2,50 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-
-from django.urls import URLPattern, URLResolver, get_resolver
-
-# Routes that no person opens as a page of its own: parts that htmx asks for, commands, files.
-NOT_PAGES = frozenset(
-    {
-        "annotations-write",
-        "comparison-cancel", "comparison-delete", "comparison-rename", "comparison-report", "comparison-share",
-        "run-delete", "run-report",
-        "sweep-cancel", "sweep-delete", "sweep-resume", "sweep-save",
-        "recording-delete", "recording-download", "recording-file", "recording-scenario",
-        "cluster-credentials", "cluster-delete", "cluster-demo", "cluster-refresh", "decision-cell", "decision-nodes",
-        "job-cancel", "logout",
-        "person-active", "person-password", "person-role", "person-token-revoke",
-        "pod-message", "policy-delete", "policy-download",
-        "scenario-copy", "scenario-delete", "scenario-effect", "scenario-export", "scenario-file", "scenario-preview",
-        "scenario-restore", "scenario-schema", "scenario-share",
-        "policy-effect", "policy-preview", "policy-restore", "policy-schema", "search", "sessions-end", "theme",
-        "token-revoke", "watermark-source-change", "watermark-source-run",
-        "watermark-policies-pods", "policy-curves", "policy-profile-download",
-        "approval-reopen", "approvals-badge", "approvals-decide", "approvals-news", "webhook-delete", "webhook-renew",
-        "webhook-test",
-        "live-command", "live-delete", "live-extender-secret", "live-figures", "live-now", "metrics",
-    }
-)  # fmt: skip
-# Routes of the REST API that are no GET, or that are not about rows of the database.
-NOT_RESOURCES = frozenset(
-    {
-        "capacity-drain", "capacity-fit", "capacity-nodes",
-        "comparison-start", "experiment-start", "run-start",
-        "sweep-cancel", "sweep-resume", "sweep-save", "sweep-start",
-        "recording-file", "recording-records", "recording-scenario",
-        "scenario-copy", "scenario-export", "scenario-import", "scenario-restore", "scenario-validate",
-        "annotations-write",
-        "cluster-credentials", "cluster-import", "cluster-refresh", "job-cancel", "policy-convert",
-        "policy-validate", "schema", "schema-page", "user-password",
-        "revision-restore", "watermark-source-run", "watermark-source-test",
-        "approval-approve", "approval-deny", "approval-reopen", "approvals-decide", "webhook-secret", "webhook-test",
-        "live-extender-secret", "live-mode", "live-pause", "live-reload", "live-resume", "live-rights", "live-step",
-        "live-stream",
-    }
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -88,6 +45,7 @@ def pages(at: Places) -> dict[str, str]:
         "overview": f"/?cluster={c}",
         "clusters": "/clusters/",
         "cluster": f"/clusters/{c}/",
+        "cluster-delete": f"/clusters/{c}/delete/",
         "annotations": f"/clusters/{c}/annotations/",
         "cluster-connect": "/clusters/connect/",
         "cluster-import": "/clusters/import/",
@@ -106,6 +64,7 @@ def pages(at: Places) -> dict[str, str]:
         "policy-revisions": f"/policies/{p}/revisions/",
         "policy-diff": f"/policies/{p}/diff/?from={max(r - 1, 1)}&to={r}",
         "policy-effective": f"/policies/{p}/effective/",
+        "policy-delete": f"/policies/{p}/delete/",
         "watermarks": f"/watermarks/?cluster={c}",
         "watermark-heatmap": f"/watermarks/heatmap/?cluster={c}",
         "watermark-distribution": f"/watermarks/distribution/?cluster={c}",
@@ -165,6 +124,7 @@ def pages(at: Places) -> dict[str, str]:
             "scenario-files": f"{scenario}/files/",
             "scenario-revisions": f"{scenario}/revisions/",
             "scenario-diff": f"{scenario}/diff/?from=1&to=2",
+            "scenario-delete": f"{scenario}/delete/",
         }
     found |= {"experiment": f"/experiments/{at.experiment}/"} if at.experiment else {}
     found |= {"scenario-explained": f"/scenarios/{at.ready}/explained/"} if at.ready else {}
@@ -179,10 +139,13 @@ def pages(at: Places) -> dict[str, str]:
     found |= {"sweep": f"/sweeps/{at.sweep}/"} if at.sweep else {}
     found |= {"recording": f"/recordings/{at.recording}/"} if at.recording else {}
     found |= {"approval": f"/approvals/{at.approval}/"} if at.approval else {}
-    found |= {"webhook": f"/approvals/webhooks/{at.webhook}/"} if at.webhook else {}
+    if at.webhook:
+        webhook = f"/approvals/webhooks/{at.webhook}"
+        found |= {"webhook": f"{webhook}/", "webhook-delete": f"{webhook}/delete/"}
     if at.live:
         live = f"/live/{at.live}"
         found |= {
+            "cluster-credentials": "/clusters/watched/credentials/",
             "live-scheduler": f"{live}/",
             "live-change": f"{live}/change/",
             "live-mode": f"{live}/mode/",
@@ -192,6 +155,7 @@ def pages(at: Places) -> dict[str, str]:
             "live-decision": f"{live}/decisions/{at.live_decision}/",
             "live-extender": f"{live}/extender/",
             "live-shadow": f"{live}/shadow/",
+            "live-delete": f"{live}/delete/",
         }
     return found | ({"job": f"/jobs/{at.job}/"} if at.job else {})
 
@@ -310,19 +274,6 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.snapshot, {"snapshot": f"{cluster}/snapshots/{at.snapshot}/"}),
         (at.token, {"token": f"{api}/tokens/{at.token}/", "user-token": f"{api}/users/{at.user}/tokens/{at.token}/"}),
     ]
-
-
-def routes(rest: bool) -> set[str]:
-    """Names of the routes under /api/v1/ (``rest``), or of all the others."""
-
-    def walk(patterns: list[URLPattern | URLResolver], api: bool) -> Iterator[str]:
-        for pattern in patterns:
-            if isinstance(pattern, URLResolver):
-                yield from walk(pattern.url_patterns, api or pattern.namespace == "api")
-            elif pattern.name and api == rest:
-                yield pattern.name
-
-    return set(walk(get_resolver().url_patterns, False))
 
 
 def about(at: Places, **changes: object) -> Places:

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest, HttpResponseNotAllowed
+from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver
 
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -32,8 +35,25 @@ class Route:
         view = self.view.cls
         return [method for method in METHODS if hasattr(view, method) and method in view.http_method_names]
 
+    @property
+    def opened(self) -> bool:
+        """Whether somebody GETs it for what is there, and not for a part, a file or a stream."""
+        if self.rest:
+            return "get" in self.methods and self.name != SCHEMA and not hasattr(self.view.cls, "is_part")
+        if hasattr(self.view, "is_part") or self.name == SCHEMA_PAGE:
+            return False
+        return not isinstance(self.view(_asked(self.address)), HttpResponseNotAllowed)
+
     def __str__(self) -> str:
         return self.address
+
+
+def _asked(address: str) -> HttpRequest:
+    """A stranger's GET, which each page answers with the way to the login."""
+    request = RequestFactory().get(address)
+    request.user = AnonymousUser()
+    request.htmx = False  # type: ignore[attr-defined]
+    return request
 
 
 def nothing(address: str, kind: str, name: str) -> object:

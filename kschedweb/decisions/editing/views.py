@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
 
 
-@requires(Action.VIEW)
 @require_POST
+@requires(Action.VIEW)
 def policy_effect(request: PageRequest, name: str) -> HttpResponse:
     """How many pending pods of the chosen cluster would change node, for HTMX."""
     found = selectors.policy_get(name)

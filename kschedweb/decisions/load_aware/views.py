@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.policies.models import Revision
+from kschedweb.web.pages import part
 
 PAGE_SIZE = 50
 SUGGESTIONS = 20
@@ -71,6 +72,7 @@ def policies(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @requires(Action.VIEW)
+@part
 def pod_names(request: HttpRequest) -> HttpResponse:
     """Names of pods of the cluster that hold ?pod=, pending ones first, for the box that chooses one."""
     snapshot = scope_of(request).snapshot

@@ -20,7 +20,7 @@ from kschedweb.live.approvals.filters import RequestFilter
 from kschedweb.live.approvals.models import State, Verdict
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export
-from kschedweb.web.pages import done
+from kschedweb.web.pages import done, part
 from kschedweb.web.pagination import in_pieces, page_shown
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ def approval(request: PageRequest, request_id: UUID) -> HttpResponse:
 @never_cache
 @require_safe
 @requires(Action.VIEW)
+@part
 def news(request: PageRequest) -> HttpResponse:
     """What happened since the inbox was shown: it announces itself, and nothing in the list moves."""
     since = parse_datetime(request.GET.get("since", "").replace(" ", "+"))
@@ -113,6 +114,7 @@ def news(request: PageRequest) -> HttpResponse:
 @never_cache
 @require_safe
 @requires(Action.VIEW)
+@part
 def badge(request: PageRequest) -> HttpResponse:
     """How many wait, for the navigation."""
     return render(request, "live/approvals/badge.html", {"waiting_approvals": selectors.waiting_count()})

@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.live.schedulers.metrics import exposition
+from kschedweb.web.pages import part
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -30,6 +31,7 @@ class AnyRenderer(BaseRenderer):
         return json.dumps(data).encode()  # a refusal
 
 
+@part
 class MetricsView(APIView):
     """What a scraper gets. It is not part of the REST API: its form is Prometheus' own."""
 

@@ -36,7 +36,7 @@ from kschedweb.live.schedulers.status import status_of, statuses
 from kschedweb.policies.revisions.views import line_diff
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export
-from kschedweb.web.pages import add_errors
+from kschedweb.web.pages import add_errors, part
 from kschedweb.web.pagination import MOST_LOOKED_AT, in_pieces, page_shown
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ def scheduler(request: PageRequest, live_id: UUID) -> HttpResponseBase:
 
 @require_safe
 @requires(Action.VIEW)
+@part
 def now(request: PageRequest, live_id: UUID) -> HttpResponse:
     """The part that says how it is now, and how many decisions came since the page was opened."""
     found = selectors.live_get(live_id)
@@ -142,6 +143,7 @@ def now(request: PageRequest, live_id: UUID) -> HttpResponse:
 
 @require_safe
 @requires(Action.VIEW)
+@part
 def figures(request: PageRequest, live_id: UUID) -> HttpResponse:
     """The part with the figures of the last minutes."""
     found = selectors.live_get(live_id)

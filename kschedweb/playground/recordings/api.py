@@ -22,6 +22,7 @@ from kschedweb.playground.recordings.services import LEAST, MOST
 from kschedweb.playground.scenarios import selectors as scenarios
 from kschedweb.playground.scenarios.models import NAME_LIMIT
 from kschedweb.playground.scenarios.serializers import ScenarioFileSerializer, ScenarioSerializer
+from kschedweb.web.pages import part
 from kschedweb.web.rest import IdempotencyMixin, NameField, accepted, validated
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class RecordingDetail(APIView):
         return Response(status=204)
 
 
+@part
 class RecordingRecords(APIView):
     action_required = Action.VIEW
 

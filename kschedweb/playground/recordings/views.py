@@ -17,7 +17,7 @@ from kschedweb.playground.recordings.filters import RecordingFilter
 from kschedweb.playground.recordings.forms import GiveForm, StartForm
 from kschedweb.playground.recordings.models import Recording
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.pages import add_errors, done
+from kschedweb.web.pages import add_errors, done, part
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 PAGE_SIZE = 50
 
 
-@requires(Action.VIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
 def recordings(request: PageRequest) -> HttpResponseBase:
     """The recordings, and what starts another one (?cluster=)."""
     if request.method == "POST":
@@ -86,6 +86,7 @@ def _context(request: PageRequest, found: Recording) -> dict[str, Any]:
 
 @require_safe
 @requires(Action.VIEW)
+@part
 def download(request: PageRequest, recording_id: UUID) -> StreamingHttpResponse:
     return download_response(selectors.recording_get(recording_id))
 

@@ -41,7 +41,7 @@ from kschedweb.playground.runs.samples import SampleList
 from kschedweb.web.errors import ApplicationError, NotFound
 from kschedweb.web.exports import FORMATS, export
 from kschedweb.web.nodemap.nodemap import PODS
-from kschedweb.web.pages import add_errors, done
+from kschedweb.web.pages import add_errors, done, part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -194,6 +194,7 @@ def _export(form: str, of: str, found: Run, outcome: Outcome, pods: PodList) -> 
 
 @require_safe
 @requires(Action.VIEW)
+@part
 def report(request: PageRequest, run_id: UUID) -> HttpResponseBase:
     """The run as one file (?format=html, json or csv)."""
     found = run_report(

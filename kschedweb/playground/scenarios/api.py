@@ -38,6 +38,7 @@ from kschedweb.playground.scenarios.serializers import (
 from kschedweb.playground.scenarios.validation import check
 from kschedweb.policies.revisions.api import RANGE, compared, numbered_answer, saved_answer, saved_as
 from kschedweb.policies.revisions.lines import unified
+from kschedweb.web.pages import part
 from kschedweb.web.preconditions import IF_MATCH, expected
 from kschedweb.web.rest import IdempotencyMixin, validated
 
@@ -168,6 +169,7 @@ class ScenarioRestore(IdempotencyMixin, APIView):
         return saved_answer(request, found.newest, store, _revision_answer)
 
 
+@part
 class ScenarioExport(APIView):
     action_required = Action.VIEW
 

@@ -35,7 +35,7 @@ from kschedweb.policies.revisions.views import (
     tried,
 )
 from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
-from kschedweb.web.pages import add_errors
+from kschedweb.web.pages import add_errors, part
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 PAGE_SIZE = 50
 
 
-@requires(Action.VIEW)
 @require_safe
+@requires(Action.VIEW)
 def scenarios(request: PageRequest) -> HttpResponse:
     """People's own scenarios as a table, the ready ones above it as cards; a search is over all of them."""
     listed = selectors.scenario_list(request.user)
@@ -60,8 +60,8 @@ def scenarios(request: PageRequest) -> HttpResponse:
     return render(request, "playground/scenarios/list.html", {"page": page, "filters": filters, "ready": ready})
 
 
-@requires(Action.EDIT)
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.EDIT)
 def scenario_new(request: PageRequest) -> HttpResponse:
     if request.method != "POST":
         form = ScenarioCreateForm(initial={"start": request.GET.get("snapshot")}, user=request.user)
@@ -83,8 +83,8 @@ def scenario_new(request: PageRequest) -> HttpResponse:
     return redirect("scenario", made.pk)
 
 
-@requires(Action.EDIT)
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.EDIT)
 def scenario_import(request: PageRequest) -> HttpResponse:
     form = ImportForm(request.POST or None, request.FILES or None)
     context: dict[str, Any] = {"form": form, "limit": settings.UPLOAD_LIMIT // 1024 // 1024}
@@ -112,8 +112,8 @@ def scenario_import(request: PageRequest) -> HttpResponse:
     return redirect("scenario", made.pk)
 
 
-@requires(Action.VIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
 def scenario(request: PageRequest, scenario_id: UUID) -> HttpResponseBase:
     """The editor; a POST is any of its buttons, without JavaScript as well."""
     if request.method == "POST":
@@ -145,8 +145,8 @@ def _edited(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     return redirect("scenario", found.pk)
 
 
-@requires(Action.EDIT)
 @require_POST
+@requires(Action.EDIT)
 def scenario_preview(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     """Parts of the editor after a change on either side, for HTMX."""
     found = selectors.scenario_get(request.user, scenario_id)
@@ -154,8 +154,8 @@ def scenario_preview(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     return render(request, "playground/scenarios/_preview.html", _editor_context(request, found, shown))
 
 
-@requires(Action.VIEW)
 @require_POST
+@requires(Action.VIEW)
 def scenario_effect(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     """What the document as it stands makes of the cluster, for HTMX."""
     found = selectors.scenario_get(request.user, scenario_id)
@@ -163,8 +163,8 @@ def scenario_effect(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     return render(request, "playground/scenarios/_effect.html", _effect(found, shown))
 
 
-@requires(Action.VIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
 def scenario_files(request: PageRequest, scenario_id: UUID) -> HttpResponseBase:
     if request.method == "POST":
         return _file_added(request, scenario_id)
@@ -193,8 +193,9 @@ def _file_added(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     return redirect("scenario-files", found.pk)
 
 
-@requires(Action.VIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
+@part
 def scenario_file(request: PageRequest, scenario_id: UUID, name: str) -> HttpResponseBase:
     """The file itself; a POST deletes it."""
     if request.method == "POST":
@@ -213,16 +214,16 @@ def _file_deleted(request: PageRequest, scenario_id: UUID, name: str) -> HttpRes
     return redirect("scenario-files", found.pk)
 
 
-@requires(Action.VIEW)
 @require_safe
+@requires(Action.VIEW)
 def scenario_revisions(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     found = selectors.scenario_get(request.user, scenario_id)
     page = Paginator(selectors.revision_list(found).defer("text"), PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "playground/scenarios/revisions.html", {**_about(request, found), "page": page})
 
 
-@requires(Action.EDIT)
 @require_POST
+@requires(Action.EDIT)
 def scenario_restore(request: PageRequest, scenario_id: UUID, number: int) -> HttpResponse:
     found = selectors.scenario_get(request.user, scenario_id)
 
@@ -234,8 +235,8 @@ def scenario_restore(request: PageRequest, scenario_id: UUID, number: int) -> Ht
     return redirect("scenario-revisions", found.pk)
 
 
-@requires(Action.VIEW)
 @require_safe
+@requires(Action.VIEW)
 def scenario_diff(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     found = selectors.scenario_get(request.user, scenario_id)
     old, new, context = compared(request, partial(selectors.revision_get, found), found.newest)
@@ -244,16 +245,17 @@ def scenario_diff(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     return render(request, "playground/scenarios/diff.html", context)
 
 
-@requires(Action.VIEW)
 @require_safe
+@requires(Action.VIEW)
+@part
 def scenario_export(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     """A revision with all that it needs as one file."""
     found = selectors.scenario_get(request.user, scenario_id)
     return export_response(selectors.revision_get(found, number_of(request, "revision")))
 
 
-@requires(Action.EDIT)
 @require_POST
+@requires(Action.EDIT)
 def scenario_copy(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     found = selectors.scenario_get(request.user, scenario_id)
     copy = services.scenario_copy(revision=selectors.revision_get(found), author=request.user)
@@ -261,8 +263,8 @@ def scenario_copy(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     return redirect("scenario", copy.pk)
 
 
-@requires(Action.EDIT)
 @require_POST
+@requires(Action.EDIT)
 def scenario_share(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     found = selectors.scenario_get(request.user, scenario_id)
     shared = request.POST.get("shared") == "1"
@@ -276,8 +278,8 @@ def scenario_share(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     return redirect("scenario", found.pk)
 
 
-@requires(Action.EDIT)
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.EDIT)
 def scenario_delete(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     found = selectors.scenario_get(request.user, scenario_id)
     if request.method != "POST":
@@ -291,8 +293,9 @@ def scenario_delete(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     return redirect("scenarios")
 
 
-@requires(Action.VIEW)
 @require_GET
+@requires(Action.VIEW)
+@part
 def scenario_schema(request: PageRequest) -> HttpResponse:
     return schema_response(json_schema())
 

@@ -19,7 +19,7 @@ from kschedweb.policies.conversion.forms import ProfileForm
 from kschedweb.policies.download import yaml_response
 from kschedweb.policies.revisions.views import number_of
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.pages import add_errors
+from kschedweb.web.pages import add_errors, part
 
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 
-@requires(Action.VIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
 def policy_profile(request: PageRequest, name: str) -> HttpResponseBase:
     revision = _revision(request, name)
     if request.method == "POST":
@@ -53,8 +53,9 @@ def _kept(request: PageRequest, revision: Revision) -> HttpResponse:
     return _page(request, revision, form, status)
 
 
-@requires(Action.VIEW)
 @require_safe
+@requires(Action.VIEW)
+@part
 def policy_profile_download(request: PageRequest, name: str) -> HttpResponse:
     revision = _revision(request, name)
     text = conversion.document(revision, conversion.conversion(revision))

@@ -18,6 +18,7 @@ POLICIES = {"default", "water-level", "found", "alone", "future"}
 WRITTEN = ROOT / "docs" / "experiment"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("day", ["20110303", "20110322"])
 def test_what_is_written_of_the_experiment_holds_and_comes_out_again(shared: Path, day: str) -> None:
     written = json.loads((WRITTEN / f"{day}.json").read_text())

@@ -16,6 +16,7 @@ from kschedweb.engine.studies.play.run import run
 from kschedweb.engine.studies.prepare.prepared import Prepared
 from tests.engine.builders import node, pod
 from tests.engine.studies.worlds import CLASSES, GPU, ZONE, configuration, crowd, queue
+from tests.support import tiers
 
 EXPLICIT = [Phase.explicit, Phase.reuse, Phase.generate]
 Tried = Callable[[], int]
@@ -64,7 +65,7 @@ def jam(seed: int) -> Prepared:
     return Prepared([*nodes, *CLASSES], events, drawn.choice([None, 9500.0]), Settings(sample=45.0, cycle=cycle))
 
 
-@settings(max_examples=25, deadline=None, phases=EXPLICIT)
+@settings(max_examples=tiers.count(8, 100), deadline=None, phases=EXPLICIT)
 @given(
     seed=st.integers(0, 100_000),
     world=st.sampled_from([jam, jam, queue, crowd]),

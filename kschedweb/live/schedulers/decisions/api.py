@@ -16,6 +16,7 @@ from kschedweb.live.schedulers import selectors
 from kschedweb.live.schedulers.decisions.filters import DecisionFilter
 from kschedweb.live.schedulers.models import LiveDecision
 from kschedweb.live.schedulers.streaming.stream import stream
+from kschedweb.web.pages import part
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -110,6 +111,7 @@ class AnyKind(BaseContentNegotiation):
         return renderers[0], renderers[0].media_type
 
 
+@part
 class LiveStream(APIView):
     action_required = Action.VIEW
     content_negotiation_class = AnyKind

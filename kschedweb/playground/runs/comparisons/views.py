@@ -25,7 +25,7 @@ from kschedweb.playground.runs.views import asked_revision, player
 from kschedweb.playground.scenarios.services import scenario_share
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export
-from kschedweb.web.pages import add_errors, done
+from kschedweb.web.pages import add_errors, done, part
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -207,6 +207,7 @@ def _export(
 
 @require_safe
 @requires(Action.VIEW)
+@part
 def report(request: PageRequest, comparison_id: UUID) -> HttpResponseBase:
     """The comparison as one file (?format=html, json or csv)."""
     found = selectors.comparison_get(request.user, comparison_id)

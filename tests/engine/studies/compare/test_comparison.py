@@ -137,7 +137,7 @@ def test_a_comparison_can_be_ended() -> None:
     def progress(seconds: float, explained: int, all_of_them: int) -> None:
         raise EnoughError
 
-    prepared = crowd(21, pods=200)
+    prepared = crowd(21, pods=60)
     first, second = configuration(), configuration(PACKING)
     before, after = run(prepared, first), run(prepared, second)
     with pytest.raises(EnoughError):

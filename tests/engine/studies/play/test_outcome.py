@@ -18,6 +18,7 @@ from kschedweb.engine.studies.play.run import run
 from kschedweb.engine.studies.prepare.prepared import Prepared
 from tests.engine.builders import node, pod
 from tests.engine.studies.worlds import configuration, crowd
+from tests.support import tiers
 
 CPU = "cpu"
 SEEDS = st.integers(0, 10_000)
@@ -34,7 +35,7 @@ def walked(outcome: Outcome, time: float) -> list[int]:
     return places
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tiers.count(8, 100), deadline=None)
 @given(seed=SEEDS)
 def test_bytes_and_back_are_the_same(seed: int) -> None:
     outcome = run(crowd(seed), configuration())
