@@ -14,7 +14,8 @@ from typing import Any
 from kschedweb.clusters import demo_catalog as catalog
 from kschedweb.clusters.demo_catalog import IMAGES, POOLS, WORKLOADS, ZONES, Pending, Pool, Workload
 from kschedweb.engine import Scheduler, Snapshot
-from kschedweb.engine.config import EMPTY, load
+from kschedweb.engine.config import EMPTY
+from kschedweb.engine.releases import load
 
 Json = dict[str, Any]
 

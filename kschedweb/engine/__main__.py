@@ -28,9 +28,9 @@ import numpy as np
 from kschedweb.engine.classic import PolicyError, load_policy
 from kschedweb.engine.classic.conversion import convert
 from kschedweb.engine.classic.scenario import ClassicScenario, Registries, read_edition
-from kschedweb.engine.config import cli_validate
 from kschedweb.engine.config.specs import PluginError
 from kschedweb.engine.extenders.transport import transport
+from kschedweb.engine.releases import cli_validate
 from kschedweb.engine.scenario import Scenario, ScenarioError, read_text
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate import command as gate

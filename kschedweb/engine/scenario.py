@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from kschedweb.engine.config import EMPTY, Configuration, load
+from kschedweb.engine.config import EMPTY, Configuration
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.request import SearchRequest
@@ -16,6 +16,7 @@ from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json, ObjectError, number, reference
 from kschedweb.engine.objects.oddities import oddities
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.releases import load
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.table import Watermarks
 

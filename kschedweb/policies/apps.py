@@ -14,8 +14,8 @@ class PoliciesConfig(AppConfig):
     def ready(self) -> None:
         """Load the plugins of other packages, too: one that cannot be used stops the start, not the first page."""
         from kschedweb.clusters import scope
-        from kschedweb.engine.config.registry import installed
         from kschedweb.engine.config.specs import PluginError
+        from kschedweb.engine.plugins import others
         from kschedweb.policies.scope import Scope
         from kschedweb.policies.searches import policies
 
@@ -23,6 +23,6 @@ class PoliciesConfig(AppConfig):
         navigation.register(navigation.MAIN, Entry("Policies", "sliders-horizontal", "policies", 50, PAGES))
         searching.register("Policies", 30, policies)
         try:
-            installed()
+            others()
         except PluginError as error:
             raise ImproperlyConfigured(f"{error}.") from None

@@ -7,6 +7,7 @@ from typing import Any
 
 from kschedweb.engine import config
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.releases import json_schema, load
 from kschedweb.policies import diff
 from kschedweb.policies.dialect import Dialect, Json, Kind
 from kschedweb.policies.diff import Change
@@ -28,7 +29,7 @@ class Profiles(Dialect[Checked, Configuration]):
         return check(text)
 
     def load(self, text: str, process: Mapping[str, Any]) -> Configuration:
-        loaded = config.load(text)
+        loaded = load(text)
         if loaded.configuration is None:
             raise ValueError("; ".join(loaded.errors))
         return loaded.configuration
@@ -59,7 +60,7 @@ class Profiles(Dialect[Checked, Configuration]):
         }
 
     def schema(self) -> Json:
-        return config.json_schema()
+        return json_schema()
 
     def opened(self, text: str, process: Mapping[str, Any], profile: int = 0) -> Editor:
         return editor.opened(text, profile)

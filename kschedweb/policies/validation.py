@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from kschedweb.engine.config import load
 from kschedweb.engine.documents.marked import Document, DocumentError, Path, Problem, parse
+from kschedweb.engine.releases import load
 from kschedweb.policies.dialect import Kind
 from kschedweb.policies.editing.switches import as_dict, as_list
 from kschedweb.policies.extenders import refusals

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from tests.bench import workloads
 from tests.bench.conftest import timed
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from tests.bench import workloads
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ import pytest
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.classic import ClassicSnapshot, Registry
 from kschedweb.engine.classic.comparing import moves
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from tests.bench import workloads
 from tests.bench.conftest import worked
 from tests.bench.test_engine import ours

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Scheduler, Snapshot
-from kschedweb.engine.config import Configuration, load
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.releases import load
 from tests.bench import growth, workloads
 from tests.bench.conftest import timed
 from tests.conftest import ROOT

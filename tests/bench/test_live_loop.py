@@ -8,8 +8,9 @@ from typing import Any
 
 from kschedweb.clusters.kinds import reduce
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.config import Configuration, default_document, load
+from kschedweb.engine.config import Configuration, default_document
 from kschedweb.engine.live import Bind, LiveLoop
+from kschedweb.engine.releases import load
 from tests.bench.conftest import timed
 
 Json = dict[str, Any]

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from kschedweb.engine import Pod, Snapshot
-from kschedweb.engine.config import load
-from kschedweb.engine.config.registry import installed
 from kschedweb.engine.framework.interface import Cycle, ScorePlugin
-from kschedweb.engine.plugins import registry
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.columns import ALL
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.bench import workloads
@@ -33,7 +31,7 @@ BY_HAND: dict[str, Callable[[Machine, Any], float]] = {
     "LowRiskOverCommitment": by_hand.over_commitment,
     "Peaks": lambda machine, pod: by_hand.power_rise(machine, pod, MODEL),
 }
-SCORING = [spec.name for spec in installed().specs.values() if spec.load_aware]
+SCORING = [spec.name for spec in CURRENT.registry.specs.values() if spec.load_aware]
 
 
 def pod(name: str, node: int | None = None) -> dict[str, Any]:
@@ -80,7 +78,7 @@ def test_scoring_by_real_use(
     profile = {"plugins": {"score": {"enabled": [{"name": name}]}}, "pluginConfig": [config] if args else []}
     configuration = load({**workloads.CONFIG, "profiles": [profile]}).configuration
     assert configuration is not None
-    plugin = registry()[name](configuration.profiles[0].args.get(name, {}))
+    plugin = CURRENT.factories[name](configuration.profiles[0].args.get(name, {}))
     assert isinstance(plugin, ScorePlugin)
     raw = pod("new")
     wanted = Pod.read(raw)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kschedweb.engine import Scheduler, Snapshot
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from tests.bench.conftest import Wire
 from tests.support import openb, seed
 

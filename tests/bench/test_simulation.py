@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import PodArrives, Settings, Simulation
 from tests.bench.conftest import timed
 from tests.support import workload

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.config import Configuration, load
+from kschedweb.engine.config import Configuration
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import Event, PodArrives, Settings
 from kschedweb.engine.studies.document.document import read
 from kschedweb.engine.studies.play.deciding import decide

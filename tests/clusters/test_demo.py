@@ -14,7 +14,7 @@ from kschedweb.clusters.demo_catalog import PENDING, Pending
 from kschedweb.clusters.models import Cluster, PodRow
 from kschedweb.clusters.selectors import snapshot_current, snapshot_objects
 from kschedweb.engine import Scheduler, Snapshot
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 FITTING = [entry for entry in PENDING if not entry.plugin]

@@ -8,21 +8,20 @@ from typing import Any
 
 import yaml
 
-from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.config.schema import (
     API_VERSION,
-    CONFIGURATION,
     EXTENDER,
     EXTENSION_POINTS,
     KIND,
-    PLACEMENT_POINTS,
 )
 from kschedweb.engine.config.types import Field, GoDuration, ListOf, MapOf, Struct, Type
 from kschedweb.engine.documents.leaves import Flag, Number
+from kschedweb.engine.releases import CURRENT
 
-PLUGINS = tuple(in_tree().specs)
-POINTS = (*EXTENSION_POINTS, *PLACEMENT_POINTS)
-SCORERS = tuple(name for name, spec in in_tree().specs.items() if "score" in spec.points)
+PLUGINS = tuple(CURRENT.own.specs)
+CONFIGURATION = CURRENT.schema.configuration
+POINTS = (*EXTENSION_POINTS, *CURRENT.schema.placement_points)
+SCORERS = tuple(name for name, spec in CURRENT.own.specs.items() if "score" in spec.points)
 OTHER_PLUGINS = ("Nope", "EBSLimits", "GCEPDLimits", "", "*", "nodeName")
 NAMES: tuple[str, ...] = (
     "cpu",
@@ -206,7 +205,7 @@ class Configurations:
 
     def plugin_set(self, point: str) -> Any:
         sets: dict[str, Any] = {}
-        fitting = [name for name, spec in in_tree().specs.items() if point == "multiPoint" or point in spec.points]
+        fitting = [name for name, spec in CURRENT.own.specs.items() if point == "multiPoint" or point in spec.points]
         if self.chance(0.8):
             count = self.random.randrange(0, 4)
             sets["enabled"] = [self.plugin(fitting) for _ in range(count)]
@@ -227,11 +226,11 @@ class Configurations:
         return plugin
 
     def plugin_config(self) -> Any:
-        with_args = [name for name in PLUGINS if in_tree().args(name)]
+        with_args = [name for name in PLUGINS if CURRENT.own.args(name)]
         config: dict[str, Any] = {"name": self.random.choice(with_args)}
         if self.chance(0.1):
             config["name"] = self.random.choice((*PLUGINS, *OTHER_PLUGINS))
-        spec = in_tree().args(config["name"])
+        spec = CURRENT.own.args(config["name"])
         if spec is None:
             config["args"] = self.random.choice(({"b": 1, "a": [None, 2.5]}, *ODD))
         elif self.chance(0.95):

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod, Scheduler, Snapshot, Status
-from kschedweb.engine.config import load
 from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.releases import load
 from kschedweb.engine.state.columns import ALL
 from tests.engine.builders import CONFIGURATION
 

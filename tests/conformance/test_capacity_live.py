@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Snapshot
-from kschedweb.engine.config import EMPTY, load
+from kschedweb.engine.config import EMPTY
 from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.releases import load
 from kschedweb.engine.studies.capacity.capacity import fit
 from kschedweb.engine.studies.capacity.shapes import PodShape
 from tests.conformance.hunting import KINDS, SEED

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from kschedweb.engine import Pod, Snapshot
-from kschedweb.engine.config import load
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.plugins import registry
 from kschedweb.engine.plugins.lowriskovercommitment import limit_risk, probability, promised, shapes, total_risk
 from kschedweb.engine.plugins.peaks import Peaks, cheapest_first
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.columns import ALL
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.state.watermarks.trimaran import Measured
@@ -145,7 +144,7 @@ def observed(row: Row, pods: list[Row] | None = None) -> Snapshot:
 
 
 def score(plugin: str, args: dict[str, Any], snapshot: Snapshot, raw: Row) -> int:
-    made = registry()[plugin](args)
+    made = CURRENT.factories[plugin](args)
     [found] = made.score(Cycle(snapshot, Pod.read(raw)), ALL).tolist()
     assert isinstance(found, int)
     return found
@@ -160,7 +159,7 @@ def test_target_load_packing(row: Row) -> None:
         defaultRequests=None if milli is None else {"cpu": f"{milli}m"},
         defaultRequestsMultiplier=row["defaultRequestsMultiplier"],
     )
-    effective, plugin = row["expect"]["effective"], registry()["TargetLoadPacking"](args)
+    effective, plugin = row["expect"]["effective"], CURRENT.factories["TargetLoadPacking"](args)
     assert plugin.target == effective["targetUtilization"]
     assert plugin.default == effective["defaultRequestsCpuMilli"]
     assert plugin.multiplier == effective["multiplier"]
@@ -181,7 +180,7 @@ def test_target_load_packing(row: Row) -> None:
 def test_load_variation_risk_balancing(row: Row) -> None:
     given = {name: row[name] for name in ("safeVarianceMargin", "safeVarianceSensitivity")}
     args, expected = arguments("LoadVariationRiskBalancing", **given), row["expect"]
-    plugin = registry()["LoadVariationRiskBalancing"](args)
+    plugin = CURRENT.factories["LoadVariationRiskBalancing"](args)
     assert (plugin.margin, plugin.sensitivity) == (
         expected["effective"]["margin"],
         expected["effective"]["sensitivity"],
@@ -206,7 +205,7 @@ def test_load_variation_risk_balancing(row: Row) -> None:
 def test_low_risk_over_commitment(row: Row) -> None:
     given = {name: row[name] for name in ("smoothingWindowSize", "riskLimitWeights")}
     args, expected = arguments("LowRiskOverCommitment", **given), row["expect"]
-    plugin, effective = registry()["LowRiskOverCommitment"](args), expected["effective"]
+    plugin, effective = CURRENT.factories["LowRiskOverCommitment"](args), expected["effective"]
     assert plugin.window == effective["smoothingWindowSize"]
     assert plugin.weights == {"cpu": effective["weightCpu"], "memory": effective["weightMem"]}
     bound = [pod(one, f"there-{index}", on="n") for index, one in enumerate(row["podsOnNode"])]
@@ -250,7 +249,7 @@ def test_the_beta_distribution_of_low_risk_over_commitment(row: Row) -> None:
 @pytest.mark.parametrize("row", answers_of("pkg/trimaran/peaks"))
 def test_peaks(row: Row) -> None:
     models = {one["name"]: one["model"] for one in row["nodes"] if one["model"] is not None}
-    plugin = registry()["Peaks"](arguments("Peaks", nodePowerModel=models))
+    plugin = CURRENT.factories["Peaks"](arguments("Peaks", nodePowerModel=models))
     described = [
         node(
             {

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.config import cli_validate, default_document, load
-from kschedweb.engine.config.registry import in_tree
+from kschedweb.engine.config import default_document
+from kschedweb.engine.releases import CURRENT, cli_validate, load
 from tests.conformance.configurations import POINTS, Configurations
 from tests.support import tiers
 
@@ -84,8 +84,8 @@ def test_a_new_policy_is_accepted_by_kube_scheduler(oracle: Oracle) -> None:
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("plugin", in_tree().specs)
+@pytest.mark.parametrize("plugin", CURRENT.own.specs)
 def test_a_plugin_runs_at_the_same_extension_points(oracle: Oracle, plugin: str) -> None:
     for point in POINTS:
         text = f"{default_document()}    plugins: {{{point}: {{enabled: [{{name: {plugin}}}]}}}}\n"
-        assert oracle("validate", text)["valid"] is (point in in_tree().specs[plugin].points), point
+        assert oracle("validate", text)["valid"] is (point in CURRENT.own.specs[plugin].points), point

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import PodArrives
 from kschedweb.engine.studies.document.document import read
 from kschedweb.engine.studies.play.run import run

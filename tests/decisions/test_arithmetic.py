@@ -12,13 +12,13 @@ from kschedweb.decisions import arithmetic, services
 from kschedweb.decisions.decision import Decision
 from kschedweb.decisions.presenters import presenter
 from kschedweb.decisions.presenters.base import Presenter
-from kschedweb.engine.config.registry import DEFAULT_PLUGINS
+from kschedweb.engine.releases import CURRENT
 from kschedweb.policies.models import Revision
 
 from .conftest import HEAD, MOST, RATIO
 
 # Those of the default plugins that are worked out.
-WORKED = {ref.name for ref in DEFAULT_PLUGINS if type(presenter(ref.name)).work is not Presenter.work}
+WORKED = {ref.name for ref in CURRENT.own.defaults if type(presenter(ref.name)).work is not Presenter.work}
 
 
 def decisions(snapshot: Snapshot, revision: Revision) -> list[Decision]:

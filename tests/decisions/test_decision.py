@@ -12,8 +12,8 @@ from kschedweb.decisions.decision import Decision
 from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.engine import Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
-from kschedweb.engine.config import load
 from kschedweb.engine.framework.explanation import FEASIBLE
+from kschedweb.engine.releases import load
 from kschedweb.policies.models import Revision
 
 from .conftest import HEAD

@@ -12,7 +12,7 @@ from kschedweb.decisions import services
 from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.engine import Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.policies.models import Revision
 from kschedweb.web.errors import NotFound, Unprocessable
 

@@ -11,7 +11,7 @@ from kschedweb.decisions.presenters import presenter
 from kschedweb.decisions.presenters.noderesourcesfit import shortages
 from kschedweb.decisions.words import Reading
 from kschedweb.engine import Scheduler, Snapshot
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.table import Watermarks
 
 from .conftest import HEAD

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 
 CONFIGURATION = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 

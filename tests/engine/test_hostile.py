@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.__main__ import main
-from kschedweb.engine.config import load
 from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects import Pod, reference
+from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import Event, NodeJoins, PodArrives, Settings, Simulation, SimulationError
 from tests.engine.builders import CONFIGURATION
 from tests.support import tiers

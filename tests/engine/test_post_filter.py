@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.config import load
-from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error, unresolvable, unschedulable
-from kschedweb.engine.plugins import registry
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.nominator import Nominator
 from tests.engine.builders import CONFIGURATION, node, pod, scheduler
 
@@ -171,11 +169,11 @@ def with_helpers(*results: PostFilterResult) -> tuple[Scheduler, list[Helper]]:
     specs = [PluginSpec(helper.name, frozenset({"postFilter"}), "Helps.") for helper in helpers]
     points = {"disabled": [{"name": "*"}], "enabled": [{"name": helper.name} for helper in helpers]}
     profile = {"schedulerName": "default-scheduler", "plugins": {"postFilter": points}}
-    loaded = load({**CONFIGURATION, "profiles": [profile]}, registry=in_tree().extended(*specs))
+    loaded = load({**CONFIGURATION, "profiles": [profile]}, release=CURRENT.extended(*specs))
     assert loaded.configuration is not None, loaded.errors
     factories = {helper.name: (lambda args, it=helper: it) for helper in helpers}
     snapshot = Snapshot.from_objects([node("a"), placed("x", "a", "4")])
-    return Scheduler(snapshot, loaded.configuration, {**registry(), **factories}), helpers
+    return Scheduler(snapshot, loaded.configuration, {**CURRENT.factories, **factories}), helpers
 
 
 def test_a_plugin_of_ones_own_makes_room() -> None:
@@ -215,9 +213,9 @@ class Closed:
 def closed(*objects: dict) -> Scheduler:
     specs = [PluginSpec("Closed", frozenset({"preFilter"}), "Lets nobody in.")]
     profile = {"schedulerName": "default-scheduler", "plugins": {"preFilter": {"enabled": [{"name": "Closed"}]}}}
-    loaded = load({**CONFIGURATION, "profiles": [profile]}, registry=in_tree().extended(*specs))
+    loaded = load({**CONFIGURATION, "profiles": [profile]}, release=CURRENT.extended(*specs))
     assert loaded.configuration is not None, loaded.errors
-    factories = {**registry(), "Closed": lambda args: Closed()}
+    factories = {**CURRENT.factories, "Closed": lambda args: Closed()}
     return Scheduler(Snapshot.from_objects(objects), loaded.configuration, factories)
 
 

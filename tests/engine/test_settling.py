@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.config import load
-from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.cycle.binding import duration
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Code, Status, error, unschedulable
-from kschedweb.engine.plugins import registry
+from kschedweb.engine.releases import CURRENT, load
 from tests.engine.builders import CONFIGURATION, node, pod
 
 POINTS = ("reserve", "permit", "preBind", "bind", "postBind")
@@ -55,10 +53,10 @@ def settle(**answers: dict[str, Any]) -> tuple[Scheduler, str, list[str]]:
     specs = [PluginSpec(name, frozenset(POINTS), "Records.") for name in recorders]
     plugins = {"multiPoint": {"enabled": [{"name": name} for name in recorders]}}
     profile = {"schedulerName": "default-scheduler", "plugins": plugins}
-    loaded = load({**CONFIGURATION, "profiles": [profile]}, registry=in_tree().extended(*specs))
+    loaded = load({**CONFIGURATION, "profiles": [profile]}, release=CURRENT.extended(*specs))
     assert loaded.configuration is not None, loaded.errors
     factories = {name: (lambda args, it=it: it) for name, it in recorders.items()}
-    engine = Scheduler(Snapshot.from_objects([node("a")]), loaded.configuration, {**registry(), **factories})
+    engine = Scheduler(Snapshot.from_objects([node("a")]), loaded.configuration, {**CURRENT.factories, **factories})
     placement = engine.schedule_one(Pod.read(pod("p", requests={"cpu": "1"})))
     return engine, placement.message, calls
 

@@ -14,7 +14,7 @@ from kschedweb.engine.classic import Registry
 from kschedweb.engine.classic.catalogue import GATES, ORDER, Edition
 from kschedweb.engine.classic.comparing import Verdict
 from kschedweb.engine.classic.counterparts import NONE, PREDICATES, PRIORITIES, Counterpart, of_argument
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from tests.conftest import ROOT
 from tests.engine.classic.test_policy import ARTICLE
 

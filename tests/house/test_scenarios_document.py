@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kschedweb.engine.config import EMPTY, load
+from kschedweb.engine.config import EMPTY
+from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.studies import prepare, read
 from kschedweb.engine.studies.document.keys import ACTIONS, COLUMNS, DOCUMENT

@@ -15,7 +15,7 @@ from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.annotations import KEY, Use, node_uses, workload_uses
 from kschedweb.engine.state.watermarks.crane import METRICS, read
 from kschedweb.engine.state.watermarks.table import Watermarks

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.engine.config import load
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.live import Free, LiveLoop, Report
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.releases import load
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.live.schedulers.writing.preparing import Preparer
 from kschedweb.live.schedulers.writing.writer import Result

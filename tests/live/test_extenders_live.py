@@ -13,10 +13,10 @@ from zlib import crc32
 
 import pytest
 
-from kschedweb.engine.config import load
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.extenders.transport import transport
+from kschedweb.engine.releases import load
 from tests.live.test_kube_scheduler_live import CONFIG, Json, Live, path_of, read_all, start
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kschedweb.engine import Scheduler, Snapshot
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from tests.support import openb
 from tests.support.browser import window
 from tests.support.forms import choose_strategy, save_policy

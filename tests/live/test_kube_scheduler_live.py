@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.engine.config import load
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.preemption.search import select
+from kschedweb.engine.releases import load
 from kschedweb.engine.state.snapshot import Snapshot
 from tests.live.varied import Varied
 from tests.support import tiers

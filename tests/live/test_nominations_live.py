@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kschedweb.engine.config import load
 from kschedweb.engine.cycle.cycle import Scheduler
+from kschedweb.engine.releases import load
 from tests.live.test_extenders_live import node, pod, priority_class
 from tests.live.test_kube_scheduler_live import CONFIG, Live, decided, path_of, read_all
 from tests.support.kubescheduler import PodWatch, kube_scheduler

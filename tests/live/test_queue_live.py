@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.engine.config import load
 from kschedweb.engine.controllers.admission import TOLERATION_SECONDS
 from kschedweb.engine.objects.taints import NO_EXECUTE, NOT_READY, UNREACHABLE
 from kschedweb.engine.queue.backoff import WINDOW, BackoffQueue, window
+from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import (
     Bound,
     Event,

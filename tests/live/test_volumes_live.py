@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kschedweb.engine.config import load
 from kschedweb.engine.cycle.cycle import Scheduler
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.releases import load
 from kschedweb.engine.state.snapshot import Snapshot
 from tests.live.test_claims_live import PODS, decided, message
 from tests.support import tiers

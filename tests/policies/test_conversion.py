@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.policies import selectors, services
 from kschedweb.policies.dialect import Kind
 from tests.support.seed_classic import POLICY, classic

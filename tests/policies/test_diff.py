@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.policies import diff
 
 HEADER = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"

@@ -55,7 +55,8 @@ def document(nodes: int = 6, pods: int = 20, drawn: bool = False, changes: list[
 
 def outcome(policy: str = "", seed: int = 1, **asked: Any) -> Outcome:
     """What comes of the ``document`` that is asked for under ``policy`` ("": the default); no database."""
-    from kschedweb.engine.config import default_document, load
+    from kschedweb.engine.config import default_document
+    from kschedweb.engine.releases import load
     from kschedweb.engine.studies.document.document import read
     from kschedweb.engine.studies.play.run import run
     from kschedweb.engine.studies.prepare.prepared import prepare

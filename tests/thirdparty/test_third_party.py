@@ -110,7 +110,7 @@ def test_the_command_line_validates_its_arguments(folder: Path) -> None:
         ("SPEC = 5", "is no PluginSpec"),
         ("SPEC = 1 / 0", "division by zero"),
         (
-            "from kschedweb.engine.config.registry import in_tree\nSPEC = in_tree().specs['NodeName']",
+            "from kschedweb.engine.plugins.nodename import SPEC",
             "two",
         ),
     ],

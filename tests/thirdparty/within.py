@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kschedweb.clusters import services as clusters
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import PodArrives, Simulation
 from kschedweb.policies import selectors
 from tests.engine.builders import node, pod

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.decisions.presenters import presenter
-from kschedweb.engine.config import EMPTY, load
-from kschedweb.engine.config.registry import installed
+from kschedweb.engine.config import EMPTY
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Side:
 
     def scoring(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
         """Every default plugin at every point but scoring, where the plugin is alone. Raises as ``alone``."""
-        points = installed().specs[self.plugin].points
+        points = CURRENT.registry.specs[self.plugin].points
         plugins: dict[str, Any] = {
             point: {"disabled": [{"name": "*"}], "enabled": [{"name": self.plugin}] if point in points else []}
             for point in ("preScore", "score")
@@ -72,7 +72,7 @@ def _loaded(document: str) -> Configuration:
 
 def policies() -> list[str]:
     """The names of the load-aware plugins that score."""
-    return [spec.name for spec in installed().specs.values() if spec.load_aware and "score" in spec.points]
+    return [spec.name for spec in CURRENT.registry.specs.values() if spec.load_aware and "score" in spec.points]
 
 
 def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAULT_SCHEDULER) -> list[Side]:
@@ -85,16 +85,16 @@ def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAU
     for name in policies():
         found += [
             Side(form.key, name, form.label, form.about, {**given.get(name, {}), **form.args})
-            for form in presenter(name).forms(installed().specs[name].help)
+            for form in presenter(name).forms(CURRENT.registry.specs[name].help)
         ]
-    about = f"{installed().specs[REQUESTS].help} It goes by requests, not by use: for comparison."
+    about = f"{CURRENT.registry.specs[REQUESTS].help} It goes by requests, not by use: for comparison."
     return [*found, Side(REQUESTS, REQUESTS, f"{REQUESTS} (requests)", about, given.get(REQUESTS, {}), reference=True)]
 
 
 def own_side(configuration: Configuration, scheduler: str, plugin: str) -> Side:
     """``plugin`` with exactly the arguments that the profile ``scheduler`` gives it."""
     given = arguments_of(configuration, scheduler).get(plugin, {})
-    return Side(plugin, plugin, plugin, installed().specs[plugin].help, given)
+    return Side(plugin, plugin, plugin, CURRENT.registry.specs[plugin].help, given)
 
 
 def side_named(key: str, sides: list[Side]) -> Side | None:

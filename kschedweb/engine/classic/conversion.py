@@ -19,8 +19,9 @@ from kschedweb.engine.classic.legacy import PREDICATES as KNOWN_IN_1_22
 from kschedweb.engine.classic.legacy import PRIORITIES as SCORED_IN_1_22
 from kschedweb.engine.classic.policy import Choice, Policy
 from kschedweb.engine.classic.priorities.room import DEFAULT_SHAPE
-from kschedweb.engine.config import load
+from kschedweb.engine.config import Release
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.validation.labels import name_complaints
 
 MAX_WEIGHT = 2**31 - 1
@@ -137,8 +138,8 @@ class _Part:
         return None if self.default else tuple(self.carried)
 
 
-def convert(policy: Policy | None, edition: Edition = EDITION) -> Conversion:
-    """The profile that replaces ``policy``, or the default provider, and what has no exact counterpart in it.
+def convert(policy: Policy | None, edition: Edition = EDITION, release: Release = CURRENT) -> Conversion:
+    """The profile of ``release`` for ``policy``, or for the default provider, and what has no exact counterpart in it.
 
     Raises PolicyError for a policy that cannot run.
     """
@@ -149,8 +150,8 @@ def convert(policy: Policy | None, edition: Edition = EDITION) -> Conversion:
     hard = given.hard_pod_affinity_weight or edition.hard_pod_affinity_weight
     legacy = planned(Policy(filters.choices, scores.choices, given.extenders, hard))
     affinity = today.added_affinity([one for _, one in filters.expressions], scores.expressions)
-    document = today.document(legacy, affinity, given.extenders, edition.percentage or ALL_NODES)
-    loaded = load(document)
+    document = today.document(legacy, affinity, given.extenders, edition.percentage or ALL_NODES, release)
+    loaded = load(document, release)
     if not loaded.valid:
         raise PolicyError(loaded.problems)
     notes = (*filters.notes, *scores.notes, *_others(given, legacy))

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kschedweb.engine.classic.legacy import LegacyProfile
-from kschedweb.engine.config import EMPTY
-from kschedweb.engine.config.registry import in_tree
+from kschedweb.engine.config import EMPTY, Release
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.validation.golang import duration_text, parse_duration
 
@@ -37,9 +36,11 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 PRIVATE_KEY = "keyData"
 
 
-def document(legacy: LegacyProfile, affinity: Json, extenders: Sequence[Json], percentage: int) -> Json:
+def document(
+    legacy: LegacyProfile, affinity: Json, extenders: Sequence[Json], percentage: int, release: Release
+) -> Json:
     """The configuration; ``affinity`` is what NodeAffinity adds to every pod, ``percentage`` that of nodes to score."""
-    plugins: Json = {"multiPoint": {"disabled": [{"name": "*"}]}, **_points(legacy)}
+    plugins: Json = {"multiPoint": {"disabled": [{"name": "*"}]}, **_points(legacy, release)}
     profile: Json = {"schedulerName": "default-scheduler", "plugins": plugins}
     if arguments := _arguments(legacy, affinity, extenders):
         profile["pluginConfig"] = [{"name": name, "args": given} for name, given in arguments.items()]
@@ -70,12 +71,12 @@ def _on_scale(weight: int, most: int) -> int:
     return weight if most <= MAX_TERM_WEIGHT else max(1, weight * MAX_TERM_WEIGHT // most)
 
 
-def _points(legacy: LegacyProfile) -> dict[str, Json]:
+def _points(legacy: LegacyProfile, release: Release) -> dict[str, Json]:
     """What is enabled at each extension point, in calling order."""
     enabled: dict[str, dict[str, Json]] = {point: {} for point in POINTS}
     for name, points, weight in _steps(legacy):
         for point in points:
-            if point in in_tree().specs[name].points:
+            if point in release.own.specs[name].points:
                 given = {"name": name, "weight": weight} if point == "score" else {"name": name}
                 enabled[point].setdefault(name, given)
     return {point: {"enabled": list(listed.values())} for point, listed in enabled.items() if listed}

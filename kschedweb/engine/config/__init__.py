@@ -1,10 +1,10 @@
-"""KubeSchedulerConfiguration v1: types, defaults, merge and validation as kube-scheduler 1.36 does them."""
+"""KubeSchedulerConfiguration v1: types, defaults, merge and validation as a release of kube-scheduler does them."""
 
 from __future__ import annotations
 
-from kschedweb.engine.config.json_schema import json_schema
-from kschedweb.engine.config.loading import DEFAULT_DOCUMENT, EMPTY, Loaded, cli_validate, load
+from kschedweb.engine.config.loading import DEFAULT_DOCUMENT, EMPTY, Loaded
 from kschedweb.engine.config.model import Configuration, Profile
+from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.specs import PluginRef
 from kschedweb.engine.validation.fields import Problem
 
@@ -15,10 +15,8 @@ __all__ = [
     "PluginRef",
     "Problem",
     "Profile",
-    "cli_validate",
+    "Release",
     "default_document",
-    "json_schema",
-    "load",
 ]
 
 

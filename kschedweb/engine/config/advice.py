@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kschedweb.engine.config.model import Configuration, Profile
-from kschedweb.engine.config.schema import PLACEMENT_POINTS
-from kschedweb.engine.config.specs import Registry
+from kschedweb.engine.config.release import Release
 from kschedweb.engine.validation.golang import quote
 
 Fields = dict[str, Any]
@@ -16,15 +15,15 @@ _NEEDS_PRE_SCORE = ("TaintToleration", "PodTopologySpread", "InterPodAffinity")
 _FILES = ("certFile", "keyFile", "caFile")
 
 
-def warnings(written: Fields, configuration: Configuration, registry: Registry) -> list[str]:
+def warnings(written: Fields, configuration: Configuration, release: Release) -> list[str]:
     """Return warnings for a valid configuration, each as ``<path>: <sentence>``.
 
     ``written`` is the decoded document before defaults, so that only what somebody wrote is spoken of.
     """
-    return [f"{path}: {said}" for path, said in _all(written, configuration, registry)]
+    return [f"{path}: {said}" for path, said in _all(written, configuration, release)]
 
 
-def _all(written: Fields, configuration: Configuration, registry: Registry) -> Iterator[tuple[str, str]]:
+def _all(written: Fields, configuration: Configuration, release: Release) -> Iterator[tuple[str, str]]:
     if written["percentageOfNodesToScore"] == 100:
         yield "percentageOfNodesToScore", "at 100 the search never stops early: every node is looked at for every pod"
     if written["enableProfiling"] is False and written["enableContentionProfiling"]:
@@ -34,9 +33,9 @@ def _all(written: Fields, configuration: Configuration, registry: Registry) -> I
         path = f"profiles[{index}]"
         if before["percentageOfNodesToScore"] == 100:
             yield f"{path}.percentageOfNodesToScore", "at 100 the search never stops early"
-        yield from _plugins(before["plugins"] or {}, f"{path}.plugins", registry)
+        yield from _plugins(before["plugins"] or {}, f"{path}.plugins", release)
         yield from _scoring(profile, path)
-        yield from _plugin_config(before, profile, f"{path}.pluginConfig", registry)
+        yield from _plugin_config(before, profile, f"{path}.pluginConfig", release)
     yield from _extenders(written)
 
 
@@ -47,13 +46,13 @@ def _election(election: Fields) -> Iterator[tuple[str, str]]:
                 yield f"leaderElection.{name}", "has no effect while leaderElect is false"
 
 
-def _plugins(plugins: Fields, path: str, registry: Registry) -> Iterator[tuple[str, str]]:
+def _plugins(plugins: Fields, path: str, release: Release) -> Iterator[tuple[str, str]]:
     for point, sets in plugins.items():
         for index, plugin in enumerate(sets["enabled"] or ()):
-            yield from _enabled(point, plugin, f"{path}.{point}.enabled[{index}]", registry)
+            yield from _enabled(point, plugin, f"{path}.{point}.enabled[{index}]", release)
         names = [plugin["name"] for plugin in sets["disabled"] or ()]
         for index, name in enumerate(names):
-            at, spec = f"{path}.{point}.disabled[{index}]", registry.get(name)
+            at, spec = f"{path}.{point}.disabled[{index}]", release.registry.get(name)
             if name == "*":
                 continue
             if "*" in names:
@@ -67,15 +66,15 @@ def _plugins(plugins: Fields, path: str, registry: Registry) -> Iterator[tuple[s
                 yield f"{path}.{point}.disabled[{index}].weight", "a disabled plugin has no weight"
 
 
-def _enabled(point: str, plugin: Fields, path: str, registry: Registry) -> Iterator[tuple[str, str]]:
+def _enabled(point: str, plugin: Fields, path: str, release: Release) -> Iterator[tuple[str, str]]:
     name, weight = plugin["name"], plugin["weight"]
-    spec = registry.get(name)
+    spec = release.registry.get(name)
     if spec is None:
         return
     if spec.origin:
         said = f"{quote(name)} is not part of kube-scheduler: it runs here, and in a scheduler that is built with it"
         yield path, said
-    if spec.gate:
+    if spec.gate and not release.gates.get(spec.gate):
         yield path, f"{quote(name)} does nothing unless the feature gate {spec.gate} is on"
     if weight is None:
         return
@@ -101,13 +100,14 @@ def _scoring(profile: Profile, path: str) -> Iterator[tuple[str, str]]:
         yield f"{path}.plugins.score", "no plugin scores, so pods go to any node that is feasible"
 
 
-def _plugin_config(before: Fields, profile: Profile, path: str, registry: Registry) -> Iterator[tuple[str, str]]:
+def _plugin_config(before: Fields, profile: Profile, path: str, release: Release) -> Iterator[tuple[str, str]]:
     running = {ref.name for refs in profile.points.values() for ref in refs}
     plugins = before["plugins"] or {}
-    running |= {p["name"] for point in PLACEMENT_POINTS if plugins for p in plugins[point]["enabled"] or ()}
+    groups = release.schema.placement_points if plugins else ()
+    running |= {plugin["name"] for point in groups for plugin in plugins[point]["enabled"] or ()}
     for index, config in enumerate(before["pluginConfig"] or ()):
         name, at = config["name"], f"{path}[{index}]"
-        spec = registry.get(name)
+        spec = release.registry.get(name)
         if spec is None:
             yield at, f"there is no plugin {quote(name)}, so these arguments are not used"
         elif spec.args is None and config["args"]:

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.schema import (
     API_VERSION,
     DEFAULT_SCHEDULER,
-    EXTENSION_POINTS,
-    PLACEMENT_POINTS,
     PLUGIN_CONFIG,
-    PLUGINS,
-    PROFILE,
 )
-from kschedweb.engine.config.specs import Registry
 from kschedweb.engine.config.types import zero
 from kschedweb.engine.validation.golang import SECOND
 
 Decoded = dict[str, Any]
-SETS = (*EXTENSION_POINTS, "multiPoint", *PLACEMENT_POINTS)
 
 
-def set_defaults(configuration: Decoded, registry: Registry) -> None:
+def set_defaults(configuration: Decoded, release: Release) -> None:
     """Fill a decoded configuration as kube-scheduler does before it validates."""
-    configuration["profiles"] = configuration["profiles"] or [zero(PROFILE)]
+    configuration["profiles"] = configuration["profiles"] or [zero(release.schema.profile)]
     profiles = configuration["profiles"]
     if len(profiles) == 1 and profiles[0]["schedulerName"] is None:
         profiles[0]["schedulerName"] = DEFAULT_SCHEDULER
     for profile in profiles:
         profile["schedulerName"] = profile["schedulerName"] or ""
-        _profile_defaults(profile, registry)
+        _profile_defaults(profile, release)
     for name, value in (
         ("parallelism", 16),
         ("percentageOfNodesToScore", 0),
@@ -62,16 +57,17 @@ def _connection_defaults(connection: Decoded) -> None:
     connection["burst"] = connection["burst"] or 100
 
 
-def _profile_defaults(profile: Decoded, registry: Registry) -> None:
-    custom = profile["plugins"] if profile["plugins"] is not None else zero(PLUGINS)
+def _profile_defaults(profile: Decoded, release: Release) -> None:
+    custom = profile["plugins"] if profile["plugins"] is not None else zero(release.schema.plugins)
+    registry, sets = release.registry, release.schema.sets
     default = [{"name": ref.name, "weight": ref.weight} for ref in registry.defaults]
-    profile["plugins"] = {point: merge_set(default if point == "multiPoint" else [], custom[point]) for point in SETS}
+    profile["plugins"] = {point: merge_set(default if point == "multiPoint" else [], custom[point]) for point in sets}
     configs = profile["pluginConfig"] = profile["pluginConfig"] or []
     for config in configs:
         if spec := registry.args(config["name"]):
             spec.set_defaults(config["args"])
     configured = {config["name"] for config in configs}
-    enabled = {plugin["name"] for point in SETS for plugin in profile["plugins"][point]["enabled"] or ()}
+    enabled = {plugin["name"] for point in sets for plugin in profile["plugins"][point]["enabled"] or ()}
     for name in sorted(enabled - configured):
         if spec := registry.args(name):
             arguments = zero(spec.struct)

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from kschedweb.engine.config.decode import Decoded, DecodeError, decode, describe
-from kschedweb.engine.config.schema import API_VERSION, CONFIGURATION, GROUP, KIND
+from kschedweb.engine.config.release import Release
+from kschedweb.engine.config.schema import API_VERSION, GROUP, KIND
 from kschedweb.engine.config.source import Source
-from kschedweb.engine.config.specs import Registry
 from kschedweb.engine.config.types import Struct
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import quote
@@ -34,9 +34,9 @@ def refusal(path: str, text: str) -> RefusedError:
     return RefusedError([text], [Problem(path, text)])
 
 
-def decode_document(source: Source, registry: Registry) -> Fields:
+def decode_document(source: Source, release: Release) -> Fields:
     """Return the decoded configuration. Raises ``RefusedError``."""
-    structs = _structs(registry)
+    structs = _structs(release)
     kind = object_kind(source.value, source.text, set(structs))
     try:
         decoded = decode(structs[kind], source.value)
@@ -45,7 +45,7 @@ def decode_document(source: Source, registry: Registry) -> Fields:
     problems = [problem for problem in (_repetition(source), *decoded.strict) if problem]
     texts = [problem.text for problem in problems]
     if kind == KIND:
-        for problem, text in _decode_args(decoded.value, registry):
+        for problem, text in _decode_args(decoded.value, release):
             problems.append(problem)
             texts += [text] if text else []
     if texts:
@@ -63,22 +63,22 @@ def _repetition(source: Source) -> Problem | None:
     return Problem("", "yaml: unmarshal errors:\n  " + "\n  ".join(source.duplicates))
 
 
-def _structs(registry: Registry) -> dict[str, Struct]:
-    args = {spec.args.kind: spec.args.struct for spec in registry.specs.values() if spec.args}
-    return {KIND: CONFIGURATION, **args}
+def _structs(release: Release) -> dict[str, Struct]:
+    args = {spec.args.kind: spec.args.struct for spec in release.registry.specs.values() if spec.args}
+    return {KIND: release.schema.configuration, **args}
 
 
-def _decode_args(configuration: Fields, registry: Registry) -> list[tuple[Problem, str]]:
+def _decode_args(configuration: Fields, release: Release) -> list[tuple[Problem, str]]:
     """Decode the arguments of known plugins in place; those of others stay as they are.
 
     Returns their strict errors: each one for a person and, with the first of a plugin, the whole text as
     kube-scheduler nests it (empty with the others).
     """
     strict: list[tuple[Problem, str]] = []
-    structs = _structs(registry)
+    structs = _structs(release)
     for i, profile in enumerate(configuration["profiles"] or ()):
         for j, config in enumerate(profile["pluginConfig"] or ()):
-            if (spec := registry.args(config["name"])) is None:
+            if (spec := release.registry.args(config["name"])) is None:
                 continue
             where = f"profiles[{i}].pluginConfig[{j}]"
             decoded = _decode_one(config, spec.kind, where, structs)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.config.registry import installed
-from kschedweb.engine.config.schema import CONFIGURATION, PLUGIN, PLUGIN_CONFIG, PLUGIN_SET, PLUGINS, POINT_HELP
-from kschedweb.engine.config.specs import PluginSpec, Registry
+from kschedweb.engine.config.release import Release
+from kschedweb.engine.config.schema import PLUGIN, PLUGIN_CONFIG, PLUGIN_SET, POINT_HELP
+from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.documents.json_schema import DIALECT, Schemas
 from kschedweb.engine.documents.types import REQUIRED, Field, Struct, Type
 from kschedweb.engine.objects.access import Json
 
 
-def json_schema(registry: Registry | None = None) -> Json:
-    """Return the schema of a configuration; plugin names and arguments are those of ``registry``'s plugins."""
-    builder = _Builder(registry or installed())
-    root = builder.struct(CONFIGURATION)
+def json_schema(release: Release) -> Json:
+    """Return the schema of a configuration; plugin names and arguments are those of ``release``'s plugins."""
+    builder = _Builder(release)
+    root = builder.struct(release.schema.configuration)
     return {
         "$schema": DIALECT,
         "title": "KubeSchedulerConfiguration",
@@ -23,8 +23,8 @@ def json_schema(registry: Registry | None = None) -> Json:
 
 
 class _Builder(Schemas):
-    def __init__(self, registry: Registry) -> None:
-        self.registry = registry
+    def __init__(self, release: Release) -> None:
+        self.registry, self.plugins = release.registry, release.schema.plugins
         self.definitions: dict[str, Json] = {}
 
     def type(self, of: Type) -> Json:
@@ -38,7 +38,7 @@ class _Builder(Schemas):
         return {"$ref": f"#/$defs/{of.short}"}
 
     def field(self, of: Struct, field: Field) -> Json:
-        return {**self.plugin_set(field.name), **self.told(field)} if of is PLUGINS else super().field(of, field)
+        return {**self.plugin_set(field.name), **self.told(field)} if of is self.plugins else super().field(of, field)
 
     def described(self, field: Field) -> str:
         """The help with default, range and choices, so that an editor can show all in one place."""

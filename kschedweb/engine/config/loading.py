@@ -13,10 +13,9 @@ from kschedweb.engine.config.defaults import set_defaults
 from kschedweb.engine.config.document import RefusedError, decode_document, refusal
 from kschedweb.engine.config.model import Configuration, Profile
 from kschedweb.engine.config.reading import read
-from kschedweb.engine.config.registry import installed
-from kschedweb.engine.config.schema import API_VERSION, CONFIGURATION, EXTENDER, KIND
+from kschedweb.engine.config.release import Release
+from kschedweb.engine.config.schema import API_VERSION, EXTENDER, KIND
 from kschedweb.engine.config.source import Source, UnreadableError
-from kschedweb.engine.config.specs import Registry
 from kschedweb.engine.config.types import encode
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import SECOND, quote
@@ -59,18 +58,16 @@ class Loaded:
         return self.lines.get(path)
 
 
-def load(document: str | bytes | Mapping[str, Any] | None, registry: Registry | None = None) -> Loaded:
-    """Load YAML or JSON text or a mapping; ``None`` stands for kube-scheduler's defaults.
+def load(document: str | bytes | Mapping[str, Any] | None, release: Release) -> Loaded:
+    """Load YAML or JSON text or a mapping as ``release`` does; ``None`` stands for kube-scheduler's defaults.
 
-    Never raises for what the document says: whatever is wrong is in ``errors``. ``registry`` is by default that of
-    all installed plugins.
+    Never raises for what the document says: whatever is wrong is in ``errors``.
     """
-    registry = registry or installed()
     lines: Mapping[str, int] = {}
     try:
         source = read(DEFAULT_DOCUMENT if document is None else document)
         lines = _lines(source)
-        return _load(source, registry, lines)
+        return _load(source, release, lines)
     except UnreadableError as error:
         problem = Problem("", str(error))
         return Loaded([problem.text], [problem], lines={"": error.line} if error.line else {})
@@ -78,25 +75,15 @@ def load(document: str | bytes | Mapping[str, Any] | None, registry: Registry | 
         return Loaded(refused.errors, refused.problems, lines=lines)
 
 
-def cli_validate(text: str) -> Fields:
-    """Answer ``validate`` on the command line: ``valid`` and, where there are any, errors, warnings, defaulted.
-
-    No text at all stands for the defaults.
-    """
-    loaded = load(text or None)
-    parts = {"errors": loaded.errors, "warnings": loaded.warnings, "defaulted": loaded.defaulted}
-    return {"valid": loaded.valid, **{name: value for name, value in parts.items() if value}}
-
-
-def _load(source: Source, registry: Registry, lines: Mapping[str, int]) -> Loaded:
-    configuration = decode_document(source, registry)
+def _load(source: Source, release: Release, lines: Mapping[str, int]) -> Loaded:
+    configuration = decode_document(source, release)
     written = copy.deepcopy(configuration)
-    set_defaults(configuration, registry)
-    if found := validation.problems(configuration, registry):
+    set_defaults(configuration, release)
+    if found := validation.problems(configuration, release.registry):
         raise RefusedError([problem.text for problem in found], found)
-    defaulted = _encoded(configuration, registry)
-    ready = _build(configuration, defaulted, registry)
-    said = warnings(written, ready, registry)
+    defaulted = _encoded(configuration, release)
+    ready = _build(configuration, defaulted, release)
+    said = warnings(written, ready, release)
     return Loaded(warnings=said, defaulted=defaulted, configuration=ready, lines=lines)
 
 
@@ -112,21 +99,21 @@ def _lines(source: Source) -> Mapping[str, int]:
         return {}
 
 
-def _encoded(configuration: Fields, registry: Registry) -> Fields:
+def _encoded(configuration: Fields, release: Release) -> Fields:
     """Return the JSON form of a defaulted configuration, arguments included, without apiVersion and kind."""
-    written: Fields = encode(CONFIGURATION, {**configuration, "kind": "", "apiVersion": ""})
+    written: Fields = encode(release.schema.configuration, {**configuration, "kind": "", "apiVersion": ""})
     for profile in written["profiles"]:
         for config in profile.get("pluginConfig", ()):
-            config["args"] = _encoded_args(config["name"], config["args"], registry)
+            config["args"] = _encoded_args(config["name"], config["args"], release)
     return written
 
 
-def _encoded_args(name: str, args: Any, registry: Registry) -> Any:
-    spec = registry.args(name)
+def _encoded_args(name: str, args: Any, release: Release) -> Any:
+    spec = release.registry.args(name)
     return encode(spec.struct, args) if spec else copy.deepcopy(args)
 
 
-def _build(configuration: Fields, defaulted: Fields, registry: Registry) -> Configuration:
+def _build(configuration: Fields, defaulted: Fields, release: Release) -> Configuration:
     extenders = configuration["extenders"] or []
     for index, extender in enumerate(extenders):
         if problem := profiles.transport_problem(extender):
@@ -136,13 +123,14 @@ def _build(configuration: Fields, defaulted: Fields, registry: Registry) -> Conf
         profiles.ignore_managed_resources(extenders, configuration["profiles"])
     except profiles.BuildError as error:
         raise refusal("extenders", f"couldn't build extenders: {error}") from error
-    built = _build_profiles(configuration["profiles"], registry)
+    built = _build_profiles(configuration["profiles"], release)
     return Configuration(
         profiles=built,
         percentage_of_nodes_to_score=configuration["percentageOfNodesToScore"],
         parallelism=configuration["parallelism"],
         extenders=tuple(_extender(extender) for extender in extenders),
         document={"apiVersion": API_VERSION, "kind": KIND, **defaulted},
+        release=release,
     )
 
 
@@ -151,11 +139,11 @@ def _extender(extender: Fields) -> Fields:
     return written
 
 
-def _build_profiles(decoded: list[Fields], registry: Registry) -> tuple[Profile, ...]:
+def _build_profiles(decoded: list[Fields], release: Release) -> tuple[Profile, ...]:
     """Build the profiles in order; they share one queue, so all must sort it alike."""
     built: list[Profile] = []
     for index, one in enumerate(decoded):
-        profile = _build_profile(index, one, registry)
+        profile = _build_profile(index, one, release)
         built.append(profile)
         (sort,), (first,) = profile.points["queueSort"], built[0].points["queueSort"]
         name = quote(profile.scheduler_name)
@@ -168,13 +156,13 @@ def _build_profiles(decoded: list[Fields], registry: Registry) -> tuple[Profile,
     return tuple(built)
 
 
-def _build_profile(index: int, profile: Fields, registry: Registry) -> Profile:
+def _build_profile(index: int, profile: Fields, release: Release) -> Profile:
     name = profile["schedulerName"]
     try:
-        points = profiles.build(profile, registry)
+        points = profiles.build(profile, release)
     except profiles.BuildError as error:
         said = f"initializing profiles: creating profile for scheduler name {name}: {error}"
         raise refusal(f"profiles[{index}].{error.path}", said) from error
     configs = profile["pluginConfig"]
-    args = {config["name"]: _encoded_args(config["name"], config["args"], registry) for config in configs}
+    args = {config["name"]: _encoded_args(config["name"], config["args"], release) for config in configs}
     return Profile(name, profile["percentageOfNodesToScore"], points, args)

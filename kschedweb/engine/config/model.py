@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.specs import PluginRef
 
 
@@ -27,7 +28,8 @@ class Configuration:
     """A valid KubeSchedulerConfiguration after defaults.
 
     ``percentage_of_nodes_to_score`` is 0 for "adapt to the cluster"; ``extenders`` are plain JSON with
-    ``httpTimeout`` set; ``document`` is the whole configuration as a file that kube-scheduler takes.
+    ``httpTimeout`` set; ``document`` is the whole configuration as a file that kube-scheduler takes;
+    ``release`` is the kube-scheduler that runs it.
     """
 
     profiles: tuple[Profile, ...]
@@ -35,6 +37,7 @@ class Configuration:
     parallelism: int
     extenders: tuple[dict[str, Any], ...]
     document: dict[str, Any]
+    release: Release = field(repr=False)
 
     def profile(self, scheduler_name: str) -> Profile | None:
         """Return the profile of ``scheduler_name``, ``None`` where there is none."""

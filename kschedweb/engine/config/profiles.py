@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.schema import EXTENSION_POINTS
 from kschedweb.engine.config.specs import PluginRef, Registry
 from kschedweb.engine.validation.fields import Problem, aggregate
@@ -41,24 +42,27 @@ class BuildError(ValueError):
         self.path = path
 
 
-def build(profile: Decoded, registry: Registry) -> Points:
+def build(profile: Decoded, release: Release) -> Points:
     """Return the plugins of each extension point in calling order. Raises ``BuildError``."""
+    registry = release.registry
+    order = [point for point in CHECK_ORDER if point in release.schema.sets]
     _check_args(profile, registry)
     plugins, name = profile["plugins"], profile["schedulerName"]
-    for point in CHECK_ORDER:
+    for point in order:
         _check_set(point, plugins[point]["enabled"], registry)
-    lists = {point: _expand(point, plugins, registry) for point in CHECK_ORDER}
+    lists = {point: _expand(point, plugins, registry) for point in order}
     if (count := len(lists["queueSort"])) != 1:
         said = f"only one queue sort plugin required for profile with scheduler name {quote(name)}, but got {count}"
         raise BuildError("plugins.queueSort", said)
     if not lists["bind"]:
         said = f"at least one bind plugin is needed for profile with scheduler name {quote(name)}"
         raise BuildError("plugins.bind", said)
-    if len(lists["placementGenerate"]) > 1:
+    if len(lists.get("placementGenerate", ())) > 1:
         said = f"at most one placement generate plugin is allowed for profile with scheduler name {quote(name)}"
         raise BuildError("plugins.placementGenerate", said)
-    weights = _weights("score", plugins, registry, "score plugins")
-    _weights("placementScore", plugins, registry, "placement score plugins")
+    weights = _weights("score", plugins, registry, "score plugins: " if release.names_score_plugins else "")
+    if "placementScore" in lists:
+        _weights("placementScore", plugins, registry, "placement score plugins: ")
     return {
         point: tuple(PluginRef(plugin, weights[plugin] if point == "score" else 0) for plugin in lists[point])
         for point in EXTENSION_POINTS
@@ -127,12 +131,12 @@ def _weights(point: str, plugins: Decoded, registry: Registry, label: str) -> di
             spec = registry.get(name)
             if spec is None:
                 # The original crashes here: multiPoint names it while every extension point disables "*".
-                raise BuildError(path, f"{label}: plugin {quote(name)} does not exist")
+                raise BuildError(path, f"{label}plugin {quote(name)} does not exist")
             if point not in spec.points or name in weights:
                 continue
             weights[name] = plugin["weight"] or 1
             if weights[name] * MAX_NODE_SCORE > _wrapped(INT64_MAX - total):
-                raise BuildError(path, f"{label}: total score of Score plugins could overflow")
+                raise BuildError(path, f"{label}total score of Score plugins could overflow")
             total = _wrapped(total + weights[name] * MAX_NODE_SCORE)
     return weights
 

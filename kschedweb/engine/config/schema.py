@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 from kschedweb.engine.config.types import (
     BOOL,
     BYTES,
@@ -39,7 +42,7 @@ EXTENSION_POINTS = (
 """The extension points a pod goes through, in that order."""
 
 PLACEMENT_POINTS = ("placementGenerate", "placementScore")
-"""Extension points for pod groups; no plugin runs there unless kube-scheduler's feature gates are on."""
+"""Extension points for pod groups, where a release has them; no plugin runs there unless feature gates are on."""
 
 POINT_HELP = {
     "preEnqueue": "Called before a pod enters the queue; every plugin must agree.",
@@ -86,15 +89,6 @@ PLUGIN_SET = Struct(
     ),
 )
 
-PLUGINS = Struct(
-    "v1.Plugins",
-    "Plugins turned on and off, by extension point.",
-    tuple(
-        Field(point, PLUGIN_SET, POINT_HELP[point], omit_empty=False)
-        for point in (*EXTENSION_POINTS, "multiPoint", *PLACEMENT_POINTS)
-    ),
-)
-
 PLUGIN_CONFIG = Struct(
     "v1.PluginConfig",
     "Arguments of one plugin.",
@@ -108,30 +102,6 @@ PLUGIN_CONFIG = Struct(
 PERCENTAGE_HELP = (
     "Share of the nodes, in percent, after which the search for feasible nodes stops (never before 100 nodes). "
     "0 adapts to the cluster: 50 % at 100 nodes, falling to 5 %."
-)
-
-PROFILE = Struct(
-    "v1.KubeSchedulerProfile",
-    "A policy for the pods whose spec.schedulerName is the profile's.",
-    (
-        Field(
-            "schedulerName",
-            STRING,
-            "Pods that name this scheduler follow this profile. May be left out where there is a single profile.",
-            pointer=True,
-            default=DEFAULT_SCHEDULER,
-        ),
-        Field(
-            "percentageOfNodesToScore",
-            INT32,
-            PERCENTAGE_HELP + " Overrides the value for all profiles.",
-            pointer=True,
-            minimum=0,
-            maximum=100,
-        ),
-        Field("plugins", PLUGINS, "Plugins turned on and off; without it the default plugins run.", pointer=True),
-        Field("pluginConfig", ListOf(PLUGIN_CONFIG), "Arguments for plugins."),
-    ),
 )
 
 LEADER_ELECTION = Struct(
@@ -239,71 +209,136 @@ EXTENDER = Struct(
     required=("urlPrefix",),
 )
 
-CONFIGURATION = Struct(
-    "v1.KubeSchedulerConfiguration",
-    "Configuration of kube-scheduler.",
-    (
-        Field("kind", STRING, f"Always {KIND}.", enum=(KIND,)),
-        Field("apiVersion", STRING, f"Always {API_VERSION}.", enum=(API_VERSION,)),
-        Field(
-            "parallelism",
-            INT32,
-            "How many nodes are looked at side by side.",
-            pointer=True,
-            default=16,
-            minimum=1,
+
+@dataclass(frozen=True)
+class Schema:
+    """The tables of a document; ``placement_points`` are the extension points for groups of pods that it may name."""
+
+    placement_points: tuple[str, ...]
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """What a document may have a set of plugins for."""
+        return (*EXTENSION_POINTS, "multiPoint", *self.placement_points)
+
+    @cached_property
+    def plugins(self) -> Struct:
+        return Struct(
+            "v1.Plugins",
+            "Plugins turned on and off, by extension point.",
+            tuple(Field(point, PLUGIN_SET, POINT_HELP[point], omit_empty=False) for point in self.sets),
+        )
+
+    @cached_property
+    def profile(self) -> Struct:
+        return _profile(self.plugins)
+
+    @cached_property
+    def configuration(self) -> Struct:
+        return _configuration(self.profile)
+
+
+def _profile(plugins: Struct) -> Struct:
+    return Struct(
+        "v1.KubeSchedulerProfile",
+        "A policy for the pods whose spec.schedulerName is the profile's.",
+        (
+            Field(
+                "schedulerName",
+                STRING,
+                "Pods that name this scheduler follow this profile. May be left out where there is a single profile.",
+                pointer=True,
+                default=DEFAULT_SCHEDULER,
+            ),
+            Field(
+                "percentageOfNodesToScore",
+                INT32,
+                PERCENTAGE_HELP + " Overrides the value for all profiles.",
+                pointer=True,
+                minimum=0,
+                maximum=100,
+            ),
+            Field(
+                "plugins",
+                plugins,
+                "Plugins turned on and off; without it the default plugins run.",
+                pointer=True,
+            ),
+            Field("pluginConfig", ListOf(PLUGIN_CONFIG), "Arguments for plugins."),
         ),
-        Field("leaderElection", LEADER_ELECTION, "How replicas agree on a leader.", omit_empty=False),
-        Field("clientConnection", CLIENT_CONNECTION, "How the API server is reached.", omit_empty=False),
-        Field(
-            "enableProfiling",
-            BOOL,
-            "Serve profiles under /debug/pprof/.",
-            pointer=True,
-            default=True,
-            embedded="DebuggingConfiguration",
+    )
+
+
+def _configuration(profile: Struct) -> Struct:
+    return Struct(
+        "v1.KubeSchedulerConfiguration",
+        "Configuration of kube-scheduler.",
+        (
+            Field("kind", STRING, f"Always {KIND}.", enum=(KIND,)),
+            Field("apiVersion", STRING, f"Always {API_VERSION}.", enum=(API_VERSION,)),
+            Field(
+                "parallelism",
+                INT32,
+                "How many nodes are looked at side by side.",
+                pointer=True,
+                default=16,
+                minimum=1,
+            ),
+            Field("leaderElection", LEADER_ELECTION, "How replicas agree on a leader.", omit_empty=False),
+            Field("clientConnection", CLIENT_CONNECTION, "How the API server is reached.", omit_empty=False),
+            Field(
+                "enableProfiling",
+                BOOL,
+                "Serve profiles under /debug/pprof/.",
+                pointer=True,
+                default=True,
+                embedded="DebuggingConfiguration",
+            ),
+            Field(
+                "enableContentionProfiling",
+                BOOL,
+                "Profile lock contention; needs enableProfiling.",
+                pointer=True,
+                default=True,
+                embedded="DebuggingConfiguration",
+            ),
+            Field(
+                "percentageOfNodesToScore",
+                INT32,
+                PERCENTAGE_HELP,
+                pointer=True,
+                default=0,
+                minimum=0,
+                maximum=100,
+            ),
+            Field(
+                "podInitialBackoffSeconds",
+                INT64,
+                "Wait after a pod's first failure; doubled each time.",
+                pointer=True,
+                default=1,
+                minimum=1,
+            ),
+            Field(
+                "podMaxBackoffSeconds",
+                INT64,
+                "Longest wait after failures; at least podInitialBackoffSeconds.",
+                pointer=True,
+                default=10,
+                minimum=1,
+            ),
+            Field(
+                "profiles",
+                ListOf(profile),
+                "One policy a scheduler name; an empty list counts as one default profile.",
+            ),
+            Field("extenders", ListOf(EXTENDER), "HTTP services asked while scheduling, for all profiles."),
+            Field(
+                "delayCacheUntilActive",
+                BOOL,
+                "Fill the caches only when leading: less memory, slower takeover.",
+                default=False,
+            ),
         ),
-        Field(
-            "enableContentionProfiling",
-            BOOL,
-            "Profile lock contention; needs enableProfiling.",
-            pointer=True,
-            default=True,
-            embedded="DebuggingConfiguration",
-        ),
-        Field(
-            "percentageOfNodesToScore",
-            INT32,
-            PERCENTAGE_HELP,
-            pointer=True,
-            default=0,
-            minimum=0,
-            maximum=100,
-        ),
-        Field(
-            "podInitialBackoffSeconds",
-            INT64,
-            "Wait after a pod's first failure; doubled each time.",
-            pointer=True,
-            default=1,
-            minimum=1,
-        ),
-        Field(
-            "podMaxBackoffSeconds",
-            INT64,
-            "Longest wait after failures; at least podInitialBackoffSeconds.",
-            pointer=True,
-            default=10,
-            minimum=1,
-        ),
-        Field("profiles", ListOf(PROFILE), "One policy a scheduler name; an empty list counts as one default profile."),
-        Field("extenders", ListOf(EXTENDER), "HTTP services asked while scheduling, for all profiles."),
-        Field(
-            "delayCacheUntilActive",
-            BOOL,
-            "Fill the caches only when leading: less memory, slower takeover.",
-            default=False,
-        ),
-    ),
-    required=("apiVersion", "kind"),
-)
+        required=("apiVersion", "kind"),
+    )

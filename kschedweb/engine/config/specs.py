@@ -71,6 +71,11 @@ class PluginSpec:
     load_aware: bool = False
     rank: int = 100
 
+    def check(self) -> None:
+        """Raises ValueError where it names extension points that do not exist."""
+        if unknown := self.points - {*EXTENSION_POINTS, *PLACEMENT_POINTS}:
+            raise ValueError(f"plugin {self.name!r} names extension points that do not exist: {sorted(unknown)}")
+
 
 class PluginError(Exception):
     """A plugin of another package that cannot be used; the text names it and says why."""
@@ -85,9 +90,14 @@ class Registry:
         for spec in specs:
             if spec.name in self.specs:
                 raise ValueError(f"two plugins are called {spec.name!r}")
-            if unknown := spec.points - {*EXTENSION_POINTS, *PLACEMENT_POINTS}:
-                raise ValueError(f"plugin {spec.name!r} names extension points that do not exist: {sorted(unknown)}")
+            spec.check()
             self.specs[spec.name] = spec
+
+    @classmethod
+    def of(cls, specs: Iterable[PluginSpec], defaults: tuple[PluginRef, ...]) -> Registry:
+        """Return a registry of ``specs`` with those of the default set first, in its order."""
+        known = {spec.name: spec for spec in specs}
+        return cls([*(known.pop(ref.name) for ref in defaults), *known.values()], defaults)
 
     def get(self, name: str) -> PluginSpec | None:
         return self.specs.get(name)

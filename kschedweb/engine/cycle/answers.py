@@ -13,18 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.config import Profile
-from kschedweb.engine.config.registry import in_tree
+from kschedweb.engine.config import Configuration, Profile
 from kschedweb.engine.documents.types import Type
 from kschedweb.engine.extenders import messages as wire
 from kschedweb.engine.extenders.extender import MAX_PRIORITY
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
+from kschedweb.engine.framework.runtime import Framework, PreFilterOutcome
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status
 from kschedweb.engine.objects.access import Json, ObjectError, mapping
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.plugins import registry as factories
 from kschedweb.engine.state.snapshot import Snapshot
 
 POINTS = ("preFilter", "filter", "preScore", "score")
@@ -102,31 +100,31 @@ class Bond:
         return found
 
 
-def chosen(profile: Profile, plugins: Collection[str] = ()) -> frozenset[str]:
-    """Those of ``plugins`` that filter or score in ``profile``; where none is named, all that kube-scheduler lacks."""
-    known = {ref.name for point in ("filter", "score") for ref in profile.points.get(point, ())}
-    return frozenset(known & set(plugins) if plugins else known - in_tree().specs.keys())
+def chosen(configuration: Configuration, plugins: Collection[str] = ()) -> frozenset[str]:
+    """Those of ``plugins`` that filter or score in the first profile; without any, all that kube-scheduler lacks."""
+    points = configuration.profiles[0].points
+    known = {ref.name for point in ("filter", "score") for ref in points.get(point, ())}
+    return frozenset(known & set(plugins) if plugins else known - configuration.release.own.specs.keys())
 
 
-def weight(profile: Profile, plugins: Collection[str]) -> int:
-    """The extender's weight with which its scores count as ``plugins`` would in ``profile``; at least 1."""
-    return max(1, sum(ref.weight for ref in profile.points.get("score", ()) if ref.name in plugins))
+def weight(configuration: Configuration, plugins: Collection[str]) -> int:
+    """The extender's weight with which its scores count as ``plugins`` would in the first profile; at least 1."""
+    return max(1, sum(ref.weight for ref in configuration.profiles[0].points.get("score", ()) if ref.name in plugins))
 
 
 class Answers:
-    """Answers with ``plugins`` of ``profile``. Nothing is kept between questions; snapshots are not changed.
+    """Answers with ``plugins`` of the first profile. Nothing is kept between questions; snapshots are not changed.
 
     A score is the plugins' weighted, normalised total of 0 to 100 times the sum of their weights, brought linearly
     to 0 to 10 and rounded: times ``weight`` and 10, which kube-scheduler adds, it is the total again, to half a step.
     """
 
-    def __init__(
-        self, profile: Profile, plugins: Collection[str], registry: Mapping[str, Factory] | None = None
-    ) -> None:
+    def __init__(self, configuration: Configuration, plugins: Collection[str]) -> None:
+        profile = configuration.profiles[0]
         points = {point: tuple(ref for ref in profile.points.get(point, ()) if ref.name in plugins) for point in POINTS}
         reduced = Profile(profile.scheduler_name, None, points, profile.args)
-        self._framework = Framework(reduced, registry or factories())
-        self._most = MAX_NODE_SCORE * weight(profile, plugins)
+        self._framework = Framework(reduced, configuration.release.factories)
+        self._most = MAX_NODE_SCORE * weight(configuration, plugins)
 
     def filter(self, snapshot: Snapshot, question: Question) -> Json:
         """An ExtenderFilterResult: the nodes that pass in the order of the question, and why the others do not."""

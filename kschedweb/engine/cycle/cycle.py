@@ -24,7 +24,6 @@ from kschedweb.engine.framework.interface import Cycle, PostFilterResult
 from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, OutsideError, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.plugins import registry as in_tree
 from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.snapshot import Snapshot
 
@@ -45,9 +44,8 @@ class Scheduler:
     ) -> None:
         self.snapshot = snapshot
         self.configuration = configuration
-        self._frameworks = {
-            profile.scheduler_name: Framework(profile, registry or in_tree()) for profile in configuration.profiles
-        }
+        made = configuration.release.factories if registry is None else registry
+        self._frameworks = {profile.scheduler_name: Framework(profile, made) for profile in configuration.profiles}
         waiting = (pod for pod in snapshot.pending if pod.scheduler_name in self._frameworks)
         self.nominator = Nominator.of(waiting) if nominator is None else nominator
         self.extenders = Extenders(configuration.extenders) if extenders is None else extenders

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.registry import installed
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.experiment.policies import FUTURE, Document, configuration, profile
 from kschedweb.engine.experiment.replay import Outcome, Progress, replay
@@ -14,7 +13,7 @@ from kschedweb.engine.experiment.workload import Workload
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.plugins import registry
+from kschedweb.engine.releases import CURRENT
 from kschedweb.engine.state.columns import Floats, Ints, Rows
 
 NAME = "KnowsTheFuture"
@@ -85,8 +84,8 @@ def knowing_future(workload: Workload, *, weight: int = 1, progress: Progress | 
         return KnowsTheFuture(workload)
 
     spec = PluginSpec(NAME, points, "Knows what pods will use.", factory=make)
-    config = configuration(document(weight), installed().extended(spec))
-    return replay(workload, config, registry={**registry(), NAME: make}, progress=progress)
+    config = configuration(document(weight), CURRENT.extended(spec))
+    return replay(workload, config, registry=config.release.factories, progress=progress)
 
 
 __all__ = ["FUTURE", "KnowsTheFuture", "knowing_future"]

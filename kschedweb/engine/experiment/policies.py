@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from kschedweb.engine.config import EMPTY, Configuration, load
-from kschedweb.engine.config.specs import Registry
+from kschedweb.engine.config import EMPTY, Configuration, Release
+from kschedweb.engine.releases import CURRENT, load
 
 HHE, TARGET = "HheWaterLevelBalance", "TargetLoadPacking"
 DEFAULT, WATER_LEVEL, FUTURE = "default", "water-level", "future"
@@ -61,9 +61,9 @@ def policies(nodes: int) -> dict[str, Document]:
     }
 
 
-def configuration(document: Any, registry: Registry | None = None) -> Configuration:
+def configuration(document: Any, release: Release = CURRENT) -> Configuration:
     """The document for the engine; raises PolicyError with what is wrong."""
-    loaded = load(document, registry)
+    loaded = load(document, release)
     if loaded.configuration is None:
         raise PolicyError("; ".join(loaded.errors))
     return loaded.configuration

@@ -1,21 +1,51 @@
-"""One module a plugin: what it decides, its arguments, and the ``PluginSpec`` that registers it here."""
+"""One module a plugin: what it decides, its arguments, and the ``PluginSpec`` that registers it here.
+
+Those of other packages come from entry points of the group ``kschedweb.plugins``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from pkgutil import iter_modules
-from typing import Any
 
-from kschedweb.engine.config.registry import installed, register
-from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.config.specs import PluginError, PluginSpec
 
-for _module in iter_modules(__path__, f"{__name__}."):
-    register(*(value for value in vars(import_module(_module.name)).values() if isinstance(value, PluginSpec)))
+ENTRY_POINTS = "kschedweb.plugins"
+
+SPECS = tuple(
+    value
+    for module in iter_modules(__path__, f"{__name__}.")
+    for value in vars(import_module(module.name)).values()
+    if isinstance(value, PluginSpec)
+)
+"""The plugins that come with kschedweb: those of kube-scheduler, and those with an origin."""
 
 
 @cache
-def registry() -> dict[str, Callable[[dict[str, Any]], Any]]:
-    """Plugin name -> factory taking the plugin's arguments, of every plugin that decides anything."""
-    return {spec.name: spec.factory for spec in installed().specs.values() if spec.factory}
+def others() -> tuple[PluginSpec, ...]:
+    """The plugins that are not kube-scheduler's: those that come with kschedweb, and those of installed packages.
+
+    Raises ``PluginError`` naming the entry point that cannot be used.
+    """
+    ours = sorted((spec for spec in SPECS if spec.origin), key=lambda spec: (spec.rank, spec.name))
+    known = {spec.name for spec in SPECS}
+    found = []
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+        try:
+            found.append(_checked(entry.load(), known))
+        except Exception as error:
+            # Whatever goes wrong while another package's code runs, that package is to be named.
+            raise PluginError(f"the plugin {entry.name} ({entry.value}) cannot be used: {error}") from error
+        known.add(found[-1].name)
+    return (*ours, *found)
+
+
+def _checked(spec: object, known: set[str]) -> PluginSpec:
+    if not isinstance(spec, PluginSpec):
+        raise TypeError("is no PluginSpec")
+    if spec.name in known:
+        raise ValueError(f"two plugins are called {spec.name!r}")
+    spec.check()
+    return spec

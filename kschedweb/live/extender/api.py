@@ -105,9 +105,9 @@ class SecretView(APIView):
 
 
 def _shown(request: Request, live: LiveScheduler) -> dict[str, Any]:
-    endpoint, profile = selectors.endpoint_of(live), selectors.profile_of(live)
+    endpoint, configuration = selectors.endpoint_of(live), selectors.configuration_of(live)
     more = {
-        "plugins_in_force": selectors.plugins_in_force(endpoint, profile),
+        "plugins_in_force": selectors.plugins_in_force(endpoint, configuration),
         "configuration": extender_configuration(live, _base(request)),
         "warnings": warnings(live, _base(request)),
     }

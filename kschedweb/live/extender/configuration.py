@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 from kschedweb.engine.config import EMPTY
 from kschedweb.engine.documents.writing import written
 from kschedweb.live.extender.secrets import USER
-from kschedweb.live.extender.selectors import endpoint_of, plugins_in_force, profile_of, weight_in_force
+from kschedweb.live.extender.selectors import configuration_of, endpoint_of, plugins_in_force, weight_in_force
 
 if TYPE_CHECKING:
     from kschedweb.live.schedulers.models import LiveScheduler
@@ -24,11 +24,11 @@ def extender_configuration(live: LiveScheduler, base_url: str, secret: str = PLA
 
     ``base_url`` is the address of this site as kube-scheduler reaches it, ``https://host[:port]``.
     """
-    endpoint, profile = endpoint_of(live), profile_of(live)
+    endpoint, configuration = endpoint_of(live), configuration_of(live)
     extender: dict[str, Any] = {"urlPrefix": _address(base_url, live, secret)}
     extender |= {f"{verb}Verb": verb for setting, verb in VERBS.items() if getattr(endpoint, setting)}
     if endpoint.prioritizes:
-        extender["weight"] = weight_in_force(endpoint, profile)
+        extender["weight"] = weight_in_force(endpoint, configuration)
     if endpoint.authority:
         # Not without: kube-scheduler takes enableHTTPS without an authority for leave to accept any certificate.
         extender["enableHTTPS"] = True
@@ -46,14 +46,14 @@ def extender_yaml(live: LiveScheduler, base_url: str, secret: str = PLACEHOLDER)
 
 def warnings(live: LiveScheduler, base_url: str) -> list[str]:
     """What somebody should know who pastes it."""
-    endpoint, profile = endpoint_of(live), profile_of(live)
+    endpoint, configuration = endpoint_of(live), configuration_of(live)
     found = []
     if not endpoint.digest:
         found.append("No secret was made yet: nobody is answered before there is one.")
     if not base_url.startswith("https://"):
         found.append("The address is not https: the secret and every pod would cross the network in the clear.")
-    if not plugins_in_force(endpoint, profile):
-        names = ", ".join(sorted({ref.name for ref in profile.points.get("score", ())}))
+    if not plugins_in_force(endpoint, configuration):
+        names = ", ".join(sorted({ref.name for ref in configuration.profiles[0].points.get("score", ())}))
         found.append(
             "The policy has no filter or score that kube-scheduler lacks, so nothing is decided here. "
             f"Choose plugins: it scores with {names or 'none'}."

@@ -101,9 +101,8 @@ class Desk:
         self.asked = time.monotonic()
         live = settings.live
         configuration = live_configuration(live.scheduler_name, settings.revision)
-        profile = configuration.profiles[0]
         self.view = View(configuration)
-        self._answers = Answers(profile, plugins_in_force(settings.endpoint, profile))
+        self._answers = Answers(configuration, plugins_in_force(settings.endpoint, configuration))
         self._version: str | None = None
         self._beaten = 0.0
         self._started = timezone.now()

@@ -9,7 +9,7 @@ from kschedweb.live.extender.models import Endpoint
 from kschedweb.live.schedulers.selectors import live_configuration, revision_in_force
 
 if TYPE_CHECKING:
-    from kschedweb.engine.config import Profile
+    from kschedweb.engine.config import Configuration
     from kschedweb.live.schedulers.models import LiveScheduler
 
 POINTS = ("filter", "score")
@@ -22,26 +22,26 @@ def endpoint_of(live: LiveScheduler) -> Endpoint:
     return found
 
 
-def profile_of(live: LiveScheduler) -> Profile:
-    """The profile that decides."""
-    return live_configuration(live.scheduler_name, revision_in_force(live)).profiles[0]
+def configuration_of(live: LiveScheduler) -> Configuration:
+    """The configuration with the one profile that decides."""
+    return live_configuration(live.scheduler_name, revision_in_force(live))
 
 
-def choosable(profile: Profile) -> dict[str, tuple[str, ...]]:
-    """The plugins that filter or score in ``profile``, in its order, with at which of the two points."""
+def choosable(configuration: Configuration) -> dict[str, tuple[str, ...]]:
+    """The plugins that filter or score, in the order of the profile, with at which of the two points."""
     found: dict[str, tuple[str, ...]] = {}
     for point in POINTS:
-        for ref in profile.points.get(point, ()):
+        for ref in configuration.profiles[0].points.get(point, ()):
             found[ref.name] = (*found.get(ref.name, ()), point)
     return found
 
 
-def plugins_in_force(endpoint: Endpoint, profile: Profile) -> list[str]:
+def plugins_in_force(endpoint: Endpoint, configuration: Configuration) -> list[str]:
     """The plugins that decide, in the order of the profile."""
-    chosen = answers.chosen(profile, endpoint.plugins)
-    return [name for name in choosable(profile) if name in chosen]
+    chosen = answers.chosen(configuration, endpoint.plugins)
+    return [name for name in choosable(configuration) if name in chosen]
 
 
-def weight_in_force(endpoint: Endpoint, profile: Profile) -> int:
+def weight_in_force(endpoint: Endpoint, configuration: Configuration) -> int:
     """The weight to paste: the one that was set, else what the plugins weigh together."""
-    return endpoint.weight or answers.weight(profile, plugins_in_force(endpoint, profile))
+    return endpoint.weight or answers.weight(configuration, plugins_in_force(endpoint, configuration))

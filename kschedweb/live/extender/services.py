@@ -12,7 +12,7 @@ from django.utils import timezone
 from kschedweb.accounts import audit
 from kschedweb.live.extender.models import Endpoint
 from kschedweb.live.extender.secrets import digest, new_secret
-from kschedweb.live.extender.selectors import choosable, profile_of
+from kschedweb.live.extender.selectors import choosable, configuration_of
 from kschedweb.web.errors import ApplicationError, FieldProblem, Unprocessable
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _lock(live: LiveScheduler) -> Endpoint:
 
 def _check(live: LiveScheduler, endpoint: Endpoint) -> None:
     """Raise Unprocessable with the field where it could not work."""
-    known = choosable(profile_of(live))
+    known = choosable(configuration_of(live))
     plugins = endpoint.plugins
     if not isinstance(plugins, list) or not all(isinstance(name, str) for name in plugins):
         raise _field("plugins", "This is a list of plugins' names.")

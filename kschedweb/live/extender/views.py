@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def extender(request: PageRequest, live_id: UUID) -> HttpResponse:
     """The configuration to paste, and the settings that it follows from."""
     live = live_get(live_id)
-    endpoint, profile = selectors.endpoint_of(live), selectors.profile_of(live)
-    form = EndpointForm(request.POST or None, endpoint, selectors.choosable(profile))
+    endpoint, configuration = selectors.endpoint_of(live), selectors.configuration_of(live)
+    form = EndpointForm(request.POST or None, endpoint, selectors.choosable(configuration))
     status = 200
     if request.method == "POST":
         status = 400
@@ -52,8 +52,10 @@ def secret(request: PageRequest, live_id: UUID) -> HttpResponse:
     """Make a secret and show it, this once."""
     live = live_get(live_id)
     made = services.endpoint_secret_make(user=request.user, live=live)
-    profile = selectors.profile_of(live)
-    response = _page(request, live, EndpointForm(None, selectors.endpoint_of(live), selectors.choosable(profile)), made)
+    configuration = selectors.configuration_of(live)
+    response = _page(
+        request, live, EndpointForm(None, selectors.endpoint_of(live), selectors.choosable(configuration)), made
+    )
     response["Cache-Control"] = "no-store"
     return response
 
@@ -62,7 +64,7 @@ def _page(
     request: PageRequest, live: LiveScheduler, form: EndpointForm, made: str = "", status: int = 200
 ) -> HttpResponse:
     base = request.build_absolute_uri("/").rstrip("/")
-    endpoint, profile = selectors.endpoint_of(live), selectors.profile_of(live)
+    endpoint, configuration = selectors.endpoint_of(live), selectors.configuration_of(live)
     context: dict[str, Any] = {
         "live": live,
         "form": form,
@@ -71,6 +73,6 @@ def _page(
         "placeholder": PLACEHOLDER,
         "document": extender_yaml(live, base, made or PLACEHOLDER),
         "warnings": warnings(live, base),
-        "plugins": selectors.plugins_in_force(endpoint, profile),
+        "plugins": selectors.plugins_in_force(endpoint, configuration),
     }
     return render(request, "live/extender/extender.html", context, status=status)

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.http import Http404
 
 from kschedweb.clusters.models import PodRow, Snapshot
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.playground.gate.words import about_snapshot
 from kschedweb.playground.migration.models import Question
 from kschedweb.policies.conversion.selectors import conversion

@@ -11,8 +11,8 @@ from django.db.models import Count, Prefetch, Q
 from django.http import Http404
 
 from kschedweb.decisions.case import Case
-from kschedweb.engine.config import load
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.releases import load
 from kschedweb.engine.studies.play.deciding import Decided, decide
 from kschedweb.engine.studies.play.outcome import Outcome
 from kschedweb.engine.studies.play.rewind import Rewinds

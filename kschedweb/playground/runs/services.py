@@ -13,10 +13,9 @@ from django.db import transaction
 from django.http import Http404
 from django.utils import timezone
 
-from kschedweb import ENGINE
 from kschedweb.accounts import audit
 from kschedweb.decisions.selectors import profiles_named
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.engine.studies.compare.comparison import compare
 from kschedweb.engine.studies.measure.measures import measure
@@ -173,7 +172,7 @@ def _play(run: Run, step: Step) -> None:
     step("Measuring", 0, 0)
     measures = measure(found)
     Run.objects.filter(pk=run.pk, ended_at=None).update(
-        engine=ENGINE,
+        engine=CURRENT.engine,
         summary=[asdict(one) for one in measures],
         notes=found.notes,
         outcome=found.encode(),

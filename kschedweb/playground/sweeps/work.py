@@ -23,9 +23,9 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from kschedweb import ENGINE
 from kschedweb.celery import app
-from kschedweb.engine.config import Configuration, load
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.engine.studies.measure.measures import Measure, measure
 from kschedweb.engine.studies.measure.objectives import moved, places
@@ -339,7 +339,7 @@ def _describe(sweep: Sweep, described: list[Measure]) -> None:
             f"This scenario gives no value of {', '.join(missing)}; it gives {', '.join(sorted(names))}."
         )
     plain = [{key: value for key, value in asdict(one).items() if key != "value"} for one in described]
-    Sweep.objects.filter(pk=sweep.pk).update(measures=plain, engine=ENGINE)
+    Sweep.objects.filter(pk=sweep.pk).update(measures=plain, engine=CURRENT.engine)
 
 
 def _base_places(sweep: Sweep, seed: int, progress: _Looker) -> dict[str, str]:

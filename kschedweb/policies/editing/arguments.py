@@ -14,8 +14,8 @@ from functools import cache
 from math import isfinite
 from typing import Any
 
-from kschedweb.engine import config
 from kschedweb.engine.documents.marked import DocumentError, Path, Problem, as_yaml, parse
+from kschedweb.engine.releases import json_schema
 from kschedweb.policies.editing.load_aware import Schema, Slider, given_as_a_whole, slider
 from kschedweb.policies.editing.switches import as_dict, as_list
 
@@ -76,7 +76,7 @@ class Field:
 
 @cache
 def definitions() -> Schema:
-    return config.json_schema()
+    return json_schema()
 
 
 def args_schema(plugin: str) -> Schema | None:

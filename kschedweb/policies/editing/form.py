@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from kschedweb.engine.config import EMPTY, load
-from kschedweb.engine.config.registry import installed
+from kschedweb.engine.config import EMPTY
 from kschedweb.engine.config.schema import EXTENSION_POINTS
 from kschedweb.engine.documents.marked import Path, Problem, parse
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.policies.editing import arguments, load_aware
 from kschedweb.policies.editing.arguments import ABSENT, Field
 from kschedweb.policies.editing.edits import rewrite
@@ -201,7 +201,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 @cache
 def default_arguments() -> dict[str, Any]:
     """The arguments that each plugin gets where a document says nothing, other than that the plugin runs."""
-    others = [name for name, spec in installed().specs.items() if spec.args and name not in default_weights()]
+    others = [name for name, spec in CURRENT.registry.specs.items() if spec.args and name not in default_weights()]
     plugins = {"multiPoint": {"enabled": [{"name": name} for name in others]}}
     defaulted = load(
         {
@@ -215,8 +215,8 @@ def default_arguments() -> dict[str, Any]:
 @cache
 def plugin_names() -> tuple[str, ...]:
     """Every plugin with a row: the default set in its order, then the others."""
-    defaults = [reference.name for reference in installed().defaults]
-    others = [name for name in installed().specs if name not in defaults]
+    defaults = [reference.name for reference in CURRENT.registry.defaults]
+    others = [name for name in CURRENT.registry.specs if name not in defaults]
     return tuple(name for name in [*defaults, *others] if points_of(name))
 
 
@@ -265,7 +265,7 @@ def _plugin_row(name: str, profile: dict[str, Any], base: Path, now: Effective) 
 
 
 def _help(name: str) -> str:
-    spec = installed().specs[name]
+    spec = CURRENT.registry.specs[name]
     return f"{spec.help} Does nothing without the feature gate {spec.gate}." if spec.gate else spec.help
 
 

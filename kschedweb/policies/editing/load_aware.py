@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any, NamedTuple
 
-from kschedweb.engine.config.registry import installed
+from kschedweb.engine.releases import CURRENT
 
 Schema = dict[str, Any]  # a part of the engine's JSON Schema
 
@@ -46,7 +46,7 @@ WHOLE = ("windowWeights", "resourceWeights", "usageThresholds")
 @cache
 def load_aware() -> frozenset[str]:
     """The plugins that come from other schedulers than kube-scheduler."""
-    return frozenset(spec.name for spec in installed().specs.values() if spec.origin)
+    return frozenset(spec.name for spec in CURRENT.registry.specs.values() if spec.origin)
 
 
 def slider(schema: Schema, name: str) -> Slider | None:

@@ -11,8 +11,8 @@ from copy import deepcopy
 from functools import cache
 from typing import Any
 
-from kschedweb.engine.config.registry import installed
 from kschedweb.engine.config.schema import EXTENSION_POINTS
+from kschedweb.engine.releases import CURRENT
 
 Effective = dict[str, dict[str, int]]
 
@@ -20,7 +20,7 @@ Effective = dict[str, dict[str, int]]
 @cache
 def default_weights() -> dict[str, int]:
     """The default set in its order, each plugin with its weight (0: none)."""
-    return {reference.name: reference.weight for reference in installed().defaults}
+    return {reference.name: reference.weight for reference in CURRENT.registry.defaults}
 
 
 def default_weight(name: str) -> int:
@@ -31,7 +31,7 @@ def default_weight(name: str) -> int:
 @cache
 def points_of(name: str) -> tuple[str, ...]:
     """The extension points that plugin ``name`` implements, in their order; empty for an unknown plugin."""
-    spec = installed().get(name)
+    spec = CURRENT.registry.get(name)
     return tuple(point for point in EXTENSION_POINTS if spec and point in spec.points)
 
 

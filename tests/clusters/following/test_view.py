@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.clusters.following.view import STALE, View
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from tests.engine.builders import CONFIGURATION, node, pod
 
 

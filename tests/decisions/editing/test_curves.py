@@ -11,7 +11,7 @@ import yaml
 
 from kschedweb.decisions.editing import curves
 from kschedweb.decisions.load_aware.sides import policies
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.policies import selectors, services
 from kschedweb.policies.editing import editor, form
 

@@ -12,7 +12,7 @@ from kschedweb.clusters import services as cluster_services
 from kschedweb.decisions import services as playground
 from kschedweb.decisions.editing.effect import POD_LIMIT, effect
 from kschedweb.decisions.kinds import CLASSIC
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.policies import selectors, services
 
 if TYPE_CHECKING:

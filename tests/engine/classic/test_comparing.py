@@ -11,8 +11,8 @@ from kschedweb.engine import Snapshot
 from kschedweb.engine.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
 from kschedweb.engine.classic.comparing import Kind, Move, Side, Tally, Verdict, asked, moves
 from kschedweb.engine.classic.scenario import ClassicScenario
-from kschedweb.engine.config import load
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.releases import load
 from kschedweb.engine.scenario import Scenario
 from tests.conformance.classic import RECORDED, unpacked
 from tests.conformance.moves import CONFIG, PROFILES, check, of_today

@@ -18,7 +18,8 @@ from kschedweb.engine.classic.catalogue import (
     V1_9,
 )
 from kschedweb.engine.classic.conversion import Conversion, convert
-from kschedweb.engine.config import Configuration, load
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.releases import load
 from tests.conformance.making.policies import PolicyMaker
 from tests.engine.classic.support import POLICY
 

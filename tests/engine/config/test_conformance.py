@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.config import cli_validate, load
+from kschedweb.engine.releases import cli_validate, load
 
 GOLDENS = Path(__file__).parents[2] / "conformance" / "goldens"
 

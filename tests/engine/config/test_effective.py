@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.config import Configuration, PluginRef, Profile, load
-from kschedweb.engine.config.registry import in_tree, installed
+from kschedweb.engine.config import Configuration, PluginRef, Profile
 from kschedweb.engine.config.schema import EXTENSION_POINTS
+from kschedweb.engine.releases import CURRENT, load
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 DEFAULT_SCORES = {
@@ -164,10 +164,10 @@ def test_resources_that_an_extender_manages_alone_replace_the_ignored_ones() -> 
 
 
 def test_every_plugin_is_described() -> None:
-    assert all(spec.help.endswith(".") and spec.help.count(".") == 1 for spec in installed().specs.values())
+    assert all(spec.help.endswith(".") and spec.help.count(".") == 1 for spec in CURRENT.registry.specs.values())
 
 
-plugin_names = st.sampled_from(sorted(in_tree().specs))
+plugin_names = st.sampled_from(sorted(CURRENT.own.specs))
 plugin_sets = st.fixed_dictionaries(
     {},
     optional={
@@ -193,8 +193,8 @@ def test_the_effective_plugins_obey_the_sets(plugins: dict[str, Any]) -> None:
         explicit = [plugin["name"] for plugin in plugins.get(point, {}).get("enabled", ())]
         off = {plugin["name"] for plugin in plugins.get(point, {}).get("disabled", ())}
         assert len(running) == len(set(running))
-        assert all(point in in_tree().specs[name].points for name in running)
+        assert all(point in CURRENT.own.specs[name].points for name in running)
         assert set(explicit) <= set(running)
-        assert set(running) - set(explicit) <= (set() if "*" in off else set(in_tree().specs) - off)
+        assert set(running) - set(explicit) <= (set() if "*" in off else set(CURRENT.own.specs) - off)
     again = load(loaded.configuration.document)
     assert again.configuration == loaded.configuration

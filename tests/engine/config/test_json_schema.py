@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from kschedweb.engine.config import default_document, json_schema, load
-from kschedweb.engine.config.registry import in_tree, installed
+from kschedweb.engine.config import default_document
+from kschedweb.engine.releases import CURRENT, json_schema, load
 from tests.engine.config.test_conformance import CONFIGURATIONS
 
 SCHEMA = json_schema()
@@ -66,12 +66,12 @@ def test_an_extension_point_offers_the_plugins_that_run_there() -> None:
     for point in ("filter", "score", "multiPoint"):
         enabled = SCHEMA["$defs"][f"PluginSet.{point}"]["properties"]["enabled"]["items"]
         offered = {choice["const"] for choice in enabled["properties"]["name"]["anyOf"] if "const" in choice}
-        specs = installed().specs.values()
+        specs = CURRENT.registry.specs.values()
         assert offered == {spec.name for spec in specs if point in spec.points or point == "multiPoint"}
 
 
 def test_each_kind_of_arguments_is_described() -> None:
-    kinds = {spec.args.kind for spec in in_tree().specs.values() if spec.args}
+    kinds = {spec.args.kind for spec in CURRENT.own.specs.values() if spec.args}
     assert len(kinds) == 8
     assert kinds <= set(SCHEMA["$defs"])
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.config import PluginRef, json_schema, load, registry
+from kschedweb.engine import plugins
+from kschedweb.engine.config import PluginRef
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.config.specs import ArgsSpec, PluginError, PluginSpec, Registry
 from kschedweb.engine.config.types import FLOAT64, INT32, Field
+from kschedweb.engine.releases import CURRENT, json_schema, load
 from kschedweb.engine.validation.fields import Problem, child, invalid
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -34,7 +35,7 @@ TIDE = PluginSpec(
     "Keeps nodes below a mark.",
     ArgsSpec(TIDE_ARGS, tide_defaults, tide_problems),
 )
-KNOWN = in_tree().extended(TIDE)
+KNOWN = CURRENT.extended(TIDE)
 
 
 def document(args: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -63,7 +64,7 @@ FLOOD = PluginSpec(
 
 @pytest.mark.parametrize("mark", [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, 40, -2.5])
 def test_a_64_bit_float_comes_back_to_the_last_bit(mark: float) -> None:
-    loaded = load(document({"mark": mark}), in_tree().extended(FLOOD))
+    loaded = load(document({"mark": mark}), CURRENT.extended(FLOOD))
     assert loaded.configuration is not None
     assert loaded.configuration.profiles[0].args["Tide"]["mark"] == mark
     assert loaded.defaulted is not None
@@ -74,7 +75,7 @@ def test_a_64_bit_float_comes_back_to_the_last_bit(mark: float) -> None:
 @pytest.mark.parametrize("mark", ["1e400", "9" * 400])
 def test_a_float_out_of_range_is_refused(mark: str) -> None:
     text = json.dumps(document({"mark": 0})).replace('"mark": 0', f'"mark": {mark}')
-    [error] = load(text, in_tree().extended(FLOOD)).errors
+    [error] = load(text, CURRENT.extended(FLOOD)).errors
     assert f"cannot unmarshal number {mark}" in error
     assert error.endswith("of type float64")
 
@@ -92,14 +93,14 @@ def test_it_is_in_the_schema() -> None:
 
 def test_without_its_package_the_plugin_does_not_exist() -> None:
     said = 'initializing profiles: creating profile for scheduler name default-scheduler: PreFilterPlugin "Tide" does'
-    assert load(document(), in_tree()).errors == [f"{said} not exist"]
+    assert load(document(), CURRENT).errors == [f"{said} not exist"]
 
 
 def test_profiles_with_different_queue_sort_plugins_are_refused() -> None:
     other = PluginSpec("Fifo", frozenset({"queueSort"}), "First in, first out.")
     swap = {"disabled": [{"name": "PrioritySort"}], "enabled": [{"name": "Fifo"}]}
     profiles = [{"schedulerName": "a"}, {"schedulerName": "b", "plugins": {"multiPoint": swap}}]
-    loaded = load(HEAD | {"profiles": profiles}, in_tree().extended(other))
+    loaded = load(HEAD | {"profiles": profiles}, CURRENT.extended(other))
     assert loaded.errors == [
         'initializing profiles: different queue sort plugins for profile "b": "Fifo", first: "PrioritySort"'
     ]
@@ -107,7 +108,7 @@ def test_profiles_with_different_queue_sort_plugins_are_refused() -> None:
 
 def test_two_plugins_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="two plugins are called 'Tide'"):
-        KNOWN.extended(TIDE)
+        KNOWN.registry.extended(TIDE)
 
 
 def test_an_unknown_extension_point_is_refused() -> None:
@@ -116,14 +117,14 @@ def test_an_unknown_extension_point_is_refused() -> None:
 
 
 def test_entry_points_bring_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    entries = [EntryPoint("tide", f"{__name__}:TIDE", registry.ENTRY_POINTS)]
+    entries = [EntryPoint("tide", f"{__name__}:TIDE", plugins.ENTRY_POINTS)]
     monkeypatch.setattr(EntryPoint, "load", lambda self: TIDE)
-    monkeypatch.setattr(registry, "entry_points", lambda group: entries)
-    assert registry.installed.__wrapped__().get("Tide") is TIDE
+    monkeypatch.setattr(plugins, "entry_points", lambda group: entries)
+    assert TIDE in plugins.others.__wrapped__()
 
 
 def test_an_entry_point_that_is_no_plugin_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    entries = [EntryPoint("wrong", "json:loads", registry.ENTRY_POINTS)]
-    monkeypatch.setattr(registry, "entry_points", lambda group: entries)
+    entries = [EntryPoint("wrong", "json:loads", plugins.ENTRY_POINTS)]
+    monkeypatch.setattr(plugins, "entry_points", lambda group: entries)
     with pytest.raises(PluginError, match=r"the plugin wrong \(json:loads\) cannot be used: is no PluginSpec"):
-        registry.installed.__wrapped__()
+        plugins.others.__wrapped__()

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.config import cli_validate, default_document, load
+from kschedweb.engine.config import default_document
+from kschedweb.engine.releases import cli_validate, load
 from kschedweb.engine.validation.golang import SECOND, duration_text, parse_duration
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.config import Loaded, load
-from kschedweb.engine.plugins import registry
+from kschedweb.engine.config import Loaded
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.validation.golang import parse_float
 from tests.engine.builders import CONFIGURATION
 
@@ -71,7 +71,7 @@ def test_the_watcher_s_defaults_follow_from_what_is_said_of_it() -> None:
 def test_each_is_known_to_come_from_elsewhere(plugin: str) -> None:
     assert f'"{plugin}" is not part of kube-scheduler' in " ".join(loaded(plugin, None).warnings)
     assert not any("not part of" in said for said in load(None).warnings)
-    assert plugin in registry()
+    assert plugin in CURRENT.factories
 
 
 @pytest.mark.parametrize("plugin", PLUGINS[:3])
@@ -147,7 +147,7 @@ def test_a_target_of_0_or_less_counts_as_40(written: int, counts: int) -> None:
     ("written", "milli"), [({"cpu": "250m"}, 250), ({"cpu": 2}, 2000), ({"cpu": 0.5}, 500), ({}, 0), ({"memory": 1}, 0)]
 )
 def test_default_requests_that_do_not_name_cpu_count_as_0(written: dict, milli: int) -> None:
-    plugin: Any = registry()["TargetLoadPacking"](arguments("TargetLoadPacking", {"defaultRequests": written}))
+    plugin: Any = CURRENT.factories["TargetLoadPacking"](arguments("TargetLoadPacking", {"defaultRequests": written}))
     assert plugin.default == milli
 
 

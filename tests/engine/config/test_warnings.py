@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.config import default_document, load
+from kschedweb.engine.config import default_document
+from kschedweb.engine.releases import load
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 

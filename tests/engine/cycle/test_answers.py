@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.config import Configuration, Profile, load
+from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.answers import Answers, Bond, Offer, Question, QuestionError, chosen, weight
 from kschedweb.engine.extenders.extender import Extenders
+from kschedweb.engine.releases import load
 from tests.engine.builders import CONFIGURATION, node, pod
 
 MOST = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
@@ -26,12 +27,8 @@ def configuration(**fields: Any) -> Configuration:
     return loaded.configuration
 
 
-def profile(**fields: Any) -> Profile:
-    return configuration(**fields).profiles[0]
-
-
 def packing() -> Answers:
-    return Answers(profile(pluginConfig=[MOST]), FIT)
+    return Answers(configuration(pluginConfig=[MOST]), FIT)
 
 
 def cluster() -> Snapshot:
@@ -133,10 +130,10 @@ def test_a_binding_needs_all_four_names() -> None:
 
 
 def test_without_a_choice_the_plugins_are_those_that_kube_scheduler_lacks() -> None:
-    default = profile()
+    default = configuration()
     assert chosen(default) == frozenset()
     enabled = [{"name": "TargetLoadPacking", "weight": 3}]
-    aware = profile(plugins={"multiPoint": {"enabled": enabled}})
+    aware = configuration(plugins={"multiPoint": {"enabled": enabled}})
     assert chosen(aware) == {"TargetLoadPacking"}
     assert weight(aware, chosen(aware)) == 3
     assert chosen(aware, [FITS, "Unheard"]) == FIT
@@ -152,14 +149,14 @@ def test_with_its_weight_it_adds_the_plugins_total_to_half_a_step(used: list[int
     enabled = [{"name": "PrioritySort"}, {"name": "DefaultBinder"}, {"name": FITS, "weight": plugin_weight}]
     plugins = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": enabled}}
     policy = configuration(pluginConfig=[MOST], plugins=plugins)
-    answers = Answers(policy.profiles[0], FIT)
+    answers = Answers(policy, FIT)
 
     def post(url: str, sent: bytes, _: float) -> tuple[int, bytes]:
         question = Question.read(sent)
         answer: object = getattr(answers, url.rpartition("/")[2])(snapshot, question)
         return 200, json.dumps(answer).encode()
 
-    verbs = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": weight(policy.profiles[0], FIT)}
+    verbs = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": weight(policy, FIT)}
     extender = {"urlPrefix": "http://x.example", "nodeCacheCapable": True, **verbs}
     asking = Scheduler(snapshot, configuration(), extenders=Extenders([extender], post))
     one = Pod.read(pod("p", requests={"cpu": "0", "memory": "1Mi"}))

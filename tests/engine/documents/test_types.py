@@ -7,15 +7,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kschedweb.engine.config import load
 from kschedweb.engine.config.decode import decode
-from kschedweb.engine.config.registry import installed
-from kschedweb.engine.config.schema import CONFIGURATION
 from kschedweb.engine.config.types import BOOL, BYTES, DURATION, INT32, RAW, STRING, encode, go_name
 from kschedweb.engine.documents.json_schema import Schemas
 from kschedweb.engine.documents.leaves import Problems
 from kschedweb.engine.documents.types import REQUIRED, Field, ListOf, MapOf, Struct
+from kschedweb.engine.releases import CURRENT, load
 
+CONFIGURATION = CURRENT.schema.configuration
 ALL = Struct(
     "v1.All",
     "One field of each type.",
@@ -72,7 +71,9 @@ def test_the_schema_refuses_what_the_reader_refuses() -> None:
     assert refused >= {"text", "flag", "wholeNumber", "time", "list", "map"}
 
 
-@pytest.mark.parametrize("of", [CONFIGURATION, *(one.args.struct for one in installed().specs.values() if one.args)])
+@pytest.mark.parametrize(
+    "of", [CONFIGURATION, *(one.args.struct for one in CURRENT.registry.specs.values() if one.args)]
+)
 def test_names_in_go_are_those_of_the_tables(of: Struct) -> None:
     assert all(go_name(field.type) for field in of.fields)
     assert read(of, {"nonsense": 1})[1][0].path == "nonsense"

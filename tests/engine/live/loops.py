@@ -7,13 +7,12 @@ from functools import partial
 from typing import Any
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.config import Configuration, load
-from kschedweb.engine.config.registry import in_tree
+from kschedweb.engine.config import Configuration
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status
 from kschedweb.engine.live import Bind, Intent, LiveLoop
-from kschedweb.engine.plugins import registry
+from kschedweb.engine.releases import CURRENT, load
 
 Json = dict[str, Any]
 HOLDER, WAITER = "Holder", "Waiter"
@@ -48,7 +47,7 @@ def configuration(**profile: Any) -> Configuration:
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"schedulerName": "default-scheduler", "plugins": enabled, **profile}],
     }
-    loaded = load(document, registry=in_tree().extended(*specs))
+    loaded = load(document, release=CURRENT.extended(*specs))
     assert loaded.configuration is not None, loaded.errors
     return loaded.configuration
 
@@ -57,7 +56,7 @@ CONFIGURATION = configuration()
 
 
 def made() -> dict[str, Any]:
-    return {**registry(), **{name: partial(_plugin, name) for name in PLUGINS}}
+    return {**CURRENT.factories, **{name: partial(_plugin, name) for name in PLUGINS}}
 
 
 def _plugin(name: str, args: Json) -> Waits:

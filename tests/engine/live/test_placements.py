@@ -7,9 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.config import EMPTY, default_document, load
+from kschedweb.engine.config import EMPTY, default_document
 from kschedweb.engine.controllers.admission import admit
 from kschedweb.engine.live import Bind, LiveLoop, Report
+from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import (
     Event,
     NodeChanges,

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.config import load
 from kschedweb.engine.plugins.dynamic import Dynamic
+from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import CONFIGURATION, node, pod

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.config import load
 from kschedweb.engine.plugins.hhewaterlevelbalance import cluster_levels, level_scores
+from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import CONFIGURATION, node, pod
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from kschedweb.accounts.roles import ALLOWED, Action
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.config import load
 from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.framework.interface import AskingPlugin, Cycle
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.plugins.humanapproval import CREATED_BY, HumanApproval, lasting, words
 from kschedweb.engine.plugins.humanapproval.arguments import ROLES
+from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import CONFIGURATION, node, pod
 

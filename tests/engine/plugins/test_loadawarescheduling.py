@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from kschedweb.engine import Pod, Snapshot
-from kschedweb.engine.config import load
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.objects.access import ObjectError
 from kschedweb.engine.plugins.loadawarescheduling import LoadAwareScheduling, percent_of
+from kschedweb.engine.releases import load
 from kschedweb.engine.state.columns import ALL
 from kschedweb.engine.state.watermarks.koordinator import FACTORS, USAGE_THRESHOLDS, expected_use, priority_class
 from kschedweb.engine.state.watermarks.table import Watermarks

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from kschedweb.engine import plugins
-from kschedweb.engine.config import registry
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.interface import POINTS, Cycle
+from kschedweb.engine.releases import CURRENT
 from kschedweb.engine.state.columns import Ints, Rows
 from tests.engine.builders import explain, node, pod
 
@@ -32,15 +32,19 @@ SPEC = PluginSpec("LongName", frozenset({"score"}), "Prefers nodes with long nam
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package that offers SPEC is installed."""
-    found = EntryPoints([EntryPoint("long-name", f"{__name__}:SPEC", registry.ENTRY_POINTS)])
-    monkeypatch.setattr(registry, "entry_points", lambda group: found)
+    found = EntryPoints([EntryPoint("long-name", f"{__name__}:SPEC", plugins.ENTRY_POINTS)])
+    monkeypatch.setattr(plugins, "entry_points", lambda group: found)
     monkeypatch.setattr(EntryPoint, "load", lambda entry: SPEC)
-    caches = (registry.installed, plugins.registry)
-    for each in caches:
-        each.cache_clear()
+    forget()
     yield
-    for each in caches:
-        each.cache_clear()
+    forget()
+
+
+def forget() -> None:
+    """Have plugins looked for anew."""
+    plugins.others.cache_clear()
+    for kept in ("registry", "factories"):
+        vars(CURRENT).pop(kept, None)
 
 
 @pytest.mark.usefixtures("installed")
@@ -52,7 +56,7 @@ def test_a_plugin_of_another_package_scores() -> None:
 
 
 def test_the_plugins_that_run_are_at_the_points_the_configuration_knows() -> None:
-    for name, factory in plugins.registry().items():
+    for name, factory in CURRENT.factories.items():
         plugin = factory({})
         points = {point for point, protocol in POINTS.items() if isinstance(plugin, protocol)}
-        assert points <= registry.installed().specs[name].points, name
+        assert points <= CURRENT.registry.specs[name].points, name

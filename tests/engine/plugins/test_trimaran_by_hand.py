@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.plugins import registry
+from kschedweb.engine.releases import CURRENT
 from kschedweb.engine.state.columns import ALL
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.support import trimaran_by_hand as by_hand
@@ -86,7 +86,7 @@ def scored(plugin: str, args: Json, listed: list[Machine], raw: Json) -> dict[st
     }
     snapshot.watermarks = Watermarks.read({"nodes": told}, snapshot.names)
     cycle = Cycle(snapshot, Pod.read(raw))
-    made: Any = registry()[plugin](args)
+    made: Any = CURRENT.factories[plugin](args)
     return dict(zip(snapshot.names, made.score(cycle, ALL).tolist(), strict=True))
 
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Snapshot
-from kschedweb.engine.config import load
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins.volcanousage import Shadow, VolcanoUsage
+from kschedweb.engine.releases import load
 from kschedweb.engine.state.columns import ALL
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import CONFIGURATION, node, pod

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine import Pod
-from kschedweb.engine.config import load
 from kschedweb.engine.framework.runtime import Factory, Framework
-from kschedweb.engine.plugins import registry
 from kschedweb.engine.queue import QueuedPod, SchedulingQueue, Timing
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.cluster import ClusterObjects
 from tests.engine.builders import CONFIGURATION, pod
 
@@ -20,7 +19,10 @@ def frameworks(more: dict[str, Factory] | None = None, **profile: Any) -> dict[s
     document = {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", **profile}]}
     loaded = load(document)
     assert loaded.configuration is not None, loaded.errors
-    return {one.scheduler_name: Framework(one, {**registry(), **(more or {})}) for one in loaded.configuration.profiles}
+    return {
+        one.scheduler_name: Framework(one, {**CURRENT.factories, **(more or {})})
+        for one in loaded.configuration.profiles
+    }
 
 
 def queue(timing: Timing | None = None, cluster: ClusterObjects | None = None, **profile: Any) -> SchedulingQueue:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine import Pod
-from kschedweb.engine.config import load
-from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import (
     ASSIGNED_POD,
@@ -25,9 +23,9 @@ from kschedweb.engine.framework.events import (
 )
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
-from kschedweb.engine.plugins import registry
 from kschedweb.engine.queue import QueuedPod
 from kschedweb.engine.queue.hints import Hints, Strategy
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.cluster import ClusterObjects
 from tests.engine.builders import CONFIGURATION, pod
 
@@ -51,9 +49,9 @@ def test_who_does_not_say_what_it_waits_for_is_woken_by_everything() -> None:
     spec = PluginSpec(Silent.name, frozenset({"reserve", "preEnqueue"}), "Says nothing.")
     plugins = {"multiPoint": {"enabled": [{"name": Silent.name}]}}
     document = {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", "plugins": plugins}]}
-    configuration = load(document, registry=in_tree().extended(spec)).configuration
+    configuration = load(document, release=CURRENT.extended(spec)).configuration
     assert configuration is not None
-    made = {**registry(), Silent.name: lambda args: Silent()}
+    made = {**CURRENT.factories, Silent.name: lambda args: Silent()}
     hints = Hints({"default-scheduler": Framework(configuration.profiles[0], made)})
     queued = QueuedPod(Pod.read(pod("p")), 0.0, rejected_by=frozenset({Silent.name}))
     change = Change(None, None, ClusterObjects())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import NodeJoins, PodArrives, Result, Settings, Simulation, Start
 from tests.engine.builders import CONFIGURATION, node, pod
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kschedweb.engine.config import load
-from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error
-from kschedweb.engine.plugins import registry
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation import (
     Event,
     NodeLeaves,
@@ -56,9 +54,9 @@ def simulate(objects: list[dict], events: Sequence[Event], until: float = 300.0)
     spec = PluginSpec(Waiter.name, frozenset({"reserve", "permit", "preBind"}), "Waits.")
     plugins: dict[str, Any] = {"multiPoint": {"enabled": [{"name": Waiter.name}]}}
     document = {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", "plugins": plugins}]}
-    configuration = load(document, registry=in_tree().extended(spec)).configuration
+    configuration = load(document, release=CURRENT.extended(spec)).configuration
     assert configuration is not None
-    made = {**registry(), Waiter.name: lambda args: waiter}
+    made = {**CURRENT.factories, Waiter.name: lambda args: waiter}
     simulation = Simulation(objects, configuration, events, Settings(), registry=made)
     return simulation.run(until), waiter
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import PodArrives, Settings, Simulation
 from kschedweb.engine.simulation.measures import balance, skews
 from kschedweb.engine.simulation.recorded import Follower, RecordedUse

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import (
     Event,
     NodeChanges,

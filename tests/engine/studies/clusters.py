@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kschedweb.engine import Snapshot
-from kschedweb.engine.config import Configuration, default_document, load
+from kschedweb.engine.config import Configuration, default_document
+from kschedweb.engine.releases import load
 
 Json = dict[str, Any]
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from kschedweb.engine.config import Configuration, load
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import (
     Event,
     NodeChanges,

@@ -10,12 +10,12 @@ import pytest
 import yaml
 
 from kschedweb.accounts.models import AuditEntry
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.live.extender import services
 from kschedweb.live.extender.configuration import extender_configuration, extender_yaml, warnings
 from kschedweb.live.extender.models import Endpoint
 from kschedweb.live.extender.secrets import digest, opens
-from kschedweb.live.extender.selectors import endpoint_of, plugins_in_force, profile_of
+from kschedweb.live.extender.selectors import configuration_of, endpoint_of, plugins_in_force
 from kschedweb.live.schedulers.services import live_roll_out
 from kschedweb.policies.services import policy_create
 from kschedweb.web.errors import Unprocessable
@@ -72,9 +72,9 @@ def test_nothing_else_opens(shown: str) -> None:
 
 
 def test_without_a_choice_the_plugins_that_kube_scheduler_lacks_decide(packing: LiveScheduler, admin: User) -> None:
-    assert plugins_in_force(endpoint_of(packing), profile_of(packing)) == ["TargetLoadPacking"]
+    assert plugins_in_force(endpoint_of(packing), configuration_of(packing)) == ["TargetLoadPacking"]
     services.endpoint_change(user=admin, live=packing, plugins=["NodeResourcesFit"])
-    assert plugins_in_force(endpoint_of(packing), profile_of(packing)) == ["NodeResourcesFit"]
+    assert plugins_in_force(endpoint_of(packing), configuration_of(packing)) == ["NodeResourcesFit"]
 
 
 def test_the_configuration_to_paste_is_what_kube_scheduler_takes(packing: LiveScheduler, admin: User) -> None:

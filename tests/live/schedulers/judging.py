@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kschedweb.engine import Scheduler, Snapshot
-from kschedweb.engine.config import load
 from kschedweb.engine.live import Judged
+from kschedweb.engine.releases import load
 from tests.support import seed
 
 

@@ -15,7 +15,7 @@ from kschedweb.accounts.models import AuditEntry
 from kschedweb.clusters import services as clusters
 from kschedweb.decisions import services as playground
 from kschedweb.decisions.editing import effect
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.live.extender.desks import read_settings
 from kschedweb.live.extender.models import Endpoint
 from kschedweb.live.schedulers import rollout, selectors, services

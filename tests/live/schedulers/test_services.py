@@ -10,9 +10,8 @@ from django.utils import timezone
 
 from kschedweb.accounts.models import AuditEntry
 from kschedweb.clusters.models import Cluster, Source
-from kschedweb.engine.config import load
-from kschedweb.engine.config.registry import in_tree
 from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.live.schedulers import selectors, services
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Lock, Mode
 from kschedweb.live.schedulers.running.runs import make_run
@@ -48,7 +47,7 @@ def test_a_plugin_of_others_that_binds_is_refused_for_scheduling_only(
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"schedulerName": "kschedweb", "plugins": enabled}],
     }
-    loaded = load(document, registry=in_tree().extended(spec)).configuration
+    loaded = load(document, release=CURRENT.extended(spec)).configuration
     policy = policy_create(name="binds", document=TWO_PROFILES, author=admin)
     monkeypatch.setattr(selectors, "configuration", lambda revision: loaded)
     asked: dict[str, Any] = {"user": admin, "cluster": connected, "scheduler_name": "kschedweb", "policy": policy}

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.config import load
 from kschedweb.engine.cycle.judgement import Verdict
+from kschedweb.engine.releases import load
 from kschedweb.live.shadow.watching import Watcher
 from tests.engine.builders import CONFIGURATION, node, pod
 

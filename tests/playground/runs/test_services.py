@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.http import Http404
 
-from kschedweb import ENGINE
 from kschedweb.accounts.models import User
+from kschedweb.engine.releases import CURRENT
 from kschedweb.jobs.models import Job, State
 from kschedweb.jobs.services import job_claim
 from kschedweb.jobs.tasks import Cancelled
@@ -27,7 +27,7 @@ def test_a_run_is_a_job_and_what_came_of_it_is_kept(editor: User) -> None:
     assert (run.state, run.label, run.seed) == ("succeeded", "default@1", 1)
     assert run.job is not None
     assert run.job.state == State.SUCCEEDED
-    assert run.engine == ENGINE
+    assert run.engine == CURRENT.engine
     outcome = selectors.outcome(run)
     assert outcome.end == run.virtual_seconds == 600.0
     zone = Grouping.of(run.groups[0])

@@ -11,7 +11,8 @@ import pytest
 from django.urls import reverse
 
 from kschedweb.clusters.models import Cluster, Snapshot
-from kschedweb.engine.config import EMPTY, load
+from kschedweb.engine.config import EMPTY
+from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.collected import Collected
 from kschedweb.engine.studies import prepare
 from kschedweb.engine.studies.document.reading import brought

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from kschedweb.engine.config import load
 from kschedweb.engine.plugins.hhewaterlevelbalance import HheWaterLevelBalance
+from kschedweb.engine.releases import load
 from kschedweb.engine.studies.document.document import read
 from kschedweb.engine.studies.play.deciding import Decided, decide
 from kschedweb.engine.studies.prepare.prepared import prepare

@@ -25,7 +25,7 @@ def text(answer: Any, status: int = 200) -> str:
 
 def asked(editor: User, **changes: Any) -> dict[str, Any]:
     """The form of a sweep over the weight of NodeResourcesFit, as the page sends it."""
-    from kschedweb.engine.config import load
+    from kschedweb.engine.releases import load
     from kschedweb.playground.sweeps.offers import weights
 
     configuration = load(None).configuration
@@ -188,7 +188,7 @@ def test_a_sweep_on_a_scenario_that_is_not_shared_is_not_there_for_others(client
 
 
 def test_only_values_that_kube_scheduler_takes_are_offered() -> None:
-    from kschedweb.engine.config import load
+    from kschedweb.engine.releases import load
     from kschedweb.playground.sweeps.offers import arguments
 
     configuration = load(None).configuration

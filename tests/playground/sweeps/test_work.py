@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from kschedweb import ENGINE
 from kschedweb.accounts.models import User
+from kschedweb.engine.releases import CURRENT
 from kschedweb.jobs import services as jobs
 from kschedweb.jobs.models import Job, State
 from kschedweb.jobs.processes import Lost
@@ -59,7 +59,7 @@ def test_every_point_of_a_grid_is_played_once_and_the_job_ends(editor: User) -> 
     assert packed[0].values["nodes_empty"][0] > trials[0].values["nodes_empty"][0]
     assert packed[0].values["moved"][0] > 0
     assert trials[0].values["moved"] == [0.0]
-    assert sweep.engine == ENGINE
+    assert sweep.engine == CURRENT.engine
 
 
 def test_the_same_sweep_finds_the_same_values(editor: User) -> None:

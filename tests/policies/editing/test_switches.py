@@ -7,13 +7,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.config import load
-from kschedweb.engine.config.registry import installed
 from kschedweb.engine.config.schema import EXTENSION_POINTS
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.policies.editing.switches import default_weight, effective, points_of, with_plugin
 from tests.support import tiers
 
-NAMES = [name for name in installed().specs if points_of(name)]
+NAMES = [name for name in CURRENT.registry.specs if points_of(name)]
 HEADER = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 DEFAULT = effective({})
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from kschedweb import ENGINE
-from kschedweb.engine.config import Configuration, load
+from kschedweb.engine.config import Configuration
 from kschedweb.engine.documents.leaves import Problem
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.access import Json
+from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import NodeJoins, PodArrives, SimulationError
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.compare.comparison import compare
@@ -64,6 +64,7 @@ class Verdict:
     nodes: int
     pods: int
     seed: int
+    engine: str
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -78,7 +79,7 @@ class Verdict:
             "policy": self.asked.policy.label,
             "baseline": self.asked.baseline.label,
             "about": self.asked.about,
-            "engine": ENGINE,
+            "engine": self.engine,
             "seed": self.seed,
             "nodes": self.nodes,
             "pods": self.pods,
@@ -105,7 +106,7 @@ def verdict(prepared: Prepared, asked: Asked, *, progress: Progress | None = Non
     measures = [measure(outcome) for outcome in outcomes]
     judged = judge(Pair(outcomes[0], outcomes[1], measures[0], measures[1], comparison), asked.thresholds)
     notes = tuple(_notes(outcomes[0], pods))
-    return Verdict(asked, judged, nodes, pods, prepared.seed, notes, warnings)
+    return Verdict(asked, judged, nodes, pods, prepared.seed, after.release.engine, notes, warnings)
 
 
 def configured(policy: Policy, path: str) -> tuple[Configuration, tuple[str, ...]]:

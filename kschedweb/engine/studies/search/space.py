@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config import Configuration, load
+from kschedweb.engine.config import Configuration
+from kschedweb.engine.releases import load
 from kschedweb.engine.studies.document.document import DocumentError, Problem
 from kschedweb.engine.studies.search import fields
 

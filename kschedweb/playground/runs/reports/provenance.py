@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from kschedweb import KUBE_SCHEDULER
 from kschedweb.playground.runs.comparisons import chance
 from kschedweb.playground.scenarios import selectors as scenarios
 from kschedweb.playground.scenarios.effect import used
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
-GATES = f"as kube-scheduler {KUBE_SCHEDULER} has them unless told otherwise; none was switched"
 SIMULATED = (
     "kube-scheduler's queues: backoff, the flush of pods that wait for long, and which event wakes which pod",
     "every plugin of the policy from PreEnqueue to PostFilter on each try, with kube-scheduler's sampling of nodes and "
@@ -51,6 +49,12 @@ class Base:
         if self.taken_at is None:
             return "imagined: no snapshot of a cluster"
         return f"{self.cluster}, snapshot of {moment(self.taken_at)}"
+
+
+def gates(configurations: Sequence[Configuration]) -> str:
+    """Which feature gates were on."""
+    versions = sorted({configuration.release.version for configuration in configurations})
+    return f"as kube-scheduler {' and '.join(versions)} has them unless told otherwise; none was switched"
 
 
 def moment(time: datetime) -> str:

@@ -257,6 +257,8 @@ def _begun(kind: str, stem: str, title: str, address: str, revision: ScenarioRev
     document, made_at = revision.document, timezone.now()
     by_policy = {run.label: run for run in reversed(runs)}  # the first of each
     policies = list(dict.fromkeys(run.label for run in runs))
+    configurations = [selectors.configuration(by_policy[name]) for name in policies]
+    gates = provenance.gates(configurations)
     start, notes = provenance.base(revision), list(dict.fromkeys(note for run in runs for note in run.notes))
     return Report(
         kind=kind,
@@ -264,12 +266,12 @@ def _begun(kind: str, stem: str, title: str, address: str, revision: ScenarioRev
         title=title,
         address=address,
         made_at=made_at,
-        facts=_facts(revision, start, policies, runs),
+        facts=_facts(revision, start, policies, runs, gates),
         simulated=provenance.simulated(document),
-        omitted=provenance.omitted(document, [selectors.configuration(by_policy[name]) for name in policies]),
+        omitted=provenance.omitted(document, configurations),
         notes=notes[:MOST_NOTES],
         notes_total=len(notes),
-        plain=_plain(revision, start, policies, runs),
+        plain=_plain(revision, start, policies, runs, gates),
         listings=[],
         documents=[
             Document.of("Scenario", revision.text),
@@ -279,7 +281,7 @@ def _begun(kind: str, stem: str, title: str, address: str, revision: ScenarioRev
 
 
 def _facts(
-    revision: ScenarioRevision, start: provenance.Base, policies: list[str], runs: Sequence[Run]
+    revision: ScenarioRevision, start: provenance.Base, policies: list[str], runs: Sequence[Run], gates: str
 ) -> list[tuple[str, str]]:
     document, seeds = revision.document, _seeds(runs)
     ends = [run.virtual_seconds for run in runs if run.virtual_seconds is not None]
@@ -296,13 +298,13 @@ def _facts(
         ("Real use", provenance.use(document)),
         ("Time simulated", said),
         ("Engine", ", ".join(_engines(runs))),
-        ("Feature gates", provenance.GATES),
+        ("Feature gates", gates),
         ("Runs done", provenance.moment(max(run.ended_at for run in runs if run.ended_at)) if runs else "–"),
     ]
 
 
 def _plain(
-    revision: ScenarioRevision, start: provenance.Base, policies: list[str], runs: Sequence[Run]
+    revision: ScenarioRevision, start: provenance.Base, policies: list[str], runs: Sequence[Run], gates: str
 ) -> dict[str, Any]:
     """The same for JSON."""
     return {
@@ -321,7 +323,7 @@ def _plain(
         "seeds": _seeds(runs),
         "seed_decides": chance.drawn(revision.document),
         "engine": _engines(runs),
-        "feature_gates": provenance.GATES,
+        "feature_gates": gates,
         "runs": [
             {
                 "id": str(run.pk),

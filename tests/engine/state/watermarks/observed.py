@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import CONFIGURATION, node, pod
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.config import load
+from kschedweb.engine.releases import load
 from kschedweb.engine.studies import prepare, read
 from kschedweb.engine.studies.measure.measures import measure
 from kschedweb.engine.studies.measure.objectives import MOVED, known, moved, places

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.config import EMPTY, Configuration, load
+from kschedweb.engine.config import EMPTY, Configuration
+from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import NodeDrains, NodeJoins, Result, Simulation
 from kschedweb.engine.studies import DocumentError, Prepared, prepare, read
 from kschedweb.engine.studies.play.run import run as run_whatif

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.config import EMPTY, Configuration, load
+from kschedweb.engine.config import EMPTY, Configuration
+from kschedweb.engine.releases import load
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.search import fields
 from kschedweb.engine.studies.search.space import Dimension, Space, read

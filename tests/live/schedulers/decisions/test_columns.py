@@ -7,8 +7,8 @@ import zlib
 import pytest
 
 from kschedweb.engine import Scheduler, Snapshot
-from kschedweb.engine.config import load
 from kschedweb.engine.framework.explanation import Explanation
+from kschedweb.engine.releases import load
 from kschedweb.live.schedulers.decisions.columns import pack, unpack
 from kschedweb.live.schedulers.decisions.insight import Insight
 from tests.support import seed

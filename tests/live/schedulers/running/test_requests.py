@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from kschedweb.engine.config import load
 from kschedweb.engine.live import Bind, Hold, LiveLoop, Report, Superseded
+from kschedweb.engine.releases import load
 from kschedweb.live.schedulers.decisions.log import DecisionLog, records_write
 from kschedweb.live.schedulers.decisions.rows import decision_id
 from kschedweb.live.schedulers.metrics import Instruments

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from kschedweb import ENGINE
 from kschedweb.accounts.models import User
+from kschedweb.engine.releases import CURRENT
 from kschedweb.playground.runs import selectors, services
 from kschedweb.playground.runs.models import Run
 from kschedweb.playground.runs.reports import report
@@ -30,7 +30,7 @@ def test_a_report_says_what_was_simulated_and_what_not(client_as: Clients, edito
     said = client_as("viewer").get(f"/runs/{run.pk}/report/?format=json")
     assert said["Content-Disposition"] == f'attachment; filename="run-{run.pk}-report.json"'
     found = said.json()
-    assert found["engine"] == [ENGINE]
+    assert found["engine"] == [CURRENT.engine]
     assert found["base"] == {"snapshot": None, "cluster": None, "taken_at": None}
     assert found["seeds"] == [1]
     assert found["seed_decides"] == []

@@ -1,0 +1,115 @@
+"""What differs between releases is in their values: a made-up older one reads and decides otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from jsonschema import Draft202012Validator
+
+from kschedweb.engine import Pod, Scheduler, Snapshot
+from kschedweb.engine.config import Release
+from kschedweb.engine.config.schema import EXTENSION_POINTS, Schema
+from kschedweb.engine.config.specs import PluginRef, Registry
+from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.releases import CURRENT, json_schema, load
+from kschedweb.engine.state.columns import Ints, Rows
+from tests.engine.builders import CONFIGURATION, node, pod
+
+Json = dict[str, Any]
+
+
+class Alphabetical:
+    """What NodeResourcesBalancedAllocation is in the older release: the last name is the best."""
+
+    name = "NodeResourcesBalancedAllocation"
+
+    def __init__(self, args: Json) -> None:
+        pass
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        names = sorted(cycle.snapshot.names)
+        return np.array([names.index(name) for name in cycle.snapshot.names], dtype=np.int64)[rows]
+
+
+def older() -> Release:
+    specs = dict(CURRENT.own.specs)
+    name = Alphabetical.name
+    specs[name] = replace(specs[name], factory=Alphabetical, points=frozenset({"score"}))
+    defaults = tuple(
+        PluginRef(ref.name, 90) if ref.name == name else ref
+        for ref in CURRENT.own.defaults
+        if ref.name != "NodeDeclaredFeatures"
+    )
+    return replace(
+        CURRENT,
+        version="1.0.0",
+        own=Registry(specs.values(), defaults),
+        schema=Schema(placement_points=()),
+        gates={"GangScheduling": True},
+        names_score_plugins=False,
+    )
+
+
+OLDER = older()
+
+
+def document(**profile: Any) -> Json:
+    return {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", **profile}]}
+
+
+def test_a_configuration_carries_the_release_that_read_it() -> None:
+    for release in (CURRENT, OLDER):
+        configuration = load(None, release).configuration
+        assert configuration is not None
+        assert configuration.release is release
+    assert OLDER.engine.endswith(", kube-scheduler 1.0.0")
+
+
+def test_its_default_set_and_weights_are_its_own() -> None:
+    configuration = load(None, OLDER).configuration
+    assert configuration is not None
+    points = configuration.profiles[0].points
+    assert PluginRef(Alphabetical.name, 90) in points["score"]
+    assert "NodeDeclaredFeatures" not in {ref.name for ref in points["filter"]}
+
+
+def test_a_plugin_is_made_as_it_is_in_the_release() -> None:
+    configuration = load(None, OLDER).configuration
+    assert configuration is not None
+    snapshot = Snapshot.from_objects([node("b"), node("c"), node("a")])
+    found = Scheduler(snapshot, configuration).explain(Pod.read(pod("p")))
+    raw = next(column.raw for column in found.scores if column.plugin == Alphabetical.name)
+    assert {found.nodes[row]: int(score) for row, score in zip(found.feasible, raw, strict=True)} == {
+        "a": 0,
+        "b": 1,
+        "c": 2,
+    }
+    assert found.node == "c"
+
+
+def test_extension_points_that_it_does_not_have_are_unknown_fields() -> None:
+    asked = document(plugins={"placementScore": {"enabled": [{"name": "PodGroupPodsCount"}]}})
+    assert load(asked, CURRENT).valid
+    assert 'unknown field "profiles[0].plugins.placementScore"' in load(asked, OLDER).errors[0]
+    for release, knows in ((CURRENT, True), (OLDER, False)):
+        assert Draft202012Validator(json_schema(release)).is_valid(asked) is knows
+
+
+def test_words_are_those_of_the_release() -> None:
+    """A plugin that nobody has is found late where every extension point leaves multiPoint out."""
+    for release, said in ((CURRENT, 'score plugins: plugin "Nope"'), (OLDER, 'default-scheduler: plugin "Nope"')):
+        sets = (*EXTENSION_POINTS, *release.schema.placement_points)
+        plugins: Json = {point: {"disabled": [{"name": "*"}]} for point in sets}
+        plugins["queueSort"]["enabled"] = [{"name": "PrioritySort"}]
+        plugins["bind"]["enabled"] = [{"name": "DefaultBinder"}]
+        plugins["multiPoint"] = {"enabled": [{"name": "Nope"}]}
+        (error,) = load(document(plugins=plugins), release).errors
+        assert f"{said} does not exist" in error
+
+
+def test_a_gate_that_is_on_needs_no_warning() -> None:
+    asked = document(plugins={"multiPoint": {"enabled": [{"name": "GangScheduling"}]}})
+    assert any("feature gate GangScheduling" in said for said in load(asked, CURRENT).warnings)
+    assert not any("feature gate" in said for said in load(asked, OLDER).warnings)
