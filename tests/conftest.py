@@ -73,8 +73,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
         if item.path.parent in heavy or "broker" in fixtures or any(map(item.get_closest_marker, SERVERS)):
             item.add_marker("server")
+        if "transactional_db" in fixtures or _transactional(item):
+            item.add_marker("databases")
         if item.path.parent == BROWSER and "[chromium-390" in item.name:
             item.add_marker("nightly")
+
+
+def _transactional(item: pytest.Item) -> bool:
+    """Whether what it writes is committed, so that locks and connections count."""
+    found = item.get_closest_marker("django_db")
+    return found is not None and bool(found.kwargs.get("transaction"))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -15,7 +15,7 @@ from rest_framework.test import APIRequestFactory
 from kschedweb.jobs.models import Job
 from kschedweb.web.pagination import CursorPagination, encode, keys_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.databases]
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MOMENTS = st.none() | st.integers(0, 3).map(lambda day: START + timedelta(days=day))

@@ -41,7 +41,7 @@ def scenario(kind: str) -> str:
     return json.dumps({**found, "classic": True}).replace(workloads.ZONE, BETA_ZONE)
 
 
-@pytest.mark.parametrize("kind", LIMITS)
+@pytest.mark.parametrize("kind", ["basic", "mixed", pytest.param("node affinity", marks=pytest.mark.nightly)])
 def test_every_node_scored(kind: str, assets: Path, compare: Callable[..., None]) -> None:
     command = assets / "oracle-classic"
     if not command.exists():

@@ -12,6 +12,8 @@ import pytest
 from tests.bench.conftest import Wire
 from tests.support.people import Person, at_once, percentile
 
+pytestmark = pytest.mark.nightly
+
 NODES, PODS, PEOPLE, PAGES = 2000, 8000, 20, 6
 UNFAIR = 3.0  # times the median that one in twenty waits at most
 COSTLY = 5.0  # times the processor time of a page of the frame alone

@@ -23,6 +23,9 @@ Json = dict[str, Any]
 Oracle = Callable[[str, str], Any]
 # How many times as fast as kube-scheduler scoring every node: about half of the least that two busy cores have shown.
 LIMITS = {"basic": 60, "mixed": 8}
+COMMIT = {"basic", "zone spread", "mixed"}  # the others are told apart by the full tier
+KINDS = list(workloads.KINDS)
+nightly = pytest.mark.nightly
 RUNS = 3
 CHECKED = 100  # pods whose placements are compared, one by one
 
@@ -45,7 +48,9 @@ def ours(scenario: str, enough: float = 0.0) -> Json:
     return best
 
 
-@pytest.mark.parametrize("kind", workloads.KINDS)
+@pytest.mark.parametrize(
+    "kind", [kind if kind in COMMIT else pytest.param(kind, marks=nightly) for kind in workloads.KINDS]
+)
 def test_every_node_scored(kind: str, oracle: Oracle, compare: Callable[..., None], long: bool) -> None:
     whole = workloads.scenario(kind, pending=500 if long else 300)
     scenario = json.dumps(whole)
@@ -56,6 +61,7 @@ def test_every_node_scored(kind: str, oracle: Oracle, compare: Callable[..., Non
     compare(f"{kind}, 5,000 nodes", mine, theirs, limit)
 
 
+@nightly
 def test_every_node_scored_beside_a_sample(oracle: Oracle, compare: Callable[..., None]) -> None:
     """kube-scheduler looks at a tenth of the nodes here, the engine at all of them."""
     sampling = oracle("bench", json.dumps(workloads.scenario("basic", workloads.SAMPLING)))
@@ -74,6 +80,7 @@ def test_preemption(oracle: Oracle, compare: Callable[..., None]) -> None:
     compare("preemption, 5,000 nodes", mine, theirs, 10)
 
 
+@nightly
 def test_recorded_cluster(shared: Path, oracle: Oracle, compare: Callable[..., None]) -> None:
     objects, pending = openb.nodes(shared), openb.pods(shared, 1000)
     config = {key: value for key, value in workloads.CONFIG.items() if key != "percentageOfNodesToScore"}
@@ -89,6 +96,7 @@ def test_explanation(report: Callable[..., None]) -> None:
     report("one explanation, 5,000 nodes", milliseconds, 30)
 
 
+@nightly
 def test_reading_a_dump(report: Callable[..., None]) -> None:
     make = workloads.KINDS["zone spread"]
     objects = [workloads.node(number) for number in range(5000)]
@@ -98,6 +106,7 @@ def test_reading_a_dump(report: Callable[..., None]) -> None:
     report("read 5,000 nodes and 50,000 pods", [timed(lambda: Snapshot.from_objects(json.loads(text)))], 5000)
 
 
+@nightly
 def test_a_very_large_cluster(report: Callable[..., None], long: bool) -> None:
     """Of 100,000 nodes and 300,000 pods with --long."""
     nodes, gibibytes, limit = (100_000, 3.0, 10.0) if long else (20_000, 0.8, 4.0)

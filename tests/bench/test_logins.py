@@ -14,6 +14,8 @@ import pytest
 from tests.support.site import PASSWORD, Site
 from tests.support.webs import attempt, webs
 
+pytestmark = pytest.mark.nightly
+
 POSTERS, PAGES = 10, 40
 MOST_TIMES = 12.0  # 2 to 7 on two cores; 19 where each poster takes a thread and a core
 

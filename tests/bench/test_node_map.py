@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
+pytestmark = pytest.mark.nightly
+
 NODES, LIMIT, MOST_TIMES = 5000, 300.0, 4.0  # milliseconds; times as long as the plain heatmap
 # Both are drawn before the handlers return; the browser is let paint in between.
 PLAIN = """async () => {

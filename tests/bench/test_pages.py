@@ -16,6 +16,8 @@ from kschedweb.engine.releases import load
 from tests.bench.conftest import Wire
 from tests.support import openb, seed
 
+pytestmark = pytest.mark.nightly
+
 DECISION, LIST = 1000, 600  # milliseconds, several times what a machine with time needs
 
 

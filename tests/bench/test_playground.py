@@ -25,6 +25,8 @@ from tests.support.tour import Visitor
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.nightly
+
 NODES, PODS, COMPARED = 1523, 8152, 1000
 LIMIT, PATIENCE = 60_000.0, 300_000  # milliseconds
 FILES = {"nodes.csv": "openb_node_list_all_node.csv.gz", "pods.csv": "openb_pod_list_default.csv.gz"}

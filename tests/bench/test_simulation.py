@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import PodArrives, Settings, Simulation
 from tests.bench.conftest import timed
 from tests.support import workload
+
+pytestmark = pytest.mark.nightly
 
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 # Nodes, jobs, pods of services, nodes drained and nodes that fail; the larger with --long.

@@ -23,7 +23,7 @@ from tests.support import seed_demo, seed_sweeps
 from tests.support.processes import wait_until
 
 __all__ = ["broker", "send", "worker_process"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql, pytest.mark.redis]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql, pytest.mark.redis, pytest.mark.nightly]
 
 TRIALS = 20
 COUNTS = (2, 4)

@@ -18,6 +18,8 @@ from kschedweb.watermarks.metrics import windows
 from kschedweb.watermarks.models import Resolution
 from tests.bench.conftest import timed
 
+pytestmark = pytest.mark.nightly
+
 NODES, WORKLOADS = 5000, 2000
 MINUTES, TIMED = 1440, 120  # of a day; those whose writes are timed, one by one
 WRITE, READ = 6000, 300  # milliseconds: a tenth of the interval, and what a chart may take

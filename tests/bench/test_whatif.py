@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration
@@ -26,6 +27,8 @@ from tests.bench.conftest import worked
 from tests.conformance.make_goldens import DEFAULT, PACKING
 from tests.conformance.test_whatif_live import DOCUMENT
 from tests.support import openb
+
+pytestmark = pytest.mark.nightly
 
 PODS = 8152
 MOST_MONTHS = 8.0  # times as long as placing each pod once

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.databases]
 LOOKED = 10  # rows that a page looks at here
 NOW = timezone.now()
 

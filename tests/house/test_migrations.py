@@ -13,6 +13,8 @@ from django.db.models.fields import NOT_PROVIDED
 
 from tests.support import previous
 
+pytestmark = pytest.mark.databases
+
 
 @pytest.fixture(scope="module")
 def states() -> tuple[ProjectState, ProjectState]:

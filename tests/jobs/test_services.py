@@ -15,7 +15,7 @@ from kschedweb.jobs.tasks import Cancelled, Progress
 from kschedweb.web.errors import Conflict
 from tests.jobs import sample_tasks
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.databases]
 
 LONG_AGO = timedelta(minutes=11)
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from hypothesis import given
@@ -15,6 +16,8 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.watermarks import selectors, storage
 from kschedweb.watermarks.figures import NODE, WORKLOAD, Figure
 from kschedweb.watermarks.models import Members, Resolution, Sample, Series
+
+pytestmark = pytest.mark.databases
 
 CPU = Figure(NODE, "cpu", "15m")
 MEMORY = Figure(NODE, "memory", "15m")

@@ -9,7 +9,7 @@ from kschedweb.jobs.models import Job, State
 from kschedweb.web import idempotency
 from kschedweb.web.idempotency import IdempotencyKey
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.databases]
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ from tests.live.approvals.conftest import hold, scheduler_row
 if TYPE_CHECKING:
     from django.db.models import Model
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.databases]
 OPERATIONS = Path(settings.BASE_DIR, "docs", "operations.md")
 # Rows that people make and delete, that are few, or that go with a row they belong to.
 KEPT = {
