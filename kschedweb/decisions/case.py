@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kschedweb.engine import Explanation, Pod, Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
-from kschedweb.engine.classic import ClassicExplanation, ClassicScheduler, ClassicSnapshot
+from kschedweb.engine.releases.classic import ClassicExplanation, ClassicScheduler, ClassicSnapshot
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kschedweb.decisions.presentation import Presentation
     from kschedweb.engine import Explanation, Pod, Scheduler
     from kschedweb.engine import Snapshot as EngineSnapshot
-    from kschedweb.engine.classic import ClassicScheduler
+    from kschedweb.engine.releases.classic import ClassicScheduler
 
 Runs = TypeVar("Runs")  # what a policy's document comes to
 Decides = TypeVar("Decides", bound="Scheduler | ClassicScheduler")  # the engine's scheduler that runs it

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kschedweb.decisions.case import AnyCase
     from kschedweb.engine import Explanation, Status
-    from kschedweb.engine.classic import Algorithm
+    from kschedweb.engine.releases.classic import Algorithm
 
 UNKNOWN = "The scheduler's answer hangs on what is not simulated here, so none is given."
 TIED = "kube-scheduler takes one of the nodes with the highest total; the first in its order is shown."

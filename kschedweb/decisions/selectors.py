@@ -9,7 +9,7 @@ from django.db.models.functions import Concat
 
 from kschedweb.clusters.models import PodRow
 from kschedweb.clusters.selectors import cluster_get, snapshot_current, snapshot_get
-from kschedweb.engine.classic.describing import described
+from kschedweb.engine.releases.classic.describing import described
 from kschedweb.policies.kinds import CONVERTIBLE, WITH_PROFILES
 from kschedweb.policies.models import Revision
 from kschedweb.policies.selectors import algorithm, policy_get, profiles_only, revision_get

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from kschedweb.decisions.case import AnyCase, Case
     from kschedweb.decisions.decider import Decider
     from kschedweb.decisions.load_aware.sides import Side
-    from kschedweb.engine.classic import Algorithm
     from kschedweb.engine.config import Configuration
+    from kschedweb.engine.releases.classic import Algorithm
     from kschedweb.policies.models import Revision
 
 

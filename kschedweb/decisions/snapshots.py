@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
 from kschedweb.engine import Snapshot as EngineSnapshot
-from kschedweb.engine.classic import ClassicSnapshot, in_zones_of_then
+from kschedweb.engine.releases.classic import ClassicSnapshot, in_zones_of_then
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:

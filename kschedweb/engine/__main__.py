@@ -25,13 +25,13 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.classic import PolicyError, load_policy
-from kschedweb.engine.classic.conversion import convert
-from kschedweb.engine.classic.scenario import ClassicScenario, Registries, read_edition
 from kschedweb.engine.config.specs import PluginError
 from kschedweb.engine.extenders.transport import transport
 from kschedweb.engine.releases import cli_validate
+from kschedweb.engine.releases.classic import PolicyError, load_policy
+from kschedweb.engine.releases.classic.conversion import convert
 from kschedweb.engine.scenario import Scenario, ScenarioError, read_text
+from kschedweb.engine.scenario.classic import ClassicScenario, Registries, read_edition
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate import command as gate
 

@@ -8,8 +8,8 @@ from django import forms
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
-from kschedweb.engine.classic.catalogue import GATES, V1_9, V1_13
 from kschedweb.engine.documents.marked import SIZE_LIMIT
+from kschedweb.engine.releases.classic.catalogue import GATES, V1_9, V1_13
 from kschedweb.policies.classic.sources import KEY, NAMESPACE, ConfigMapSource
 from kschedweb.policies.models import Policy
 from kschedweb.policies.selectors import DEFAULT_POLICY, policy_list, revision_get

@@ -16,8 +16,8 @@ from kschedweb.web.errors import Unprocessable
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
-    from kschedweb.engine.classic import Algorithm
     from kschedweb.engine.config import Configuration
+    from kschedweb.engine.releases.classic import Algorithm
     from kschedweb.policies.dialect import CheckedText
     from kschedweb.policies.diff import Change
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod, Snapshot
-from kschedweb.engine.classic import ClassicSnapshot, Registry
-from kschedweb.engine.classic.comparing import moves
 from kschedweb.engine.releases import load
+from kschedweb.engine.releases.classic import ClassicSnapshot, Registry
+from kschedweb.engine.releases.classic.comparing import moves
 from tests.bench import workloads
 from tests.bench.conftest import worked
 from tests.bench.test_engine import ours

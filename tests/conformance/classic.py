@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kschedweb.engine.classic.scenario import ClassicScenario, Registries
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.scenario import ScenarioError
+from kschedweb.engine.scenario.classic import ClassicScenario, Registries
 from tests.conformance.hunting import KEPT as KEPT_TODAY
 from tests.conformance.shrinking import shrink
 

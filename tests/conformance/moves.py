@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.classic.comparing import Kind, Move, Rule, Side, Verdict
+from kschedweb.engine.releases.classic.comparing import Kind, Move, Rule, Side, Verdict
 
 Json = dict[str, Any]
 CONFIG: Json = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}

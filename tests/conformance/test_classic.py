@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedweb.engine.classic.scenario import ClassicScenario
+from kschedweb.engine.scenario.classic import ClassicScenario
 from tests.conformance.classic import comparable, recorded, sequences
 
 NUMBER, SEQUENCES = 240, 41

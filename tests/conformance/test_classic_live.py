@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.classic import PolicyError, Registry, load_policy
+from kschedweb.engine.releases.classic import PolicyError, Registry, load_policy
 from tests.conformance.classic import ClassicReference, differing, report
 from tests.conformance.hunting import SEED
 from tests.conformance.making.classic import ClassicMaker
-from tests.engine.classic.support import POLICY
+from tests.engine.releases.classic.support import POLICY
 from tests.support import tiers
 
 COUNT = tiers.count(336, 3000)

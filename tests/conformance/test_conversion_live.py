@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.classic import Edition, Policy, PolicyError, load_policy
-from kschedweb.engine.classic.catalogue import V1_9
-from kschedweb.engine.classic.conversion import convert
 from kschedweb.engine.documents.marked import as_yaml
 from kschedweb.engine.releases import load
+from kschedweb.engine.releases.classic import Edition, Policy, PolicyError, load_policy
+from kschedweb.engine.releases.classic.catalogue import V1_9
+from kschedweb.engine.releases.classic.conversion import convert
 from tests.conformance.making.policies import PolicyMaker
 from tests.conformance.policies import by_hand
 from tests.support import tiers

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.classic import Edition, load_policy
-from kschedweb.engine.classic.catalogue import TAINT_NODES_BY_CONDITION
-from kschedweb.engine.classic.conversion import convert
-from kschedweb.engine.classic.counterparts import EQUAL, PREDICATES
-from kschedweb.engine.classic.scenario import ClassicScenario
+from kschedweb.engine.releases.classic import Edition, load_policy
+from kschedweb.engine.releases.classic.catalogue import TAINT_NODES_BY_CONDITION
+from kschedweb.engine.releases.classic.conversion import convert
+from kschedweb.engine.releases.classic.counterparts import EQUAL, PREDICATES
 from kschedweb.engine.scenario import Scenario
+from kschedweb.engine.scenario.classic import ClassicScenario
 from tests.conformance.making.classic import ClassicMaker
 from tests.support import tiers
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod
-from kschedweb.engine.classic.comparing import moves
-from kschedweb.engine.classic.scenario import ClassicScenario
+from kschedweb.engine.releases.classic.comparing import moves
 from kschedweb.engine.scenario import Scenario
+from kschedweb.engine.scenario.classic import ClassicScenario
 from tests.conformance.classic import ClassicReference
 from tests.conformance.hunting import SEED
 from tests.conformance.making.classic import ClassicMaker

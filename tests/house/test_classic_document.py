@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from kschedweb.clusters import demo
-from kschedweb.engine.classic import Registry
-from kschedweb.engine.classic.catalogue import GATES, ORDER, Edition
-from kschedweb.engine.classic.comparing import Verdict
-from kschedweb.engine.classic.counterparts import NONE, PREDICATES, PRIORITIES, Counterpart, of_argument
 from kschedweb.engine.releases import load
+from kschedweb.engine.releases.classic import Registry
+from kschedweb.engine.releases.classic.catalogue import GATES, ORDER, Edition
+from kschedweb.engine.releases.classic.comparing import Verdict
+from kschedweb.engine.releases.classic.counterparts import NONE, PREDICATES, PRIORITIES, Counterpart, of_argument
 from tests.conftest import ROOT
-from tests.engine.classic.test_policy import ARTICLE
+from tests.engine.releases.classic.test_policy import ARTICLE
 
 TEXT = (ROOT / "docs" / "classic.md").read_text(encoding="utf-8")
 CODE, COMPARING = re.findall(r"```python\n(.*?)\n```", TEXT, re.DOTALL)

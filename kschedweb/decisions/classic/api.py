@@ -13,8 +13,8 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions import selectors
 from kschedweb.decisions.classic import catalogue
-from kschedweb.engine.classic.counterparts import EQUAL, NEAR, NONE
-from kschedweb.engine.classic.describing import PREDICATE, PRIORITY
+from kschedweb.engine.releases.classic.counterparts import EQUAL, NEAR, NONE
+from kschedweb.engine.releases.classic.describing import PREDICATE, PRIORITY
 
 if TYPE_CHECKING:
     from rest_framework.request import Request

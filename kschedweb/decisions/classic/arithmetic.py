@@ -12,7 +12,7 @@ from kschedweb.decisions.arithmetic import place, scored
 from kschedweb.decisions.classic import counting, nodes, rooms
 from kschedweb.decisions.classic.worked import Asked, Worked
 from kschedweb.decisions.parts import Arithmetic, Step
-from kschedweb.engine.classic.priorities import node, room, spreading
+from kschedweb.engine.releases.classic.priorities import node, room, spreading
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import ClassicCase

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.decisions.classic.examples import Example, example
-from kschedweb.engine.classic import Edition
-from kschedweb.engine.classic.catalogue import ORDER, V1_9, V1_13
-from kschedweb.engine.classic.describing import DESCRIBED, PREDICATE, Described
+from kschedweb.engine.releases.classic import Edition
+from kschedweb.engine.releases.classic.catalogue import ORDER, V1_9, V1_13
+from kschedweb.engine.releases.classic.describing import DESCRIBED, PREDICATE, Described
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kschedweb.engine.classic.catalogue import CINDER, NO_EXECUTE
 from kschedweb.engine.objects.node import BETA_ZONE
+from kschedweb.engine.releases.classic.catalogue import CINDER, NO_EXECUTE
 
 Json = dict[str, Any]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.decisions.classic.worked import MOST, Asked, Worked
-from kschedweb.engine.classic.priorities.spreading import ZONE_WEIGHT
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins.interpodaffinity import SCORE
+from kschedweb.engine.releases.classic.priorities.spreading import ZONE_WEIGHT
 
 if TYPE_CHECKING:
     from kschedweb.engine.objects.labels import Selector

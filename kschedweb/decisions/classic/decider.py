@@ -8,8 +8,8 @@ from kschedweb.decisions import snapshots
 from kschedweb.decisions.case import ClassicCase
 from kschedweb.decisions.classic.decision import ClassicDecision
 from kschedweb.decisions.decider import Decider
-from kschedweb.engine.classic import Algorithm, ClassicScheduler
-from kschedweb.engine.classic.objects import as_of_then
+from kschedweb.engine.releases.classic import Algorithm, ClassicScheduler
+from kschedweb.engine.releases.classic.objects import as_of_then
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.case import AnyCase
     from kschedweb.engine import Pod
-    from kschedweb.engine.classic import ClassicExplanation
+    from kschedweb.engine.releases.classic import ClassicExplanation
 
 
 class ClassicDecider(Decider[Algorithm, ClassicScheduler, ClassicCase]):

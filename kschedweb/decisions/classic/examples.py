@@ -11,10 +11,10 @@ from kschedweb.decisions.case import ClassicCase
 from kschedweb.decisions.classic.clusters import CLUSTERS
 from kschedweb.decisions.classic.decision import ClassicDecision
 from kschedweb.engine import Pod
-from kschedweb.engine.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
-from kschedweb.engine.classic.catalogue import DEFAULT_PRIORITIES, GATES
-from kschedweb.engine.classic.describing import DESCRIBED, PREDICATE, Described
-from kschedweb.engine.classic.objects import as_of_then
+from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
+from kschedweb.engine.releases.classic.catalogue import DEFAULT_PRIORITIES, GATES
+from kschedweb.engine.releases.classic.describing import DESCRIBED, PREDICATE, Described
+from kschedweb.engine.releases.classic.objects import as_of_then
 
 Json = dict[str, Any]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kschedweb.decisions.classic.worked import MOST, Asked, Worked, scaled
-from kschedweb.engine.classic.objects import owner_uid
-from kschedweb.engine.classic.priorities.node import AVOIDING, signatures
 from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, tolerated
 from kschedweb.engine.plugins.imagelocality import LEAST, MOST_A_CONTAINER, normalized
+from kschedweb.engine.releases.classic.objects import owner_uid
+from kschedweb.engine.releases.classic.priorities.node import AVOIDING, signatures
 from kschedweb.web.units import memory
 
 if TYPE_CHECKING:

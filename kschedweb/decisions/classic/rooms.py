@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kschedweb.decisions.classic.worked import MOST, Asked, Worked, cut, times
-from kschedweb.engine.classic.objects import asked as asked_then
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.releases.classic.objects import asked as asked_then
 from kschedweb.web.units import amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kschedweb.engine.classic.priorities.room import Point
+    from kschedweb.engine.releases.classic.priorities.room import Point
 
 FULL = 100  # percent
 DEFAULTS = "Containers that do not say what they ask for count with 100 m of CPU and 200 MiB."

@@ -14,8 +14,8 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions import selectors
 from kschedweb.decisions.classic import catalogue
-from kschedweb.engine.classic.catalogue import GATES
-from kschedweb.engine.classic.describing import PREDICATE
+from kschedweb.engine.releases.classic.catalogue import GATES
+from kschedweb.engine.releases.classic.describing import PREDICATE
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse

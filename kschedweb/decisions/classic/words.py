@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from kschedweb.decisions.presenters import presenter
 from kschedweb.decisions.words import Reading, Reason, Shortage, listed, of
-from kschedweb.engine.classic import words as then
-from kschedweb.engine.classic.objects import BASIC, asked, sources
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, tolerated
 from kschedweb.engine.plugins import interpodaffinity, nodeaffinity, nodename, nodeports, nodeunschedulable
 from kschedweb.engine.plugins.noderesourcesfit import PODS
+from kschedweb.engine.releases.classic import words as then
+from kschedweb.engine.releases.classic.objects import BASIC, asked, sources
 from kschedweb.web.units import amount
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from kschedweb.clusters.models import PodRow, Snapshot
     from kschedweb.decisions.decider import Decider
-    from kschedweb.engine.classic import Algorithm
     from kschedweb.engine.config import Configuration
+    from kschedweb.engine.releases.classic import Algorithm
 
 POD_LIMIT = 50
 SECONDS = 8.0

@@ -10,13 +10,13 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
-from kschedweb.engine.classic.describing import described
+from kschedweb.engine.releases.classic.describing import described
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
     from kschedweb.decisions.parts import Row
-    from kschedweb.engine.classic import Algorithm
+    from kschedweb.engine.releases.classic import Algorithm
 
 register = template.Library()
 

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.selectors import revision_asked
-from kschedweb.engine.classic.comparing import Kind, Side
+from kschedweb.engine.releases.classic.comparing import Kind, Side
 from kschedweb.playground.gate.selectors import missing, snapshot_of
 from kschedweb.playground.migration import listing, selectors, services, words
 from kschedweb.playground.migration.filters import QuestionFilter

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.classic.comparing import Kind, Side, Verdict
-from kschedweb.engine.classic.describing import DESCRIBED
+from kschedweb.engine.releases.classic.comparing import Kind, Side, Verdict
+from kschedweb.engine.releases.classic.describing import DESCRIBED
 from kschedweb.playground.migration.words import VERDICTS, rule_name, rule_words
 from kschedweb.playground.runs.rows import Rows, arranged
 from kschedweb.web.units import counted
@@ -29,7 +29,7 @@ DIFFER = tuple(WORDS)
 
 @dataclass(frozen=True)
 class MovedPod:
-    """A pod as ``engine.classic.comparing.Move`` has it in plain data."""
+    """A pod as ``engine.releases.classic.comparing.Move`` has it in plain data."""
 
     raw: Json
 

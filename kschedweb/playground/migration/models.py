@@ -26,6 +26,6 @@ class Question(Inquiry):
     bound = models.BooleanField(default=False)  # whether pods on nodes are asked about too
     namespaces = models.JSONField(default=list)  # all where none is named
     sequence = models.BooleanField(default=False)  # whether each is placed before the next
-    counts = models.JSONField(null=True)  # engine.classic.comparing.Tally as plain data
+    counts = models.JSONField(null=True)  # engine.releases.classic.comparing.Tally as plain data
     content = models.BinaryField(null=True)  # gzipped JSON of the pods that differ: selectors.differing reads it
     notes = models.JSONField(default=list)  # what was left out or read differently

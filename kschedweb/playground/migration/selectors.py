@@ -46,7 +46,7 @@ def question_get(question_id: UUID | str) -> Question:
 
 
 def differing(question: Question) -> list[dict[str, Any]]:
-    """The pods that move or fit only under one, as ``engine.classic.comparing.Move`` in plain data."""
+    """The pods that move or fit only under one, as ``engine.releases.classic.comparing.Move`` in plain data."""
     if question.content is None:
         return []
     found: list[dict[str, Any]] = json.loads(gzip.decompress(bytes(question.content)))

@@ -15,8 +15,8 @@ from kschedweb.accounts import audit
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import utilisation
 from kschedweb.engine import Snapshot as EngineSnapshot
-from kschedweb.engine.classic import ClassicSnapshot, in_zones_of_then
-from kschedweb.engine.classic.comparing import Tally, asked, moves
+from kschedweb.engine.releases.classic import ClassicSnapshot, in_zones_of_then
+from kschedweb.engine.releases.classic.comparing import Tally, asked, moves
 from kschedweb.jobs.inquiries import NotNow, Step, at_once, connection_released, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.words import about_snapshot

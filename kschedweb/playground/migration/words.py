@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.engine.classic.comparing import Kind, Side, Verdict
+from kschedweb.engine.releases.classic.comparing import Kind, Side, Verdict
 
 if TYPE_CHECKING:
-    from kschedweb.engine.classic import Algorithm
     from kschedweb.engine.config import Configuration
+    from kschedweb.engine.releases.classic import Algorithm
     from kschedweb.playground.migration.models import Question
     from kschedweb.policies.models import Revision
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from kschedweb.engine.classic import Algorithm, Registry, edition_of, load_policy, process_of
+from kschedweb.engine.releases.classic import Algorithm, Registry, edition_of, load_policy, process_of
 from kschedweb.policies.classic import diff, editor
 from kschedweb.policies.classic.editor import ClassicEditor
 from kschedweb.policies.classic.effective import effective

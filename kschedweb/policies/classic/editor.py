@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.classic import Algorithm, edition_of, process_of
 from kschedweb.engine.documents.marked import DocumentError, Problem, normalised, parse
 from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.releases.classic import Algorithm, edition_of, process_of
 from kschedweb.policies.classic import form, writing
 from kschedweb.policies.classic.effective import Effective, effective
 from kschedweb.policies.classic.form import ClassicForm

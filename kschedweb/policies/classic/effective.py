@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.engine.classic.catalogue import EDITION
 from kschedweb.engine.documents.writing import written
+from kschedweb.engine.releases.classic.catalogue import EDITION
 from kschedweb.policies.classic.lists import explained_as
 from kschedweb.policies.classic.validation import ClassicChecked
 from kschedweb.policies.editing.form import leaves
 
 if TYPE_CHECKING:
-    from kschedweb.engine.classic import Algorithm
-    from kschedweb.engine.classic.policy import Policy
+    from kschedweb.engine.releases.classic import Algorithm
+    from kschedweb.engine.releases.classic.policy import Policy
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.engine.classic import Edition, edition_of
-from kschedweb.engine.classic.catalogue import EDITION, GATES, V1_9, V1_13
-from kschedweb.engine.classic.describing import DESCRIBED
 from kschedweb.engine.documents.marked import Path, Problem
 from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.releases.classic import Edition, edition_of
+from kschedweb.engine.releases.classic.catalogue import EDITION, GATES, V1_9, V1_13
+from kschedweb.engine.releases.classic.describing import DESCRIBED
 from kschedweb.policies.classic.lists import (
     LISTS,
     PREDICATES,

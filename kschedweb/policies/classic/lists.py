@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.classic import Edition
-from kschedweb.engine.classic.catalogue import ORDER
-from kschedweb.engine.classic.describing import DESCRIBED
+from kschedweb.engine.releases.classic import Edition
+from kschedweb.engine.releases.classic.catalogue import ORDER
+from kschedweb.engine.releases.classic.describing import DESCRIBED
 from kschedweb.policies.classic.validation import MISSPELT
 from kschedweb.policies.editing.switches import as_dict, as_list
 

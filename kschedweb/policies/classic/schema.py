@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.classic.catalogue import EDITION, GATES, MORE_PREDICATES, Edition
-from kschedweb.engine.classic.policy import EXTENDER_FIELDS, MAX_PRIORITY, TLS_FIELDS
-from kschedweb.engine.classic.predicates import ARGUED as PREDICATE_ARGUMENTS
-from kschedweb.engine.classic.priorities import ARGUED as PRIORITY_ARGUMENTS
+from kschedweb.engine.releases.classic.catalogue import EDITION, GATES, MORE_PREDICATES, Edition
+from kschedweb.engine.releases.classic.policy import EXTENDER_FIELDS, MAX_PRIORITY, TLS_FIELDS
+from kschedweb.engine.releases.classic.predicates import ARGUED as PREDICATE_ARGUMENTS
+from kschedweb.engine.releases.classic.priorities import ARGUED as PRIORITY_ARGUMENTS
 
 Schema = dict[str, Any]
 

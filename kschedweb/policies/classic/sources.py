@@ -8,7 +8,7 @@ from django.http import Http404
 
 from kschedweb.clusters.configmaps import config_map_read
 from kschedweb.clusters.selectors import cluster_get
-from kschedweb.engine.classic import from_config_map
+from kschedweb.engine.releases.classic import from_config_map
 from kschedweb.web.errors import ApplicationError, FieldProblem, NotFound, Unprocessable
 
 NAMESPACE, KEY = "kube-system", "policy.cfg"

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kschedweb.engine.classic import PolicyError, Registry, edition_of, load_policy
 from kschedweb.engine.documents.marked import Document, DocumentError, Path, Problem, parse
 from kschedweb.engine.objects.access import ObjectError
+from kschedweb.engine.releases.classic import PolicyError, Registry, edition_of, load_policy
 from kschedweb.engine.validation.fields import Problem as EngineProblem
 from kschedweb.policies.dialect import Kind
 from kschedweb.policies.editing.switches import as_dict, as_list
 from kschedweb.policies.validation import KEY, LINE, steps, written
 
 if TYPE_CHECKING:
-    from kschedweb.engine.classic import Algorithm, LoadedPolicy
+    from kschedweb.engine.releases.classic import Algorithm, LoadedPolicy
     from kschedweb.web.errors import FieldProblem
 
 # Fields of published samples that are read as what was meant.

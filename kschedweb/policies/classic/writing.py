@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from kschedweb.engine.classic import Edition
-from kschedweb.engine.classic.catalogue import GATES, V1_13
 from kschedweb.engine.documents.marked import parse
+from kschedweb.engine.releases.classic import Edition
+from kschedweb.engine.releases.classic.catalogue import GATES, V1_13
 from kschedweb.policies.classic.form import SHAPED
 from kschedweb.policies.classic.lists import LISTS, Item, item, known, listed, name_of, provided, spelt
 from kschedweb.policies.classic.schema import ARGUMENTS, GENERAL, KINDS

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kschedweb.engine.classic import PolicyError, edition_of, load_policy
-from kschedweb.engine.classic.conversion import convert
 from kschedweb.engine.documents.marked import as_yaml
+from kschedweb.engine.releases.classic import PolicyError, edition_of, load_policy
+from kschedweb.engine.releases.classic.conversion import convert
 from kschedweb.web.errors import FieldProblem, Unprocessable
 
 if TYPE_CHECKING:
-    from kschedweb.engine.classic.conversion import Conversion
+    from kschedweb.engine.releases.classic.conversion import Conversion
     from kschedweb.policies.models import Revision
 
 

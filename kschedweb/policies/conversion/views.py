@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
-from kschedweb.engine.classic.describing import DESCRIBED
+from kschedweb.engine.releases.classic.describing import DESCRIBED
 from kschedweb.policies import selectors
 from kschedweb.policies.conversion import selectors as conversion
 from kschedweb.policies.conversion import services

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from kschedweb.engine.classic.catalogue import CINDER, NO_EXECUTE, ORDER
+from kschedweb.engine.releases.classic.catalogue import CINDER, NO_EXECUTE, ORDER
 
 POLICY = {"kind": "Policy", "apiVersion": "v1"}
 SWITCHED = {CINDER, "CheckNodeUnschedulable"}

@@ -10,7 +10,7 @@ import pytest
 
 from kschedweb.decisions.classic import arithmetic
 from kschedweb.decisions.kinds import CLASSIC
-from kschedweb.engine.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
+from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
 from kschedweb.web.errors import Unprocessable
 from tests.conformance.making.classic import PRIORITIES, ClassicMaker
 from tests.engine.builders import node, pod

@@ -11,12 +11,12 @@ from kschedweb.decisions.classic import words
 from kschedweb.decisions.classic.decision import ClassicDecision
 from kschedweb.decisions.kinds import CLASSIC
 from kschedweb.decisions.words import Reason
-from kschedweb.engine.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
-from kschedweb.engine.classic import words as then
+from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
+from kschedweb.engine.releases.classic import words as then
 from kschedweb.web.errors import Unprocessable
 from tests.conformance.making.classic import ClassicMaker
 from tests.engine.builders import node, pod
-from tests.engine.classic.support import POLICY
+from tests.engine.releases.classic.support import POLICY
 
 
 def decision(*objects: dict, edition: Edition | None = None, **policy: object) -> ClassicDecision:

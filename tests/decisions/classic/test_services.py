@@ -10,7 +10,7 @@ from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.decisions import services
 from kschedweb.decisions.case import ClassicCase
 from kschedweb.decisions.snapshots import classic_snapshot
-from kschedweb.engine.classic import ClassicScheduler, ClassicSnapshot, Registry, in_zones_of_then
+from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Registry, in_zones_of_then
 from kschedweb.policies.models import Revision
 from kschedweb.web.errors import Unprocessable
 from tests.engine.builders import node, pod

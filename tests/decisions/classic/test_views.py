@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from kschedweb.clusters.models import Snapshot
 from kschedweb.decisions import services
-from kschedweb.engine.classic.describing import DESCRIBED
+from kschedweb.engine.releases.classic.describing import DESCRIBED
 from kschedweb.policies.models import Revision
 from tests.engine.builders import node, pod
 

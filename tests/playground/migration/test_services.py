@@ -12,8 +12,8 @@ from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine import Snapshot as EngineSnapshot
-from kschedweb.engine.classic import ClassicSnapshot, in_zones_of_then
-from kschedweb.engine.classic.comparing import Tally, asked, moves
+from kschedweb.engine.releases.classic import ClassicSnapshot, in_zones_of_then
+from kschedweb.engine.releases.classic.comparing import Tally, asked, moves
 from kschedweb.jobs import inquiries
 from kschedweb.jobs.models import Job, State
 from kschedweb.jobs.services import job_cancel, job_claim, jobs_reconcile

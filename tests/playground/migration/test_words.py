@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.classic.comparing import Verdict
+from kschedweb.engine.releases.classic.comparing import Verdict
 from kschedweb.playground.migration import listing, words
 
 RULE = {"name": "SelectorSpreadPriority", "side": "classic", "kind": "prefers"}

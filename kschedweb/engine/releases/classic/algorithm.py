@@ -1,0 +1,155 @@
+"""From a policy to the predicates and priorities that run, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.releases.classic import predicates, priorities
+from kschedweb.engine.releases.classic.catalogue import EDITION, ORDER, Edition
+from kschedweb.engine.releases.classic.policy import Choice, Policy
+from kschedweb.engine.releases.classic.predicates.volumes import KINDS
+from kschedweb.engine.validation.fields import Problem
+
+MAX_TOTAL = 2**63 - 1
+MAX_PRIORITY = 10
+Argument = tuple[str, Json] | None
+
+
+class PolicyError(ValueError):
+    """A policy that cannot run; ``problems`` say where and why."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("; ".join(f"{one.path}: {one.text}" if one.path else one.text for one in problems))
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """What runs: ``predicates`` in order, ``priorities`` by name, each a plugin; ``weights`` are those of priorities.
+
+    ``never_asked`` are predicates that the policy names but the fixed order does not.
+    """
+
+    predicates: list[Any]
+    priorities: list[Any]
+    weights: dict[str, int]
+    extenders: tuple[Json, ...]
+    always_check_all: bool
+    edition: Edition
+    never_asked: tuple[str, ...] = ()
+
+
+class Registry:
+    """What is known by name in one process of the original.
+
+    What a policy registers stays known there: its weights and arguments hold for later policies, and for the default
+    provider, that do not say otherwise.
+    """
+
+    def __init__(self, edition: Edition = EDITION) -> None:
+        self.edition = edition
+        self._predicates: dict[str, Argument] = dict.fromkeys(edition.predicates)
+        self._priorities: dict[str, tuple[int, Argument]] = {
+            name: (weight, None) for name, weight in edition.priorities.items()
+        }
+        self._original = dict(self._priorities)
+
+    def leftovers(self, policy: Policy | None = None) -> list[str]:
+        """The priorities of the default provider, where it is used, that an earlier policy changed."""
+        if not self._provides(policy, None if policy is None else policy.priorities):
+            return []
+        return [
+            name for name in sorted(self.edition.default_priorities) if self._priorities[name] != self._original[name]
+        ]
+
+    def _provides(self, policy: Policy | None, chosen: tuple[Choice, ...] | None) -> bool:
+        """Whether the default provider stands in for what ``policy`` does not say; 1.9 then took nothing."""
+        return policy is None or (chosen is None and not self.edition.old)
+
+    def algorithm(self, policy: Policy | None = None) -> Algorithm:
+        """Register what ``policy`` brings and say what runs; without one it is the default provider.
+
+        Raises PolicyError; then nothing is registered.
+        """
+        known = dict(self._predicates), dict(self._priorities)
+        try:
+            return self._algorithm(policy)
+        except PolicyError:
+            self._predicates, self._priorities = known
+            raise
+
+    def _algorithm(self, given: Policy | None) -> Algorithm:
+        edition, policy = self.edition, given or Policy()
+        problems = self._register(policy)
+        if problems:
+            raise PolicyError(problems)
+        names = {choice.name for choice in policy.predicates or ()} | edition.mandatory
+        if self._provides(given, policy.predicates):
+            names |= edition.default_predicates
+        chosen = {choice.name for choice in policy.priorities or ()}
+        if self._provides(given, policy.priorities):
+            chosen |= set(edition.default_priorities)
+        weights = {name: self._priorities[name][0] for name in sorted(chosen)}
+        if sum(weights.values()) * MAX_PRIORITY > MAX_TOTAL:
+            raise PolicyError([Problem("priorities", "Total priority of priority functions has overflown")])
+        if both := sorted(names & set(weights)):
+            said = f"{both[0]} is also the name of a predicate, which would be told apart nowhere: rename one of them"
+            raise PolicyError([Problem("priorities", said)])
+        order = sorted(names) if edition.old else [name for name in ORDER if name in names]
+        hard = policy.hard_pod_affinity_weight or edition.hard_pod_affinity_weight
+        return Algorithm(
+            predicates=[self._predicate(name, policy) for name in order],
+            priorities=[self._priority(name, hard) for name in weights],
+            weights=weights,
+            extenders=policy.extenders,
+            always_check_all=policy.always_check_all or edition.old,
+            edition=edition,
+            never_asked=tuple(sorted(names - set(order))),
+        )
+
+    def _register(self, policy: Policy) -> list[Problem]:
+        problems = []
+        for number, choice in enumerate(policy.predicates or ()):
+            if choice.argument is not None:
+                self._predicates[choice.name] = choice.argument
+            elif choice.name not in self._predicates:
+                problems.append(_unknown("predicates", number, choice, self._predicates))
+        for number, choice in enumerate(policy.priorities or ()):
+            if choice.argument is not None or choice.name in self._priorities:
+                known = self._priorities.get(choice.name, (0, None))[1]
+                self._priorities[choice.name] = choice.weight, choice.argument or known
+            else:
+                problems.append(_unknown("priorities", number, choice, self._priorities))
+        return problems
+
+    def _predicate(self, name: str, policy: Policy) -> Any:
+        edition, argument = self.edition, self._predicates[name]
+        if argument is not None:
+            kind, content = argument
+            return self._made(predicates, kind)(name, content)
+        settings: Json = {"ignored": policy.ignored, "volume_scheduling": not edition.old}
+        if name in KINDS:
+            settings = {"max_volumes": edition.max_volumes, "told_by_nodes": not edition.old}
+        return self._made(predicates, name)(name, settings)
+
+    def _priority(self, name: str, hard: int) -> Any:
+        _, argument = self._priorities[name]
+        if argument is None:
+            return self._made(priorities, name)(name, {"hardPodAffinityWeight": hard})
+        kind, content = argument
+        return self._made(priorities, kind)(name, content)
+
+    def _made(self, among: Any, key: str) -> Callable[[str, Json], Any]:
+        """What makes the predicate or priority that is known by name, or the one of a kind of argument."""
+        known = among.NAMED | among.ARGUED | (among.OLD if self.edition.old else {})
+        made: Callable[[str, Json], Any] = known[key]
+        return made
+
+
+def _unknown(key: str, number: int, choice: Choice, known: Mapping[str, Any]) -> Problem:
+    one = {"predicates": "Predicate", "priorities": "Priority"}[key]
+    said = f"Invalid configuration: {one} type not found for {choice.name}; known without an argument: "
+    return Problem(f"{key}[{number}].name", said + ", ".join(sorted(known)))

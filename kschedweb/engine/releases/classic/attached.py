@@ -1,0 +1,136 @@
+"""Volumes that pods have attached to nodes, counted as kube-scheduler 1.13 did: by kind, each once a node.
+
+A claim whose volume is not known counts against every kind but CSI, for it may become one of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from kschedweb.engine.objects.access import Json, mapping
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.releases.classic.objects import ATTACHED, attached, sources
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.columns import Ints, Mask
+
+CSI_PREFIX = "attachable-volumes-csi-"
+LONGEST = 63
+NAMELESS = "PersistentVolumeClaim had no name"
+Volume = tuple[str, str]  # its kind (a field of ATTACHED, or a CSI driver's resource) and its name
+
+
+def limit_key(driver: str) -> str:
+    """The resource by which a node says how many volumes of a CSI driver it can attach."""
+    if len(CSI_PREFIX) + len(driver) < LONGEST:
+        return CSI_PREFIX + driver
+    return CSI_PREFIX + driver[:23] + hashlib.sha1(driver.encode(), usedforsecurity=False).hexdigest()[:16]
+
+
+def volumes_of(pod: Pod, cluster: ClusterObjects) -> frozenset[Volume] | None:
+    """What ``pod`` has attached once it runs; ``None`` where one of its claims has no name."""
+    found: set[Volume] = set()
+    for kind, name in sources(pod):
+        if kind != "claim":
+            found.add((kind, name))
+        elif not name:
+            return None
+        else:
+            found.update(_of_claim(cluster, pod.namespace, name))
+    return frozenset(found)
+
+
+def _of_claim(cluster: ClusterObjects, namespace: str, name: str) -> Iterable[Volume]:
+    claim = cluster.storage.claims.get((namespace, name))
+    raw = cluster.get("PersistentVolume", "", claim.volume) if claim is not None and claim.volume else None
+    if raw is None:
+        return [(kind, f"\0{namespace}/{name}") for kind in ATTACHED]
+    return _of_volume(mapping(raw, "spec"))
+
+
+def _of_volume(spec: Json) -> Iterable[Volume]:
+    yield from attached(spec)
+    if spec.get("csi") is not None:
+        source = mapping(spec, "csi")
+        yield limit_key(str(source.get("driver") or "")), str(source.get("volumeHandle") or "")
+
+
+class AttachedVolumes:
+    """Counts by node, kept as pods come and go; ``cluster`` says what claims stand for."""
+
+    def __init__(self, nodes: int, cluster: ClusterObjects) -> None:
+        self._nodes, self._cluster = nodes, cluster
+        self._users: dict[str, tuple[Pod, int, frozenset[Volume] | None]] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._version = self._cluster.storage.version
+        self._holders: dict[Volume, Counter[int]] = {}
+        self._counts: dict[str, Ints] = {}
+        self._nameless: Ints = np.zeros(self._nodes, dtype=np.int64)
+
+    def copy(self, cluster: ClusterObjects) -> AttachedVolumes:
+        """One over a copy of the objects that can change without this one changing."""
+        other = AttachedVolumes(self._nodes, cluster)
+        other._users, other._version = dict(self._users), self._version
+        other._holders = {volume: nodes.copy() for volume, nodes in self._holders.items()}
+        other._counts = {kind: counts.copy() for kind, counts in self._counts.items()}
+        other._nameless = self._nameless.copy()
+        return other
+
+    def account(self, pod: Pod, node: int, sign: int) -> None:
+        """``pod`` has come to the node (``sign`` 1), or has left it (-1)."""
+        if not sources(pod):
+            return
+        if sign > 0:
+            self._users[pod.key] = pod, node, volumes_of(pod, self._cluster)
+            self._attach(*self._users[pod.key][1:], 1)
+        else:
+            _, _, volumes = self._users.pop(pod.key)
+            self._attach(node, volumes, -1)
+
+    def _attach(self, node: int, volumes: frozenset[Volume] | None, sign: int) -> None:
+        if volumes is None:
+            self._nameless[node] += sign
+            return
+        for volume in volumes:
+            nodes = self._holders.setdefault(volume, Counter())
+            before = nodes[node]
+            nodes[node] += sign
+            if not nodes[node]:
+                del nodes[node]
+            if not before or before + sign == 0:
+                self._of(volume[0])[node] += sign
+
+    def _of(self, kind: str) -> Ints:
+        if kind not in self._counts:
+            self._counts[kind] = np.zeros(self._nodes, dtype=np.int64)
+        return self._counts[kind]
+
+    def _follow(self) -> None:
+        """Find out anew what pods have attached where claims or volumes changed since."""
+        if self._version != self._cluster.storage.version:
+            self._forget()
+            for pod, node, _ in list(self._users.values()):
+                self.account(pod, node, 1)
+
+    def count(self, kind: str) -> Ints:
+        """How many volumes of ``kind`` are attached to each node; not to be written to. Shape [nodes]."""
+        self._follow()
+        return self._of(kind)
+
+    def shared(self, volumes: Iterable[Volume]) -> Ints:
+        """How many of ``volumes`` each node has already. Shape [nodes]."""
+        self._follow()
+        found: Ints = np.zeros(self._nodes, dtype=np.int64)
+        for volume in volumes:
+            for node in self._holders.get(volume, ()):
+                found[node] += 1
+        return found
+
+    def nameless(self) -> Mask:
+        """The nodes with a pod one of whose claims has no name: asking about them fails. Shape [nodes]."""
+        return self._nameless > 0

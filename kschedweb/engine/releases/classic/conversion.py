@@ -1,0 +1,318 @@
+"""From a v1 Policy to a KubeSchedulerConfiguration v1, by way of the plugins that kube-scheduler 1.22 made of it.
+
+Every predicate, priority and extender of the policy is told of once: whether what stands for it today is equal, near,
+or missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+
+from kschedweb.engine.config import Release
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.releases import CURRENT, load
+from kschedweb.engine.releases.classic import counterparts, today
+from kschedweb.engine.releases.classic.algorithm import PolicyError, Registry
+from kschedweb.engine.releases.classic.catalogue import EDITION, ORDER, Edition
+from kschedweb.engine.releases.classic.counterparts import EQUAL, NEAR, NONE, Counterpart
+from kschedweb.engine.releases.classic.legacy import ALIASES, LegacyProfile, planned
+from kschedweb.engine.releases.classic.legacy import EQUAL as SAME_FOR_ALL
+from kschedweb.engine.releases.classic.legacy import PREDICATES as KNOWN_IN_1_22
+from kschedweb.engine.releases.classic.legacy import PRIORITIES as SCORED_IN_1_22
+from kschedweb.engine.releases.classic.policy import Choice, Policy
+from kschedweb.engine.releases.classic.priorities.room import DEFAULT_SHAPE
+from kschedweb.engine.validation.labels import name_complaints
+
+MAX_WEIGHT = 2**31 - 1
+ALL_NODES = 100  # percent
+RATIO, BY_SHAPE = "RequestedToCapacityRatioPriority", "requestedToCapacityRatioArguments"
+BY_ROOM = frozenset({"LeastRequestedPriority", "MostRequestedPriority", RATIO})
+SPREADING = frozenset({"SelectorSpreadPriority", "ServiceSpreadingPriority"})
+CARRIED = frozenset(SCORED_IN_1_22) | SPREADING | {SAME_FOR_ALL}
+NODE_AFFINITY = "NodeAffinityPriority"
+SELECTORS = frozenset({"GeneralPredicates", "MatchNodeSelector"})  # predicates that look at a pod's node selectors
+NEVER_ASKED = "Version 1.13 never asked it, as its name has no place in the order of predicates; it is asked now."
+EXTENDER = (
+    "It is asked as before, with capitals in the names of fields (Pod, Nodes, NodeNames), and last where it is "
+    "ignorable. Its scores from 0 to 10 are put on the scale to 100, as those of plugins are."
+)
+MANDATORY = {
+    "NodeUnschedulable": "Stands for CheckNodeCondition, which ran whatever the policy said: cordoned nodes are "
+    "rejected, unless the pod tolerates that.",
+    "TaintToleration": "Rejects nodes with taints that the pod does not tolerate. It stands for CheckNodeCondition, "
+    "which ran whatever the policy said: node controllers turn conditions into taints.",
+    "PodTopologySpread": "Rejects nodes by the spread constraints that pods have themselves: kube-scheduler 1.22 took "
+    "it into the default set.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What became of one item of the policy.
+
+    ``path`` is its place, such as ``priorities[2]``, or ``priorities`` where the default provider brings it; ``kind``
+    is equal, near or none; ``plugins`` are those that stand for it.
+    """
+
+    path: str
+    name: str
+    kind: str
+    text: str
+    plugins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What is so of the profile as a whole, or comes into it without the policy."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """``document`` is plain data of a valid KubeSchedulerConfiguration v1."""
+
+    document: Json
+    notes: tuple[Note, ...]
+    remarks: tuple[Remark, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many notes there are of each kind."""
+        return {kind: sum(one.kind == kind for one in self.notes) for kind in (EQUAL, NEAR, NONE)}
+
+    @property
+    def summary(self) -> str:
+        """The counts in a sentence."""
+        if not self.notes:
+            return "There is no rule that anything has to stand for."
+        equal, near, none = self.counts.values()
+        have = "has" if equal == 1 else "have"
+        return (
+            f"{equal} of {len(self.notes)} {'rule' if len(self.notes) == 1 else 'rules'} {have} an exact counterpart, "
+            f"{near} a near one, {none} {'has' if none == 1 else 'have'} none."
+        )
+
+    def to_dict(self) -> Json:
+        return {"summary": self.summary, **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """An entry of the policy, with the argument that counts for its name; ``counted`` is where its name comes again."""
+
+    path: str
+    choice: Choice
+    counted: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.choice.name
+
+    @property
+    def argument(self) -> tuple[str, Json]:
+        return self.choice.argument or ("", {})
+
+    def note(self, counterpart: Counterpart, more: str = "") -> Note:
+        said = f"{counterpart.text} {more}".rstrip()
+        return Note(self.path, self.name, counterpart.kind, said, counterpart.plugins)
+
+
+@dataclass(slots=True)
+class _Part:
+    """The predicates, or the priorities: what is told of them, and what goes on by way of 1.22.
+
+    ``carried`` is what 1.22 would have to be given, ``None`` its own default set; ``expressions`` are requirements of
+    labels that NodeAffinity adds to every pod, with their weights where they are preferences.
+    """
+
+    notes: list[Note] = field(default_factory=list)
+    carried: list[Choice] = field(default_factory=list)
+    expressions: list[tuple[int, Json]] = field(default_factory=list)
+    default: bool = False
+
+    @property
+    def choices(self) -> tuple[Choice, ...] | None:
+        return None if self.default else tuple(self.carried)
+
+
+def convert(policy: Policy | None, edition: Edition = EDITION, release: Release = CURRENT) -> Conversion:
+    """The profile of ``release`` for ``policy``, or for the default provider, and what has no exact counterpart in it.
+
+    Raises PolicyError for a policy that cannot run.
+    """
+    Registry(edition).algorithm(policy)
+    given = policy or Policy()
+    filters = _filters(_chosen(policy, given.predicates, edition), edition)
+    scores = _scores(_chosen(policy, given.priorities, edition), edition)
+    hard = given.hard_pod_affinity_weight or edition.hard_pod_affinity_weight
+    legacy = planned(Policy(filters.choices, scores.choices, given.extenders, hard))
+    affinity = today.added_affinity([one for _, one in filters.expressions], scores.expressions)
+    document = today.document(legacy, affinity, given.extenders, edition.percentage or ALL_NODES, release)
+    loaded = load(document, release)
+    if not loaded.valid:
+        raise PolicyError(loaded.problems)
+    notes = (*filters.notes, *scores.notes, *_others(given, legacy))
+    return Conversion(document, notes, tuple(_remarks(notes, legacy, edition)))
+
+
+def _chosen(policy: Policy | None, choices: tuple[Choice, ...] | None, edition: Edition) -> tuple[Choice, ...] | None:
+    """What the policy chooses; ``None`` leaves it to the default provider, which version 1.9 did not."""
+    return () if choices is None and policy is not None and edition.old else choices
+
+
+def _rules(key: str, chosen: tuple[Choice, ...] | None, default: Mapping[str, int]) -> list[_Rule]:
+    if chosen is None:
+        return [_Rule(key, Choice(name, weight)) for name, weight in default.items()]
+    last = {choice.name: number for number, choice in enumerate(chosen)}
+    arguments = {choice.name: choice.argument for choice in chosen if choice.argument is not None}
+    return [
+        _Rule(
+            f"{key}[{number}]",
+            replace(choice, argument=arguments.get(choice.name)),
+            f"{key}[{last[choice.name]}]" if number < last[choice.name] else "",
+        )
+        for number, choice in enumerate(chosen)
+    ]
+
+
+def _again(rule: _Rule) -> Note:
+    return rule.note(Counterpart(EQUAL, f"Its name comes again at {rule.counted}, and only that counted."))
+
+
+def _filters(chosen: tuple[Choice, ...] | None, edition: Edition) -> _Part:
+    rules = _rules("predicates", chosen, dict.fromkeys((one for one in ORDER if one in edition.default_predicates), 0))
+    selecting = any(not rule.argument[0] and rule.name in SELECTORS for rule in rules)
+    part = _Part(default=chosen is None and not edition.old)
+    for rule in rules:
+        if rule.counted:
+            part.notes.append(_again(rule))
+            continue
+        if rule.argument[0]:
+            counterpart = _argued_filter(rule, part, selecting)
+        else:
+            among = counterparts.PREDICATES | (counterparts.OLD_PREDICATES if edition.old else {})
+            counterpart = among[rule.name]
+            if ALIASES.get(rule.name, rule.name) in KNOWN_IN_1_22:
+                part.carried.append(Choice(rule.name))
+        more = ""
+        if not edition.old and rule.name not in ORDER and counterpart.plugins:
+            counterpart, more = replace(counterpart, kind=NEAR), NEVER_ASKED
+        part.notes.append(rule.note(counterpart, more))
+    return part
+
+
+def _argued_filter(rule: _Rule, part: _Part, selecting: bool) -> Counterpart:
+    """What stands for a predicate with an argument; ``selecting``: the pods' own node selectors are looked at too."""
+    kind, content = rule.argument
+    counterpart = counterparts.of_argument(kind, content)
+    if kind != "labelsPresence":
+        return counterpart
+    impossible = [label for label in content["labels"] if name_complaints(label)]
+    if impossible and content["presence"]:
+        said = f"No node can have the label {impossible[0]!r}: every node was rejected, which no profile can say."
+        return Counterpart(NONE, said)
+    wanted = [today.expression(label, content["presence"]) for label in content["labels"] if label not in impossible]
+    if not wanted:
+        return Counterpart(EQUAL, "Every node met it, so nothing has to stand for it.")
+    part.expressions += [(0, one) for one in wanted]
+    part.carried.append(Choice("MatchNodeSelector"))
+    if selecting:
+        return counterpart
+    said = "The pods' own node selectors and required node affinity, which the policy did not look at, count too."
+    return replace(counterpart, kind=NEAR, text=f"{counterpart.text} {said}")
+
+
+def _scores(chosen: tuple[Choice, ...] | None, edition: Edition) -> _Part:
+    rules = _rules("priorities", chosen, edition.default_priorities)
+    part = _Part(default=chosen is None and not edition.old)
+    instead = _instead([rule for rule in rules if not rule.counted]) if chosen is not None else {}
+    for rule in rules:
+        if rule.counted:
+            part.notes.append(_again(rule))
+            continue
+        if rule.path in instead:
+            part.notes.append(rule.note(Counterpart(NONE, instead[rule.path])))
+            continue
+        more = ""
+        if part.default and rule.name == "SelectorSpreadPriority":
+            more = "Its weight is 2, as kube-scheduler 1.22 has it by default, and was 1."
+        elif rule.choice.weight > MAX_WEIGHT:
+            more = f"Its weight of {rule.choice.weight} is cut to {MAX_WEIGHT}, the most there is."
+        part.notes.append(rule.note(_score(rule, part), more))
+    preferred = sum(weight for weight, _ in part.expressions)
+    if preferred and all(one.name != NODE_AFFINITY for one in part.carried):
+        part.carried.append(Choice(NODE_AFFINITY, min(preferred, MAX_WEIGHT)))
+    return part
+
+
+def _score(rule: _Rule, part: _Part) -> Counterpart:
+    """What stands for a priority; adds to ``part`` what goes on."""
+    kind, content = rule.argument
+    weight = min(rule.choice.weight, MAX_WEIGHT)
+    if rule.name == RATIO and not kind:
+        content = {"shape": [{"utilization": at, "score": score} for at, score in DEFAULT_SHAPE]}
+        kind = BY_SHAPE
+    if kind == BY_SHAPE:
+        part.carried.append(Choice(BY_SHAPE, weight, (BY_SHAPE, content)))
+    elif kind == "labelPreference":
+        if name_complaints(content["label"]):
+            said = "No node can have the label: every node had the same score, so nothing has to stand for it."
+            return Counterpart(EQUAL, said)
+        part.expressions.append((rule.choice.weight, today.expression(content["label"], content["presence"])))
+    elif not kind and rule.name in CARRIED:
+        part.carried.append(Choice(rule.name, weight))
+    return counterparts.of_argument(kind, content) if kind else counterparts.PRIORITIES[rule.name]
+
+
+def _instead(rules: list[_Rule]) -> dict[str, str]:
+    """By path, why a priority has no counterpart: a plugin that could stand for several stands for another one."""
+    found: dict[str, str] = {}
+    room = [one for one in rules if one.argument[0] == BY_SHAPE or (not one.argument[0] and one.name in BY_ROOM)]
+    if room:
+        kept = max(room, key=lambda one: one.choice.weight)
+        said = f"A profile has one scoring strategy: that of {kept.name}, which weighs most."
+        found |= {one.path: said for one in room if one is not kept}
+    spread = [one for one in rules if not one.argument[0] and one.name in SPREADING]
+    for one in spread[:-1]:
+        kept = spread[-1]
+        found[one.path] = f"PodTopologySpread stands for {kept.name}, with its weight, as in kube-scheduler 1.22."
+    return found
+
+
+def _others(policy: Policy, legacy: LegacyProfile) -> Iterator[Note]:
+    """What is told of extenders and switches."""
+    for number, extender in enumerate(policy.extenders):
+        said = EXTENDER
+        if (extender.get("tlsConfig") or {}).get(today.PRIVATE_KEY):
+            said += " Its private key is left out: name a file under tlsConfig.keyFile."
+        yield Note(f"extenders[{number}]", extender["urlPrefix"], NEAR, said)
+    if policy.hard_pod_affinity_weight:
+        name, plugin = "hardPodAffinitySymmetricWeight", "InterPodAffinity"
+        if any(one.name == plugin for one in legacy.plugins.get("score", ())):
+            yield Note(name, name, EQUAL, "It is hardPodAffinityWeight among the plugin's arguments.", (plugin,))
+        else:
+            yield Note(name, name, EQUAL, "No priority reads it, so nothing has to stand for it.")
+    if policy.always_check_all:
+        name = "alwaysCheckAllPredicates"
+        said = "The first plugin that rejects a node ends its trial: the same nodes pass, and messages name less."
+        yield Note(name, name, NONE, said)
+
+
+def _remarks(notes: Sequence[Note], legacy: LegacyProfile, edition: Edition) -> Iterator[Remark]:
+    named = {plugin for note in notes for plugin in note.plugins if note.path.startswith("predicates")}
+    for one in legacy.plugins["filter"]:
+        name = today.RENAMED.get(one.name, one.name)
+        if name not in named and name in MANDATORY:
+            yield Remark(name, MANDATORY[name])
+    for name, text in today.ADDED.items():
+        yield Remark(name, text)
+    yield Remark("Equal nodes", "Of equally good nodes one is drawn by chance; before, each was taken in its turn.")
+    percentage = edition.percentage or ALL_NODES
+    said = f"It is {percentage}, as it was. Left out, it depends on the number of nodes."
+    yield Remark("percentageOfNodesToScore", said)
+    if edition.max_volumes is not None:
+        said = f"KUBE_MAX_PD_VOLS, which was {edition.max_volumes}, is not read any more: CSI drivers give the limits."
+        yield Remark("KUBE_MAX_PD_VOLS", said)

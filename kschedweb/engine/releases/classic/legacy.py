@@ -1,0 +1,281 @@
+"""What kube-scheduler 1.22, the last that read a Policy, made of one: plugins by extension point, and their arguments.
+
+Held against recorded answers of 1.22.17 (tests/conformance/goldens/policies.jsonl.xz).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kschedweb.engine.config.specs import PluginRef
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.releases.classic import catalogue
+from kschedweb.engine.releases.classic.policy import Choice, Policy
+from kschedweb.engine.validation.golang import INT64_MAX, quote
+
+FILTER, PREPARED_FILTER = ("filter",), ("preFilter", "filter")
+SCORE, PREPARED_SCORE = ("score",), ("preScore", "score")
+Step = tuple[str, tuple[str, ...]]  # a plugin, and the extension points at which it is enabled
+
+_FIT: Step = ("NodeResourcesFit", PREPARED_FILTER)
+_NAME: Step = ("NodeName", FILTER)
+_PORTS: Step = ("NodePorts", PREPARED_FILTER)
+_AFFINITY: Step = ("NodeAffinity", PREPARED_FILTER)
+# In the order in which they are put into the profile.
+PREDICATES: dict[str, tuple[Step, ...]] = {
+    "CheckNodeUnschedulable": (("NodeUnschedulable", FILTER),),
+    "GeneralPredicates": (_FIT, _NAME, _PORTS, _AFFINITY),
+    "HostName": (_NAME,),
+    "PodFitsHostPorts": (_PORTS,),
+    "MatchNodeSelector": (_AFFINITY,),
+    "PodFitsResources": (_FIT,),
+    "NoDiskConflict": (("VolumeRestrictions", FILTER),),
+    "PodToleratesNodeTaints": (("TaintToleration", FILTER),),
+    "CheckNodeLabelPresence": (("NodeLabel", FILTER),),
+    "CheckServiceAffinity": (("ServiceAffinity", PREPARED_FILTER),),
+    "MaxEBSVolumeCount": (("EBSLimits", FILTER),),
+    "MaxGCEPDVolumeCount": (("GCEPDLimits", FILTER),),
+    "MaxCSIVolumeCountPred": (("NodeVolumeLimits", FILTER),),
+    "MaxAzureDiskVolumeCount": (("AzureDiskLimits", FILTER),),
+    "MaxCinderVolumeCount": (("CinderLimits", FILTER),),
+    "CheckVolumeBinding": (("VolumeBinding", ("preFilter", "filter", "reserve", "preBind")),),
+    "NoVolumeZoneConflict": (("VolumeZone", FILTER),),
+    "EvenPodsSpread": (("PodTopologySpread", PREPARED_FILTER),),
+    "MatchInterPodAffinity": (("InterPodAffinity", PREPARED_FILTER),),
+}
+MANDATORY = ("PodToleratesNodeTaints", "CheckNodeUnschedulable")
+_BY_REQUEST = {
+    *("HostName", "PodFitsHostPorts", "MatchNodeSelector", "PodFitsResources", "CheckNodeLabelPresence"),
+    *("CheckServiceAffinity", "MaxCinderVolumeCount"),
+}
+DEFAULT_PREDICATES = tuple(name for name in PREDICATES if name not in _BY_REQUEST)
+PRIORITIES: dict[str, Step] = {
+    "SelectorSpreadPriority": ("PodTopologySpread", PREPARED_SCORE),
+    "EvenPodsSpreadPriority": ("PodTopologySpread", PREPARED_SCORE),
+    "InterPodAffinityPriority": ("InterPodAffinity", PREPARED_SCORE),
+    "NodeAffinityPriority": ("NodeAffinity", PREPARED_SCORE),
+    "TaintTolerationPriority": ("TaintToleration", PREPARED_SCORE),
+    "ImageLocalityPriority": ("ImageLocality", SCORE),
+    "NodePreferAvoidPodsPriority": ("NodePreferAvoidPods", SCORE),
+    "BalancedResourceAllocation": ("NodeResourcesBalancedAllocation", SCORE),
+    "LeastRequestedPriority": ("NodeResourcesLeastAllocated", SCORE),
+    "MostRequestedPriority": ("NodeResourcesMostAllocated", SCORE),
+    # What an argument makes is known by the name of its plugin.
+    "RequestedToCapacityRatio": ("RequestedToCapacityRatio", SCORE),
+    "NodeLabel": ("NodeLabel", SCORE),
+    "ServiceAffinity": ("ServiceAffinity", SCORE),
+}
+DEFAULT_PRIORITIES = catalogue.DEFAULT_PRIORITIES | {"EvenPodsSpreadPriority": 2}
+MAX_NODE_SCORE = 100
+ALIASES = {"PodFitsPorts": "PodFitsHostPorts", "ServiceSpreadingPriority": "SelectorSpreadPriority"}
+EQUAL = "EqualPriority"
+_MADE_BY = {
+    "serviceAffinity": "CheckServiceAffinity",
+    "labelsPresence": "CheckNodeLabelPresence",
+    "serviceAntiAffinity": "ServiceAffinity",
+    "labelPreference": "NodeLabel",
+    "requestedToCapacityRatioArguments": "RequestedToCapacityRatio",
+}
+_ALWAYS: tuple[Step, ...] = (
+    ("PrioritySort", ("queueSort",)),
+    ("DefaultPreemption", ("postFilter",)),
+    ("DefaultBinder", ("bind",)),
+)
+_ROOM: list[Json] = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
+_DEFAULT_ARGUMENTS: dict[str, Json] = {
+    "DefaultPreemption": {"minCandidateNodesPercentage": 10, "minCandidateNodesAbsolute": 100},
+    "InterPodAffinity": {"hardPodAffinityWeight": 1},
+    "NodeAffinity": {},
+    "NodeResourcesBalancedAllocation": {"resources": _ROOM},
+    "NodeResourcesFit": {"scoringStrategy": {"type": "LeastAllocated", "resources": _ROOM}},
+    "PodTopologySpread": {"defaultingType": "System"},
+    "VolumeBinding": {"bindTimeoutSeconds": 600},
+}
+
+
+class LegacyError(ValueError):
+    """kube-scheduler 1.22 did not start with the policy; the text is what it said."""
+
+
+@dataclass(slots=True)
+class LegacyProfile:
+    """``plugins`` by extension point in calling order, weights at score only; ``arguments`` by plugin."""
+
+    plugins: dict[str, list[PluginRef]] = field(default_factory=dict)
+    arguments: dict[str, Json] = field(default_factory=dict)
+
+    def enable(self, step: Step, weight: int = 0) -> None:
+        """Add a plugin at its points where it is not there yet: of two weights the first stays."""
+        name, points = step
+        for point in points:
+            listed = self.plugins.setdefault(point, [])
+            if all(one.name != name for one in listed):
+                listed.append(PluginRef(name, weight if point == "score" else 0))
+
+
+def legacy_profile(policy: Policy) -> LegacyProfile:
+    """The profile that kube-scheduler 1.22 ran. Raises LegacyError."""
+    if problems := list(dict.fromkeys(_disagreements(policy))):
+        raise LegacyError(f"couldn't create scheduler from policy: {_together(problems)}")
+    made = planned(policy)
+    _ignore(policy, made)
+    if fault := "total score of Score plugins could overflow" if _overflows(made) else _unstartable(made):
+        where = "initializing profiles: creating profile for scheduler name default-scheduler"
+        raise LegacyError(f"couldn't create scheduler from policy: {where}: {fault}")
+    return made
+
+
+def planned(policy: Policy) -> LegacyProfile:
+    """The profile that 1.22 made of the policy's names and arguments, not yet asked whether it can run.
+
+    Raises LegacyError for names that 1.22 did not know.
+    """
+    made, arguments = LegacyProfile(), _Arguments()
+    predicates = set(DEFAULT_PREDICATES)
+    if policy.predicates is not None:
+        predicates = {_registered(one, "predicate", PREDICATES, arguments) for one in policy.predicates}
+    priorities = DEFAULT_PRIORITIES
+    if policy.priorities is not None:
+        chosen = [one for one in policy.priorities if one.name != EQUAL]
+        priorities = {_registered(one, "priority", PRIORITIES, arguments): one.weight for one in chosen}
+    for step in _ALWAYS:
+        made.enable(step)
+    for name in PREDICATES:
+        if name in predicates or name in MANDATORY:
+            for step in PREDICATES[name]:
+                made.enable(step)
+    for name in sorted(priorities):
+        weight = _int32(priorities[name])
+        if name in ("NodeLabel", "ServiceAffinity"):
+            weight = _int32(weight * arguments.count(name))
+        made.enable(PRIORITIES[name], weight)
+    made.arguments = arguments.of(made, set(priorities), policy.hard_pod_affinity_weight)
+    return made
+
+
+@dataclass(slots=True)
+class _Arguments:
+    """What the arguments of a policy come to, by plugin."""
+
+    given: dict[str, Json] = field(default_factory=dict)
+
+    def add(self, kind: str, content: Json) -> None:
+        if kind == "requestedToCapacityRatioArguments":
+            self.given["RequestedToCapacityRatio"] = {"shape": content["shape"], "resources": []}
+        elif kind == "serviceAffinity":
+            self._extend("ServiceAffinity", "affinityLabels", content["labels"])
+        elif kind == "serviceAntiAffinity":
+            self._extend("ServiceAffinity", "antiAffinityLabelsPreference", [content["label"]])
+        elif kind == "labelsPresence":
+            self._extend("NodeLabel", "presentLabels" if content["presence"] else "absentLabels", content["labels"])
+        else:
+            which = "presentLabelsPreference" if content["presence"] else "absentLabelsPreference"
+            self._extend("NodeLabel", which, [content["label"]])
+
+    def _extend(self, plugin: str, key: str, labels: Sequence[str]) -> None:
+        given = self.given.setdefault(plugin, {})
+        if labels:
+            given.setdefault(key, []).extend(labels)
+
+    def count(self, plugin: str) -> int:
+        """How many preferences share the plugin's weight."""
+        if plugin not in self.given:
+            raise LegacyError("panic: runtime error: invalid memory address or nil pointer dereference")
+        return sum(len(labels) for key, labels in self.given[plugin].items() if key.endswith("Preference"))
+
+    def of(self, made: LegacyProfile, priorities: set[str], hard: int) -> dict[str, Json]:
+        """The arguments of the plugins of ``made``."""
+        found = dict(self.given)
+        for name in ("NodeResourcesLeastAllocated", "NodeResourcesMostAllocated"):
+            found[name] = {"resources": _ROOM}
+        if "EvenPodsSpreadPriority" in priorities and "SelectorSpreadPriority" not in priorities:
+            found["PodTopologySpread"] = {"defaultingType": "List"}
+        if hard and "InterPodAffinityPriority" in priorities:
+            found["InterPodAffinity"] = {"hardPodAffinityWeight": hard}
+        running = {one.name for listed in made.plugins.values() for one in listed}
+        return {name: args for name, args in (_DEFAULT_ARGUMENTS | found).items() if name in running}
+
+
+def _registered(choice: Choice, one: str, known: dict[str, Any], arguments: _Arguments) -> str:
+    """The name under which 1.22 knew the choice. A name that it knew already was taken without its argument."""
+    name = ALIASES.get(choice.name, choice.name)
+    if name in known:
+        return name
+    if choice.argument is None:
+        raise LegacyError(f"couldn't create scheduler from policy: {one} type not found for {quote(name)}")
+    kind, content = choice.argument
+    arguments.add(kind, content)
+    return _MADE_BY[kind]
+
+
+def _int32(number: int) -> int:
+    """``number`` as 32 bits hold it."""
+    return (number + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+def _disagreements(policy: Policy) -> Iterable[str]:
+    """What 1.22 said of priorities that arguments make: all of a kind have one weight, and there is one curve."""
+    first: dict[str, Choice] = {}
+    for one in policy.priorities or ():
+        if one.argument is None:
+            continue
+        kind = one.argument[0]
+        before = first.setdefault(kind, one)
+        if kind == "requestedToCapacityRatioArguments":
+            if before is not one:
+                said = f'redeclares custom priority "RequestedToCapacityRatio", from: {quote(before.name)}'
+                yield f"priority {quote(one.name)} {said}"
+        elif before.weight != one.weight:
+            called = kind[0].upper() + kind[1:]
+            yield f"{called}  priority {quote(one.name)} has a different weight with {quote(before.name)}"
+        else:
+            first[kind] = one
+
+
+def _ignore(policy: Policy, made: LegacyProfile) -> None:
+    """Leave the resources that extenders alone manage to them. Raises LegacyError."""
+    managed = [item for extender in policy.extenders for item in extender["managedResources"]]
+    ignored = [item["name"] for item in managed if item["ignoredByScheduler"]]
+    if not ignored:
+        return
+    if "NodeResourcesFit" not in made.arguments:
+        raise LegacyError("couldn't create scheduler from policy: can't find NodeResourcesFitArgs in plugin config")
+    made.arguments["NodeResourcesFit"] = {**made.arguments["NodeResourcesFit"], "ignoredResources": ignored}
+
+
+def _overflows(made: LegacyProfile) -> bool:
+    """Whether 1.22 found the weights too great together; its own sums in 64 bits could overflow by negative ones."""
+    total = 0
+    for one in made.plugins.get("score", ()):
+        most = (one.weight or 1) * MAX_NODE_SCORE
+        if most > INT64_MAX - total or total < 0:
+            return True
+        total += most
+    return False
+
+
+def _unstartable(made: LegacyProfile) -> str:
+    """Which plugin could not be made, and why; ``""`` where all could."""
+    running = {one.name for listed in made.plugins.values() for one in listed}
+    for name in ("NodeLabel", "RequestedToCapacityRatio", "ServiceAffinity"):
+        if name in running and name not in made.arguments:
+            return f"initializing plugin {quote(name)}: want args to be of type {name}Args, got <nil>"
+    clashes = list(dict.fromkeys(_clashes(made.arguments.get("NodeLabel", {}))))
+    return f'initializing plugin "NodeLabel": {_together(clashes)}' if clashes else ""
+
+
+def _clashes(labels: Json) -> Iterable[str]:
+    """Labels that nodes are to have and to lack."""
+    for suffix in ("Labels", "LabelsPreference"):
+        present = labels.get(f"present{suffix}", [])
+        last = {label: at for at, label in enumerate(present)}
+        for at, label in enumerate(labels.get(f"absent{suffix}", [])):
+            if label in last:
+                said = f"Invalid value: {quote(label)}: conflict with absent{suffix}[{at}]"
+                yield f"present{suffix}[{last[label]}]: {said}"
+
+
+def _together(problems: list[str]) -> str:
+    return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"

@@ -1,0 +1,96 @@
+"""MatchInterPodAffinity: required affinity and anti-affinity between pods, of this one and of those placed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
+from kschedweb.engine.framework.status import SUCCESS, unschedulable
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.affinity import PodTerm
+from kschedweb.engine.plugins.interpodaffinity import InterPodAffinity, Required
+from kschedweb.engine.releases.classic import words
+from kschedweb.engine.state.columns import Mask, Rows
+from kschedweb.engine.state.groups import Selection
+from kschedweb.engine.state.topology import Tally
+
+TERMS = "MatchInterPodAffinity.terms"
+
+EXISTING, AFFINITY, ANTI_AFFINITY = (
+    unschedulable(words.POD_AFFINITY, reason)
+    for reason in (words.EXISTING_RULES, words.AFFINITY_RULES, words.ANTI_AFFINITY_RULES)
+)
+
+
+class MatchInterPodAffinity(InterPodAffinity):
+    """Rejects nodes where a required term of the pod, or of a pod placed, would not hold.
+
+    Anti-affinity of pods placed is looked at first, then the pod's affinity, then its anti-affinity. Unlike today the
+    first pod of a group that wants to be near itself may also go where a topology label is missing.
+    """
+
+    def __init__(self, name: str, argument: Json) -> None:
+        super().__init__({})
+        self.name = name
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        state: Required | None = cycle.state.get(self.name)
+        if state is None:
+            return Verdicts.uniform(cycle.size(rows))
+        snapshot, own = cycle.snapshot, cycle.pod.pod_affinity
+        codes = np.zeros(len(snapshot), dtype=np.int32)
+        for key in dict.fromkeys(term.topology_key for term in own.anti_required):
+            codes[state.anti.at_nodes(key) > 0] = 3
+        if own.required:
+            codes[~self._near(cycle, state)] = 2
+        if state.existing.number:
+            codes[state.existing.positive_at_nodes()] = 1
+        return Verdicts(codes[rows], (SUCCESS, EXISTING, AFFINITY, ANTI_AFFINITY))
+
+    def _near(self, cycle: Cycle, state: Required) -> Mask:
+        """The nodes where a pod is for each required affinity term: one that all of them mean."""
+        found: Mask = np.ones(len(cycle.snapshot), dtype=np.bool_)
+        if state.affinity.empty and state.matches_itself:
+            return found
+        for term in cycle.pod.pod_affinity.required:
+            found &= state.affinity.at_nodes(term.topology_key) > 0
+        return found
+
+
+class MatchInterPodAffinityByTerm(MatchInterPodAffinity):
+    """1.9: each required affinity term is looked at by itself, with any pod that it means.
+
+    A term that means no pod at all holds everywhere where it means the pod itself, and nowhere else.
+    """
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        found = super().pre_filter(cycle)
+        if cycle.pod.pod_affinity.required and self.name in cycle.state:
+            own = cycle.keep(f"{self.name}.terms", lambda: [_of_term(cycle, term) for term in _required(cycle)])
+            cycle.state[TERMS] = [(term, tally.counts(), self._meant(cycle, term)) for term, tally in own]
+        return found
+
+    @staticmethod
+    def _meant(cycle: Cycle, term: PodTerm) -> bool:
+        """Whether any pod placed is meant, wherever it is."""
+        return bool(cycle.snapshot.pods.nodes_of(Selection(((term.namespaces, term.selector),))).size)
+
+    def _near(self, cycle: Cycle, state: Required) -> Mask:
+        snapshot, pod = cycle.snapshot, cycle.pod
+        found: Mask = np.ones(len(snapshot), dtype=np.bool_)
+        for term, counts, meant in cycle.state[TERMS]:
+            if meant:
+                found &= snapshot.label(term.topology_key).at_nodes(counts > 0, False)
+            elif not term.matches(pod.namespace, pod.labels, {}):
+                found[:] = False
+        return found
+
+
+def _required(cycle: Cycle) -> tuple[PodTerm, ...]:
+    return cycle.pod.pod_affinity.required
+
+
+def _of_term(cycle: Cycle, term: PodTerm) -> tuple[PodTerm, Tally]:
+    column = cycle.snapshot.label(term.topology_key)
+    selection = Selection(((term.namespaces, term.selector),))
+    return term, Tally(cycle.snapshot, selection, column.codes, len(column.values))

@@ -1,0 +1,260 @@
+"""Predicates about claims and attached volumes."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
+from kschedweb.engine.framework.status import SUCCESS, error, unschedulable
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.labels import Labels
+from kschedweb.engine.objects.migration import ZONE_DELIMITER
+from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.storage import WAIT_FOR_FIRST_CONSUMER, Claim, PersistentVolume
+from kschedweb.engine.releases.classic import words
+from kschedweb.engine.releases.classic.attached import NAMELESS, Volume, volumes_of
+from kschedweb.engine.releases.classic.objects import sources
+from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
+from kschedweb.engine.state.columns import Codes, Ints, Mask, Rows
+from kschedweb.engine.state.volumes.matching import reaches
+from kschedweb.engine.state.volumes.search import search
+
+INSTANCE_TYPE = "beta.kubernetes.io/instance-type"
+NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
+EBS_LIMIT, NITRO_LIMIT, DISK_LIMIT, CINDER_LIMIT = 39, 25, 16, 256
+ATTACHABLE = "attachable-volumes-"
+FULL = unschedulable(words.VOLUME_COUNT)
+# What is counted, by predicate: the kind of volume, and the resource by which a node says how many it can take.
+KINDS = {
+    "MaxEBSVolumeCount": ("awsElasticBlockStore", "attachable-volumes-aws-ebs"),
+    "MaxGCEPDVolumeCount": ("gcePersistentDisk", "attachable-volumes-gce-pd"),
+    "MaxAzureDiskVolumeCount": ("azureDisk", "attachable-volumes-azure-disk"),
+    "MaxCinderVolumeCount": ("cinder", "attachable-volumes-cinder"),
+}
+
+
+class VolumePredicate:
+    """Passes pods without claims and counted volumes everywhere."""
+
+    def __init__(self, name: str, argument: Json) -> None:
+        self.name = name
+
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.PODS if sources(pod) else Scope.NODE
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        if not sources(cycle.pod):
+            return Verdicts.uniform(cycle.size(rows))
+        verdicts = self.judge(_classic(cycle), cycle.pod)
+        return Verdicts(verdicts.codes[rows], verdicts.statuses)
+
+    def judge(self, snapshot: ClassicSnapshot, pod: Pod) -> Verdicts:
+        """What is said of every node."""
+        raise NotImplementedError
+
+
+class MaxVolumeCount(VolumePredicate):
+    """Rejects nodes that would have more volumes of one kind attached than they can take."""
+
+    def __init__(self, name: str, argument: Json) -> None:
+        super().__init__(name, argument)
+        self.kind, self._resource = KINDS[name]
+        self._most: int | None = argument.get("max_volumes")
+        self._told: bool = argument.get("told_by_nodes", True)  # whether nodes say how many they can take
+
+    def judge(self, snapshot: ClassicSnapshot, pod: Pod) -> Verdicts:
+        volumes = volumes_of(pod, snapshot.objects)
+        if volumes is None:
+            return Verdicts.uniform(len(snapshot), error(NAMELESS))
+        new = [volume for volume in volumes if volume[0] == self.kind]
+        if not new:
+            return Verdicts.uniform(len(snapshot))
+        count = snapshot.attached.count(self.kind) + len(new) - snapshot.attached.shared(new)
+        return _full(count > self._limits(snapshot), snapshot.attached.nameless())
+
+    def _limits(self, snapshot: ClassicSnapshot) -> Ints:
+        def compute() -> Ints:
+            return np.array([self._limit(node) for node in snapshot.nodes], dtype=np.int64)
+
+        return snapshot.memo(("classic volume limits", self.kind, self._most, self._told), compute)
+
+    def _limit(self, node: Node) -> int:
+        if self._told and self._resource in node.allocatable:
+            return node.allocatable[self._resource]
+        if self._most is not None:
+            return self._most
+        if self.kind == "awsElasticBlockStore":
+            nitro = self._told and NITRO.search(node.labels.get(INSTANCE_TYPE, ""))
+            return NITRO_LIMIT if nitro else EBS_LIMIT
+        return CINDER_LIMIT if self.kind == "cinder" else DISK_LIMIT
+
+
+class MaxCSIVolumeCount(VolumePredicate):
+    """Rejects nodes that would have more volumes of a CSI driver attached than they say they can take."""
+
+    def judge(self, snapshot: ClassicSnapshot, pod: Pod) -> Verdicts:
+        limited = snapshot.memo("classic limited", lambda: _limited(snapshot))
+        volumes = volumes_of(pod, snapshot.objects)
+        if volumes is None:
+            return Verdicts(limited.astype(np.int32), (SUCCESS, error(NAMELESS)))
+        kinds: dict[str, list[Volume]] = {}
+        for volume in volumes:
+            if volume[0].startswith(ATTACHABLE):
+                kinds.setdefault(volume[0], []).append(volume)
+        full = np.zeros(len(snapshot), dtype=np.bool_)
+        for kind, new in kinds.items():
+            count = snapshot.attached.count(kind) + len(new) - snapshot.attached.shared(new)
+            limits = snapshot.memo(("classic limits", kind), lambda kind=kind: _told(snapshot, kind))  # type: ignore[misc]
+            full |= (limits >= 0) & (count > limits) & (snapshot.attached.shared(new) < len(new))
+        return _full(full, snapshot.attached.nameless() & limited if kinds else np.zeros_like(full))
+
+
+class NoVolumeZoneConflict(VolumePredicate):
+    """Rejects nodes in another zone or region than the labels of the pod's volumes name."""
+
+    def __init__(self, name: str, argument: Json) -> None:
+        super().__init__(name, argument)
+        self._waits: bool = argument.get("volume_scheduling", True)  # claims may be bound once a node is chosen
+
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.NODE
+
+    def judge(self, snapshot: ClassicSnapshot, pod: Pod) -> Verdicts:
+        placed = snapshot.label(BETA_ZONE).present | snapshot.label(BETA_REGION).present
+        codes: Codes = np.zeros(len(snapshot), dtype=np.int32)
+        for kind, name in sources(pod):
+            if kind != "claim":
+                continue
+            found = self._volume(snapshot, pod.namespace, name)
+            undecided = placed & (codes == 0)
+            if isinstance(found, str):
+                codes[undecided] = 2
+                return Verdicts(codes, (SUCCESS, unschedulable(words.ZONE_CONFLICT), error(found)))
+            if found is not None:
+                codes[undecided & _elsewhere(snapshot, found.labels)] = 1
+        return Verdicts(codes, (SUCCESS, unschedulable(words.ZONE_CONFLICT)))
+
+    def _volume(self, snapshot: ClassicSnapshot, namespace: str, name: str) -> PersistentVolume | str | None:
+        """The volume of a claim, ``None`` where one is found later; else why the question fails."""
+        storage = snapshot.objects.storage
+        if not name:
+            return NAMELESS
+        claim = storage.claims.get((namespace, name))
+        if claim is None:
+            return f'persistentvolumeclaim "{name}" not found'
+        if claim.volume:
+            return storage.volumes.get(claim.volume) or f'persistentvolume "{claim.volume}" not found'
+        storage_class = storage.classes.get(claim.storage_class)
+        if self._waits and claim.storage_class and storage_class is not None:
+            if storage_class.binding_mode is None:
+                return f'VolumeBindingMode not set for StorageClass "{claim.storage_class}"'
+            if storage_class.binding_mode == WAIT_FOR_FIRST_CONSUMER:
+                return None
+        return f'PersistentVolumeClaim is not bound: "{name}"'
+
+
+class CheckVolumeBinding(VolumePredicate):
+    """Rejects nodes that the pod's bound volumes cannot be reached from, or where its other claims find no volume."""
+
+    def __init__(self, name: str, argument: Json) -> None:
+        super().__init__(name, argument)
+        self._on: bool = argument.get("volume_scheduling", True)
+
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.NODE
+
+    def judge(self, snapshot: ClassicSnapshot, pod: Pod) -> Verdicts:
+        claims = [name for kind, name in sources(pod) if kind == "claim"] if self._on else []
+        if not claims:
+            return Verdicts.uniform(len(snapshot))
+        sorted_out = _sorted_out(snapshot, pod.namespace, claims)
+        if isinstance(sorted_out, str):
+            return Verdicts.uniform(len(snapshot), error(sorted_out))
+        bound, waiting = sorted_out
+        unreachable, missing = _unreachable(snapshot, bound)
+        conflict, none = unschedulable(words.VOLUME_AFFINITY), unschedulable(words.NO_VOLUMES)
+        both = unschedulable(words.VOLUME_AFFINITY, words.NO_VOLUMES)
+        statuses = [SUCCESS, conflict, none, both]
+        codes = unreachable.astype(np.int32)
+        if waiting:
+            found = search(snapshot, waiting)
+            codes += 2 * (found.no_volume | found.no_space)
+            if found.error:
+                codes[found.failed] = len(statuses)
+                statuses.append(error(found.error))
+        if missing:  # which is not come to where another volume cannot be reached
+            codes[~unreachable] = len(statuses)
+            statuses.append(error(missing))
+        return Verdicts(codes, statuses)
+
+
+def _classic(cycle: Cycle) -> ClassicSnapshot:
+    assert isinstance(cycle.snapshot, ClassicSnapshot)
+    return cycle.snapshot
+
+
+def _full(full: Mask, failing: Mask) -> Verdicts:
+    codes = full.astype(np.int32)
+    if not failing.any():
+        return Verdicts(codes, (SUCCESS, FULL))
+    codes[failing] = 2
+    return Verdicts(codes, (SUCCESS, FULL, error(NAMELESS)))
+
+
+def _limited(snapshot: ClassicSnapshot) -> Mask:
+    """The nodes that say anything about how many volumes they can take."""
+    told = [any(name.startswith(ATTACHABLE) for name in node.allocatable) for node in snapshot.nodes]
+    return np.array(told, dtype=np.bool_)
+
+
+def _told(snapshot: ClassicSnapshot, resource: str) -> Ints:
+    """How many volumes each node says it can take, -1 where it does not say."""
+    return np.array([node.allocatable.get(resource, -1) for node in snapshot.nodes], dtype=np.int64)
+
+
+def _elsewhere(snapshot: ClassicSnapshot, labels: Labels) -> Mask:
+    """The nodes whose zone or region is not among those of a volume with ``labels``."""
+    mask = np.zeros(len(snapshot), dtype=np.bool_)
+    for key in (BETA_ZONE, BETA_REGION):
+        if key in labels:
+            values = [part.strip() for part in labels[key].split(ZONE_DELIMITER)]
+            if all(values):  # a list with an empty part says nothing
+                mask |= ~snapshot.label(key).having(values)
+    return mask
+
+
+def _sorted_out(snapshot: ClassicSnapshot, namespace: str, names: list[str]) -> tuple[list[Claim], list[Claim]] | str:
+    """The claims that are bound, and those that wait for a node; else why the question fails."""
+    storage = snapshot.objects.storage
+    bound, waiting, at_once = [], [], False
+    for name in names:
+        claim = storage.claims.get((namespace, name))
+        if claim is None:
+            key = f"{namespace}/{name}"
+            return f'error getting PVC "{key}": could not find v1.PersistentVolumeClaim "{key}"'
+        storage_class = storage.classes.get(claim.storage_class) if claim.storage_class else None
+        if claim.bound:
+            bound.append(claim)
+        elif claim.selected_node is not None or storage_class is None:
+            at_once = True
+        elif storage_class.binding_mode is None:
+            return f'VolumeBindingMode not set for StorageClass "{claim.storage_class}"'
+        elif storage_class.binding_mode == WAIT_FOR_FIRST_CONSUMER and not claim.volume:
+            waiting.append(claim)
+        else:
+            at_once = True
+    return "pod has unbound immediate PersistentVolumeClaims" if at_once else (bound, waiting)
+
+
+def _unreachable(snapshot: ClassicSnapshot, bound: list[Claim]) -> tuple[Mask, str]:
+    """The nodes that a bound volume cannot be reached from, and why all others fail, if they do."""
+    mask = np.zeros(len(snapshot), dtype=np.bool_)
+    for claim in bound:
+        volume = snapshot.objects.storage.volumes.get(claim.volume)
+        if volume is None:
+            return mask, f'could not find v1.PersistentVolume "{claim.volume}"'
+        mask |= ~reaches(snapshot, volume)
+    return mask, ""

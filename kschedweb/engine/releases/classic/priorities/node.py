@@ -1,0 +1,178 @@
+"""Priorities that look at the node object alone: labels, taints, images, annotations."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from kschedweb.engine.framework.interface import Cycle, Scope
+from kschedweb.engine.framework.scoring import truncated
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.objects.access import Json, mapping, objects
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.nodeselector import NodeSelectorTerm
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, tolerated
+from kschedweb.engine.plugins.imagelocality import LEAST, MOST_A_CONTAINER, normalized
+from kschedweb.engine.releases.classic.objects import owner_uid
+from kschedweb.engine.state.columns import Ints, Rows
+from kschedweb.engine.state.nodematching import matches_term
+from kschedweb.engine.state.snapshot import Snapshot
+
+MAX_PRIORITY = 10
+AVOID = "scheduler.alpha.kubernetes.io/preferAvoidPods"
+AVOIDING = frozenset({"ReplicationController", "ReplicaSet"})
+
+
+class NodePriority:
+    """Asks ``scores`` for the score of every node."""
+
+    def __init__(self, name: str, argument: Json) -> None:
+        self.name = name
+
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.NODE
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        scores = self.scores(cycle.snapshot, cycle.pod)
+        if isinstance(scores, int):
+            return np.full(cycle.size(rows), scores, dtype=np.int64)
+        return scores[rows]
+
+    def scores(self, snapshot: Snapshot, pod: Pod) -> Ints | int:
+        """The score of every node; one number where it is the same for all."""
+        raise NotImplementedError
+
+
+class Equal(NodePriority):
+    """1 for every node."""
+
+    def scores(self, snapshot: Snapshot, pod: Pod) -> int:
+        return 1
+
+
+class NodeLabel(NodePriority):
+    """``labelPreference``: 10 for nodes that have the ``label`` (or, where ``presence`` is false, lack it), else 0."""
+
+    def __init__(self, name: str, argument: Json) -> None:
+        super().__init__(name, argument)
+        self.label, self.presence = str(argument.get("label") or ""), bool(argument.get("presence"))
+
+    def scores(self, snapshot: Snapshot, pod: Pod) -> Ints:
+        return np.where(snapshot.label(self.label).present == self.presence, MAX_PRIORITY, 0).astype(np.int64)
+
+
+class NodePreferAvoidPods(NodePriority):
+    """0 for nodes whose annotation asks to keep pods of the pod's controller away, else 10."""
+
+    def scores(self, snapshot: Snapshot, pod: Pod) -> Ints | int:
+        if pod.controller is None or pod.controller[1] not in AVOIDING:
+            return MAX_PRIORITY
+        avoiding = snapshot.memo("classic avoiding", lambda: _avoiding(snapshot))
+        found = np.full(len(snapshot), MAX_PRIORITY, dtype=np.int64)
+        found[avoiding.get((pod.controller[1], owner_uid(pod)), [])] = 0
+        return found
+
+
+class NodeAffinity(NodePriority):
+    """The weights of the pod's preferred node affinity terms that the node meets; the highest sum becomes 10."""
+
+    def scores(self, snapshot: Snapshot, pod: Pod) -> Ints | int:
+        if not pod.node_affinity.preferred:
+            return 0
+        total = np.zeros(len(snapshot), dtype=np.int64)
+        for preferred in pod.node_affinity.preferred or ():
+            if not preferred.weight:
+                continue
+            if not preferred.term.valid:
+                raise CycleError("a preferred node affinity term of the pod cannot be parsed")
+            if preferred.term.labels:  # fields do not count here
+                total += preferred.weight * matches_term(snapshot, NodeSelectorTerm(preferred.term.labels, ()))
+        return total.astype(np.int32).astype(np.int64)
+
+    def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
+        return scaled(scores, reverse=False)
+
+
+class TaintToleration(NodePriority):
+    """How many PreferNoSchedule taints the pod does not tolerate: 10 for none, 0 for the most."""
+
+    def scores(self, snapshot: Snapshot, pod: Pod) -> Ints | int:
+        codes, sets = snapshot.taint_sets()
+        if not any(sets):
+            return 0
+        tolerations = tuple(one for one in pod.tolerations if one.effect in ("", PREFER_NO_SCHEDULE))
+        counts = [
+            sum(taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, tolerations) for taint in taints)
+            for taints in sets
+        ]
+        return np.array(counts, dtype=np.int64)[codes]
+
+    def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
+        return scaled(scores, reverse=True)
+
+
+class ImageLocality(NodePriority):
+    """Bytes of the pod's images on the node, from 23 MiB (0) to 1000 MiB (10).
+
+    Each image is scaled by the share of nodes that had it when this node became known, and stays so.
+    """
+
+    def scores(self, snapshot: Snapshot, pod: Pod) -> Ints | int:
+        containers = objects(mapping(pod.raw, "spec"), "containers", "spec.")
+        known = [snapshot.images.get(normalized(str(raw.get("image") or ""))) for raw in containers]
+        if not any(known):
+            return 0
+        sums = np.zeros(len(snapshot), dtype=np.int64)
+        for size, holders in filter(None, known):
+            for number, node in enumerate(holders, start=1):
+                sums[node] += int(float(size) * (float(number) / float(len(snapshot))))
+        kept = np.clip(sums, LEAST, MOST_A_CONTAINER)
+        return MAX_PRIORITY * (kept - LEAST) // (MOST_A_CONTAINER - LEAST)
+
+
+class PlainImageLocality(NodePriority):
+    """1.9: bytes of the pod's images on the node, by the very names of its containers: 0 below 23 MiB, then 1 to 10."""
+
+    def scores(self, snapshot: Snapshot, pod: Pod) -> Ints:
+        sums = np.zeros(len(snapshot), dtype=np.int64)
+        wanted = [raw.get("image") for raw in objects(mapping(pod.raw, "spec"), "containers", "spec.")]
+        for position, node in enumerate(snapshot.nodes):
+            sizes = {name: size for names, size in node.images for name in names}
+            sums[position] = sum(sizes.get(str(name), 0) for name in wanted)
+        between = MAX_PRIORITY * (sums - LEAST) // (MOST_A_CONTAINER - LEAST) + 1
+        return np.where(sums >= MOST_A_CONTAINER, MAX_PRIORITY, np.where(sums < LEAST, 0, between))
+
+
+def scaled(scores: Ints, *, reverse: bool) -> Ints:
+    """So that the highest score becomes 10; ``reverse`` makes the highest the worst."""
+    highest = max(0, int(scores.max(initial=0)))
+    if highest == 0:
+        return np.full_like(scores, MAX_PRIORITY) if reverse else scores
+    parts = truncated(MAX_PRIORITY * scores, highest)
+    return MAX_PRIORITY - parts if reverse else parts
+
+
+def _avoiding(snapshot: Snapshot) -> dict[tuple[str, str], list[int]]:
+    """The nodes that would rather not have pods of a controller, by its kind and uid."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for position, node in enumerate(snapshot.nodes):
+        for signature in signatures(node):
+            nodes = found.setdefault(signature, [])
+            if position not in nodes[-1:]:
+                nodes.append(position)
+    return found
+
+
+def signatures(node: Node) -> list[tuple[str, str]]:
+    """(kind, uid) of the controllers in the node's annotation; none where that cannot be read."""
+    text = (node.raw.get("metadata") or {}).get("annotations", {})  # which a node that could be read has in order
+    if not text or AVOID not in text:
+        return []
+    try:
+        listed = json.loads(text[AVOID] or "{}").get("preferAvoidPods") or []
+        found = [entry["podSignature"]["podController"] for entry in listed]
+        return [(str(one.get("kind") or ""), str(one.get("uid") or "")) for one in found]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return []

@@ -1,0 +1,146 @@
+"""Priorities about how full nodes are, or would be. All arithmetic is in whole numbers, as the original's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kschedweb.engine.framework.interface import Cycle, Scope
+from kschedweb.engine.framework.scoring import share_of, truncated
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.releases.classic.objects import asked
+from kschedweb.engine.state.columns import Floats, Ints, Rows
+
+MAX_PRIORITY = 10
+MAX_UTILIZATION = 100
+DEFAULT_SHAPE = ((0, 10), (100, 0))
+SHARES = "classic.shares"  # what priorities about room have in common, in the state of a cycle
+Share = tuple[Ints, Ints]
+Point = tuple[int, int]  # utilization in percent, score
+
+
+class RoomPriority:
+    """Scores from what the node would have given away with the pod on it, and what it has.
+
+    Containers that do not say what they ask for count with 100 m of CPU and 200 MiB.
+    """
+
+    def __init__(self, name: str, argument: Json) -> None:
+        self.name = name
+
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.ROOM
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        known, shares = cycle.state.get(SHARES, (None, []))
+        if known is not rows:
+            shares = _shares(cycle, rows)
+            cycle.state[SHARES] = rows, shares
+        return self.combine(shares)
+
+    def combine(self, shares: list[Share]) -> Ints:
+        """The score, of (requested, allocatable) in CPU and in memory: the mean of both."""
+        cpu, memory = (self.one(requested, allocatable) for requested, allocatable in shares)
+        total = cpu + memory
+        return total // 2 if total.min(initial=0) >= 0 else truncated(total, 2)
+
+    def one(self, requested: Ints, allocatable: Ints) -> Ints:
+        raise NotImplementedError
+
+
+class LeastRequested(RoomPriority):
+    """(allocatable - requested) * 10 / allocatable, for CPU and for memory; then the mean of both."""
+
+    def one(self, requested: Ints, allocatable: Ints) -> Ints:
+        return share_of(np.maximum(allocatable - requested, 0), np.maximum(allocatable, 1), MAX_PRIORITY)
+
+
+class MostRequested(RoomPriority):
+    """requested * 10 / allocatable, for CPU and for memory; then the mean of both."""
+
+    def one(self, requested: Ints, allocatable: Ints) -> Ints:
+        fitting = np.where(requested > allocatable, 0, requested)
+        return share_of(fitting, np.maximum(allocatable, 1), MAX_PRIORITY)
+
+
+class RequestedToCapacityRatio(RoomPriority):
+    """``requestedToCapacityRatioArguments``: a broken line from utilization in percent to a score, for CPU and memory.
+
+    The score is the mean of both. Without an argument it is 10 for an empty node, falling to 0 for a full one.
+    """
+
+    def __init__(self, name: str, argument: Json) -> None:
+        super().__init__(name, argument)
+        points = [
+            (int(point.get("utilization") or 0), int(point.get("score") or 0)) for point in argument.get("shape") or ()
+        ]
+        self.points: list[Point] = points or list(DEFAULT_SHAPE)
+        self._curve = broken_line(self.points)
+
+    def one(self, requested: Ints, allocatable: Ints) -> Ints:
+        free = share_of(allocatable - requested, np.maximum(allocatable, 1), MAX_UTILIZATION)
+        full = (allocatable == 0) | (requested > allocatable)
+        used = np.where(full, MAX_UTILIZATION, MAX_UTILIZATION - free)
+        scores: Ints = self._curve[np.clip(used, 0, MAX_UTILIZATION)]
+        return scores
+
+
+class BalancedResourceAllocation(RoomPriority):
+    """10 - 10 * |share of CPU - share of memory|, and 0 where a share is 1 or more."""
+
+    def combine(self, shares: list[Share]) -> Ints:
+        cpu, memory = (_fraction(*share) for share in shares)
+        score = ((1 - np.abs(cpu - memory)) * float(MAX_PRIORITY)).astype(np.int64)
+        return np.where((cpu >= 1) | (memory >= 1), 0, score)
+
+
+class ResourceLimits:
+    """1 where the node could give the pod as much CPU, or as much memory, as its limits allow; else 0."""
+
+    def __init__(self, name: str, argument: Json) -> None:
+        self.name = name
+
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.NODE
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        snapshot, enough = cycle.snapshot, np.zeros(cycle.size(rows), dtype=np.bool_)
+        for name in (CPU, MEMORY):
+            if limit := asked(cycle.pod).limits.get(name, 0):
+                enough |= snapshot.amounts(snapshot.allocatable, name)[rows] >= limit
+        return enough.astype(np.int64)
+
+
+def _shares(cycle: Cycle, rows: Rows) -> list[Share]:
+    """(given away with the pod, allocatable) in CPU and in memory, of each of ``rows``."""
+    snapshot, pod = cycle.snapshot, cycle.pod
+    return [
+        (snapshot.nonzero[row][rows] + pod.occupied_nonzero[row], snapshot.amounts(snapshot.allocatable, name)[rows])
+        for row, name in enumerate((CPU, MEMORY))
+    ]
+
+
+def _fraction(requested: Ints, allocatable: Ints) -> Floats:
+    if allocatable.all():
+        return requested / allocatable.astype(np.float64)
+    return np.where(allocatable == 0, 1.0, requested / np.maximum(allocatable, 1).astype(np.float64))
+
+
+def broken_line(points: list[Point]) -> Ints:
+    """The score at each utilization from 0 to 100 percent, on straight lines between ``points``, cut toward 0."""
+    curve = np.empty(MAX_UTILIZATION + 1, dtype=np.int64)
+    for at in range(MAX_UTILIZATION + 1):
+        curve[at] = _on_line(points, at)
+    return curve
+
+
+def _on_line(points: list[Point], at: int) -> int:
+    for position, (utilization, score) in enumerate(points):
+        if at <= utilization:
+            if position == 0:
+                return score
+            before, low = points[position - 1]
+            rise = (score - low) * (at - before)
+            return low + (abs(rise) // (utilization - before)) * (1 if rise >= 0 else -1)
+    return points[-1][1]

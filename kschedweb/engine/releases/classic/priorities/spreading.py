@@ -1,0 +1,173 @@
+"""Priorities that count pods: SelectorSpread, ServiceAntiAffinity, InterPodAffinity."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kschedweb.engine.framework.interface import Cycle, Scope
+from kschedweb.engine.objects.access import Json
+from kschedweb.engine.objects.labels import Selector
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.plugins.interpodaffinity import SCORE, InterPodAffinity
+from kschedweb.engine.releases.classic.owners import selectors, services
+from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
+from kschedweb.engine.state.columns import ALL, Floats, Ints, LabelColumn, Mask, Rows
+from kschedweb.engine.state.groups import Selection
+from kschedweb.engine.state.pods import Follower, Move
+from kschedweb.engine.state.snapshot import Snapshot
+
+MAX_PRIORITY = 10
+ZONE_WEIGHT = 2.0 / 3.0
+
+
+class PodCounts(Follower):
+    """How many pods of a namespace that any of ``selectors`` matches are on each node."""
+
+    def __init__(self, snapshot: Snapshot, namespace: str, selectors: list[Selector], *, terminating: bool) -> None:
+        super().__init__(snapshot.pods)
+        self._nodes = len(snapshot)
+        here = frozenset({namespace})
+        self._selections = [Selection(((here, selector),), terminating=terminating) for selector in selectors]
+
+    def counts(self) -> Ints | None:
+        """The counts as of now: an array that changes with the next call, or ``None`` for none. Shape [nodes]."""
+        if not self._selections:
+            return None
+        self._catch_up()
+        return self._counts
+
+    def _meant(self) -> Mask:
+        """Which groups of pods any of the selectors means."""
+        meant: Mask = np.logical_or.reduce([self._pods.groups.meant(one) for one in self._selections])
+        return meant
+
+    def _recount(self) -> None:
+        nodes = self._pods.node[self._meant()[self._pods.group]]
+        self._counts = np.bincount(nodes + 1, minlength=self._nodes + 1)[1:]
+
+    def _take(self, moves: list[Move]) -> None:
+        meant = self._meant()
+        for move in moves:
+            if meant[move.group]:
+                self._counts[move.node] += move.sign
+
+
+class Spreading:
+    """Counts pods of the same purpose on each node; fewer are better."""
+
+    terminating = False  # whether pods that are being deleted count
+
+    def __init__(self, name: str, argument: Json) -> None:
+        self.name = name
+
+    def scope(self, pod: Pod) -> Scope:
+        return Scope.CLUSTER
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        def follow() -> PodCounts:
+            selectors, namespace = self.selectors(cycle), cycle.pod.namespace
+            return PodCounts(cycle.snapshot, namespace, selectors, terminating=self.terminating)
+
+        counts = cycle.keep(f"{self.name}.counts", follow).counts()
+        return np.zeros(cycle.size(rows), dtype=np.int64) if counts is None else counts[rows]
+
+    def selectors(self, cycle: Cycle) -> list[Selector]:
+        """Those of which a pod must match one to be counted."""
+        raise NotImplementedError
+
+
+class SelectorSpread(Spreading):
+    """10 for nodes with none of the pods, 0 for those with the most; two thirds of the score are its zone's.
+
+    Counted are pods of the services and controllers that the pod is of. ServiceSpreadingPriority is the same: it
+    was to count services only, but reads what was found out about all of them.
+    """
+
+    def selectors(self, cycle: Cycle) -> list[Selector]:
+        return selectors(cycle.snapshot.objects, cycle.pod)
+
+    def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
+        most = int(scores.max(initial=0))
+        if most == 0:
+            return np.full(len(scores), MAX_PRIORITY, dtype=np.int64)
+        by_node = _left(scores, most)
+        zones = _zones(cycle)
+        codes = zones.codes[rows]
+        if not zones.values:
+            return by_node.astype(np.int64)
+        by_zone = np.bincount(codes + 1, scores, len(zones.values) + 1)[1:].astype(np.int64)
+        zone_scores = (
+            _left(by_zone, int(by_zone.max())) if by_zone.any() else np.full(len(by_zone), float(MAX_PRIORITY))
+        )
+        mixed = by_node * (1.0 - ZONE_WEIGHT) + (ZONE_WEIGHT * zone_scores)[codes]
+        return (mixed if zones.present.all() else np.where(codes >= 0, mixed, by_node)).astype(np.int64)
+
+
+class ServiceAntiAffinity(Spreading):
+    """``serviceAntiAffinity``: 10 for nodes whose value of ``label`` holds none of the pods of the pod's first service.
+
+    Less for others; 0 for nodes without the label.
+    """
+
+    def __init__(self, name: str, argument: Json) -> None:
+        super().__init__(name, argument)
+        self.label = str(argument.get("label") or "")
+
+    def selectors(self, cycle: Cycle) -> list[Selector]:
+        return services(cycle.snapshot.objects, cycle.pod)[:1]
+
+    def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
+        column = cycle.snapshot.label(self.label)
+        codes, total = column.codes[rows], self.total(cycle, scores)
+        by_value = np.full(len(column.values), float(MAX_PRIORITY))
+        if total > 0 and column.values:
+            counts = np.bincount(codes + 1, scores, len(column.values) + 1)[1:].astype(np.int64)
+            by_value = _left(counts, total)
+        return np.where(codes >= 0, np.append(by_value, 0.0)[codes], 0.0).astype(np.int64)
+
+    def total(self, cycle: Cycle, scores: Ints) -> int:
+        """How many pods there are to be kept apart."""
+        return int(scores.sum())
+
+
+class PlainServiceAntiAffinity(ServiceAntiAffinity):
+    """1.9: pods on nodes that do not pass, and those that are being deleted, are among those to be kept apart."""
+
+    terminating = True
+
+    def total(self, cycle: Cycle, scores: Ints) -> int:
+        return int(self.score(cycle, ALL).sum())
+
+
+class InterPodAffinityPriority(InterPodAffinity):
+    """The weights of all preferred terms, of the pod and about the pod, that hold at the node.
+
+    From the lowest sum, or 0, to the highest, or 0, they become 0 to 10. A required affinity term of a pod placed has
+    the hard weight.
+    """
+
+    def __init__(self, name: str, argument: Json) -> None:
+        super().__init__({"hardPodAffinityWeight": argument.get("hardPodAffinityWeight", 1)})
+        self.name = name
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        if SCORE not in cycle.state:
+            return np.zeros(cycle.size(rows), dtype=np.int64)
+        return super().score(cycle, rows)
+
+    def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
+        lowest, highest = min(0, int(scores.min(initial=0))), max(0, int(scores.max(initial=0)))
+        if lowest == highest:
+            return np.zeros_like(scores)
+        share = (scores - lowest).astype(np.float64) / float(highest - lowest)
+        return (float(MAX_PRIORITY) * share).astype(np.int64)
+
+
+def _left(counts: Ints, most: int) -> Floats:
+    """10 times the share of ``most`` that is not counted."""
+    return float(MAX_PRIORITY) * ((most - counts).astype(np.float64) / float(most))
+
+
+def _zones(cycle: Cycle) -> LabelColumn:
+    assert isinstance(cycle.snapshot, ClassicSnapshot)
+    return cycle.snapshot.zones()

@@ -1,0 +1,42 @@
+"""How the classic kube-scheduler was started, as the object that a document has under ``classic``."""
+
+from __future__ import annotations
+
+from kschedweb.engine.objects.access import Json, ObjectError, integer, text, texts
+from kschedweb.engine.releases.classic.catalogue import EDITION, GATES, V1_9, V1_13, Edition
+
+FIELDS = ("version", "gates", "maxVolumes", "percentageOfNodesToScore")
+
+
+def edition_of(raw: Json, path: str = "") -> Edition:
+    """What ``{"version", "gates", "maxVolumes", "percentageOfNodesToScore"}`` mean; all may be left out.
+
+    Raises ObjectError that begins with ``path`` and the field.
+    """
+    if unknown := sorted(raw.keys() - set(FIELDS)):
+        raise ObjectError(f"{path}{unknown[0]}: is not known; known are {', '.join(FIELDS)}")
+    version, gates = text(raw, "version", path) or V1_13, frozenset(texts(raw, "gates", path))
+    most = integer(raw, "maxVolumes", path=path)
+    percentage = integer(raw, "percentageOfNodesToScore", 100, path)
+    if version not in (V1_13, V1_9):
+        raise ObjectError(f'{path}version: must be "{V1_13}" or "{V1_9}", is "{version}"')
+    if wrong := sorted(gates - GATES):
+        raise ObjectError(f"{path}gates: {wrong[0]} is not known; known are {', '.join(sorted(GATES))}")
+    if most < 0 or not 0 <= percentage <= 100:
+        where = "maxVolumes: must not be negative" if most < 0 else "percentageOfNodesToScore: must be from 0 to 100"
+        raise ObjectError(f"{path}{where}")
+    return Edition(version, gates, most or None, percentage)
+
+
+def process_of(edition: Edition) -> Json:
+    """The reverse of ``edition_of``, without what is as it would be anyhow."""
+    found: Json = {}
+    if edition.version != EDITION.version:
+        found["version"] = edition.version
+    if edition.gates:
+        found["gates"] = sorted(edition.gates)
+    if edition.max_volumes is not None:
+        found["maxVolumes"] = edition.max_volumes
+    if edition.percentage != EDITION.percentage:
+        found["percentageOfNodesToScore"] = edition.percentage
+    return found

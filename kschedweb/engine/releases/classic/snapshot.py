@@ -1,0 +1,56 @@
+"""The cluster as kube-scheduler 1.13 saw it: the same columns as ever, with amounts, zones and volumes as of then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, Node
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.releases.classic.attached import AttachedVolumes
+from kschedweb.engine.releases.classic.objects import as_of_then
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.columns import LabelColumn
+from kschedweb.engine.state.snapshot import Snapshot, walk_order
+
+
+def zone_key(node: Node) -> str:
+    """Region and zone by the labels of that time; "" where the node has neither."""
+    region, zone = node.labels.get(BETA_REGION, ""), node.labels.get(BETA_ZONE, "")
+    return f"{region}:\x00:{zone}" if region or zone else ""
+
+
+class ClassicSnapshot(Snapshot):
+    """Pods are read ``as_of_then`` when they are added.
+
+    ``listed`` are the positions of the nodes in the order in which they were given: that in which kube-scheduler
+    came to know them. ``attached`` counts the volumes that the nodes' pods have attached.
+    """
+
+    def __init__(self, nodes: Iterable[Node] = (), objects: ClusterObjects | None = None) -> None:
+        known = list(nodes)
+        super().__init__(known, objects)
+        self.listed: NDArray[np.intp] = np.array([self.index[node.name] for node in known], dtype=np.intp)
+        self.attached = AttachedVolumes(len(known), self.objects)
+
+    def _ordered(self, listed: list[Node]) -> list[Node]:
+        return walk_order(listed, zone_key)
+
+    def copy(self) -> Self:
+        other = super().copy()
+        other.attached = self.attached.copy(other.objects)
+        return other
+
+    def add_pod(self, pod: Pod, node: int) -> None:
+        super().add_pod(as_of_then(pod), node)
+
+    def _account(self, pod: Pod, node: int, sign: int) -> None:
+        super()._account(pod, node, sign)
+        self.attached.account(pod, node, sign)
+
+    def zones(self) -> LabelColumn:
+        """The zone of each node, with its region."""
+        return self.memo("classic zones", lambda: LabelColumn(zone_key(node) or None for node in self.nodes))

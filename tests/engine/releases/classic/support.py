@@ -1,0 +1,57 @@
+"""Short ways to ask the classic scheduler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine import Pod
+from kschedweb.engine.extenders.extender import Post
+from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
+
+ZONE, REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
+POLICY = {"kind": "Policy", "apiVersion": "v1"}
+
+
+def scheduler(
+    *objects: dict, policy: dict | None = None, edition: Edition | None = None, post: Post | None = None
+) -> ClassicScheduler:
+    """A scheduler over ``objects``; ``policy`` are the fields of a Policy."""
+    read = None
+    if policy is not None:
+        loaded = load_policy({**POLICY, **policy})
+        assert loaded.policy is not None, loaded.errors
+        read = loaded.policy
+    algorithm = Registry(edition or Edition()).algorithm(read)
+    return ClassicScheduler(ClassicSnapshot.from_objects(objects), algorithm, post)
+
+
+def explained(raw: dict, *objects: dict, **how: Any) -> dict:
+    """What is said of one pod."""
+    return scheduler(*objects, **how).explain(Pod.read(raw)).to_dict()
+
+
+def verdicts(predicate: str, raw: dict, *objects: dict, argument: dict | None = None, **how: Any) -> dict:
+    """The reasons of one predicate by node."""
+    choice = {"name": predicate, **({"argument": argument} if argument else {})}
+    found: dict = explained(raw, *objects, policy={"predicates": [choice], "priorities": []}, **how)
+    assert "error" not in found, found
+    return dict(found["predicates"].get(predicate, {}))
+
+
+def failure(predicate: str, raw: dict, *objects: dict) -> str:
+    """Why asking one predicate fails."""
+    found = explained(raw, *objects, policy={"predicates": [{"name": predicate}], "priorities": []})
+    return str(found["error"])
+
+
+def scores(priority: str, raw: dict, *objects: dict, argument: dict | None = None, **how: Any) -> tuple[list, list]:
+    """(mapped, reduced) scores of one priority in the order of the nodes."""
+    choice = {"name": priority, "weight": 1, **({"argument": argument} if argument else {})}
+    found = explained(raw, *objects, policy={"predicates": [], "priorities": [choice]}, **how)
+    told = found["priorities"][priority]
+    return list(told.get("mapped", {}).values()), list(told["reduced"].values())
+
+
+def place(raws: list[dict], *objects: dict, **how: Any) -> list[str]:
+    """Where pods go, one after the other."""
+    return [one.node for one in scheduler(*objects, **how).schedule(Pod.read(raw) for raw in raws)]

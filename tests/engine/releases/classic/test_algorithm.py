@@ -1,0 +1,147 @@
+"""From policies to what runs: the default provider, editions and switches, and what one process remembers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedweb.engine.releases.classic import Algorithm, Edition, PolicyError, Registry, load_policy
+from kschedweb.engine.releases.classic.catalogue import (
+    CINDER,
+    NO_EXECUTE,
+    RESOURCE_LIMITS,
+    TAINT_NODES_BY_CONDITION,
+    V1_9,
+)
+from tests.engine.releases.classic.support import POLICY
+
+# As article 000 lists them.
+DEFAULT_PREDICATES = {
+    *("NoVolumeZoneConflict", "MaxEBSVolumeCount", "MaxGCEPDVolumeCount", "MaxAzureDiskVolumeCount"),
+    *("MaxCSIVolumeCountPred", "MatchInterPodAffinity", "NoDiskConflict", "GeneralPredicates"),
+    *("CheckNodeMemoryPressure", "CheckNodeDiskPressure", "CheckNodePIDPressure", "CheckNodeCondition"),
+    *("PodToleratesNodeTaints", "CheckVolumeBinding"),
+}
+DEFAULT_PRIORITIES = {
+    *("SelectorSpreadPriority", "InterPodAffinityPriority", "LeastRequestedPriority", "BalancedResourceAllocation"),
+    *("NodePreferAvoidPodsPriority", "NodeAffinityPriority", "TaintTolerationPriority", "ImageLocalityPriority"),
+}
+
+
+def algorithm(registry: Registry, **fields: Any) -> Algorithm:
+    loaded = load_policy({**POLICY, **fields})
+    assert loaded.policy is not None, loaded.errors
+    return registry.algorithm(loaded.policy)
+
+
+def names(plugins: list[Any]) -> list[str]:
+    return [plugin.name for plugin in plugins]
+
+
+def test_the_default_provider_is_the_one_the_article_lists() -> None:
+    found = Registry().algorithm()
+    assert set(names(found.predicates)) == DEFAULT_PREDICATES
+    assert names(found.predicates)[0] == "CheckNodeCondition"
+    assert names(found.predicates)[-1] == "MatchInterPodAffinity"
+    assert names(found.priorities) == sorted(DEFAULT_PRIORITIES)
+    assert found.weights == dict.fromkeys(sorted(DEFAULT_PRIORITIES), 1) | {"NodePreferAvoidPodsPriority": 10000}
+
+
+def test_predicates_run_in_the_fixed_order_and_others_never() -> None:
+    presence = {"labelsPresence": {"labels": ["x"], "presence": True}}
+    named = [
+        {"name": "HostName"},
+        {"name": "PodFitsPorts"},
+        {"name": "GeneralPredicates"},
+        {"name": "Mine", "argument": presence},
+    ]
+    found = algorithm(Registry(), predicates=named)
+    assert names(found.predicates) == ["CheckNodeCondition", "GeneralPredicates", "HostName"]
+    assert found.never_asked == ("Mine", "PodFitsPorts")
+
+
+def test_an_argument_takes_the_place_of_the_predicate_of_its_name() -> None:
+    presence = {"labelsPresence": {"labels": ["x"], "presence": True}}
+    (found,) = algorithm(Registry(), predicates=[{"name": "CheckNodeCondition", "argument": presence}]).predicates
+    assert (found.name, found.labels) == ("CheckNodeCondition", ["x"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "said"),
+    [
+        (
+            {"predicates": [{"name": "Nope"}]},
+            "predicates[0].name",
+            "Invalid configuration: Predicate type not found for Nope",
+        ),
+        (
+            {"priorities": [{"name": "EqualPriority", "weight": 1}, {"name": "Nope", "weight": 1}]},
+            "priorities[1].name",
+            "Invalid configuration: Priority type not found for Nope",
+        ),
+        ({"predicates": [{"name": CINDER}]}, "predicates[0].name", f"Predicate type not found for {CINDER}"),
+        (
+            {
+                "priorities": [
+                    {"name": "EqualPriority", "weight": (2**63 - 1) // 10 - 1},
+                    {"name": "LeastRequestedPriority", "weight": 5},
+                ]
+            },
+            "priorities",
+            "Total priority of priority functions has overflown",
+        ),
+    ],
+)
+def test_what_cannot_run_is_told_with_its_place(fields: dict, path: str, said: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        algorithm(Registry(), **fields)
+    (problem,) = caught.value.problems
+    assert problem.path == path
+    assert said in problem.text
+
+
+def test_weights_stay_known_to_later_policies_of_one_process() -> None:
+    registry = Registry()
+    algorithm(registry, priorities=[{"name": "LeastRequestedPriority", "weight": 7}])
+    assert registry.algorithm().weights["LeastRequestedPriority"] == 7
+    assert registry.leftovers() == ["LeastRequestedPriority"]
+    assert Registry().algorithm().weights["LeastRequestedPriority"] == 1
+
+
+def test_a_policy_that_fails_registers_nothing() -> None:
+    registry = Registry()
+    with pytest.raises(PolicyError):
+        algorithm(registry, priorities=[{"name": "LeastRequestedPriority", "weight": 7}, {"name": "Nope", "weight": 1}])
+    assert registry.leftovers() == []
+
+
+def test_the_hard_weight_of_the_policy_goes_before_that_of_the_command_line() -> None:
+    for given, expected in ((0, 30), (5, 5)):
+        registry = Registry(Edition(hard_pod_affinity_weight=30))
+        found = algorithm(registry, hardPodAffinitySymmetricWeight=given)
+        (affinity,) = [one for one in found.priorities if one.name == "InterPodAffinityPriority"]
+        assert affinity.hard_weight == expected
+
+
+def test_switches_bring_what_is_behind_them() -> None:
+    gates = frozenset({TAINT_NODES_BY_CONDITION, RESOURCE_LIMITS, NO_EXECUTE, CINDER})
+    found = Registry(Edition(gates=gates)).algorithm()
+    gone = {"CheckNodeCondition", "CheckNodeMemoryPressure", "CheckNodeDiskPressure", "CheckNodePIDPressure"}
+    assert set(names(found.predicates)) == DEFAULT_PREDICATES - gone | {"CheckNodeUnschedulable"}
+    assert set(names(found.priorities)) == DEFAULT_PRIORITIES | {"ResourceLimitsPriority"}
+    more = algorithm(Registry(Edition(gates=gates)), predicates=[{"name": CINDER}, {"name": NO_EXECUTE}])
+    assert set(names(more.predicates)) == {CINDER, NO_EXECUTE, "CheckNodeUnschedulable", "PodToleratesNodeTaints"}
+
+
+def test_1_9_knew_less_asked_everything_and_filled_in_nothing() -> None:
+    registry = Registry(Edition(V1_9))
+    found = registry.algorithm()
+    assert set(names(found.predicates)) == DEFAULT_PREDICATES - {"MaxCSIVolumeCountPred", "CheckNodePIDPressure"}
+    assert set(names(found.priorities)) == DEFAULT_PRIORITIES - {"ImageLocalityPriority"}
+    assert found.always_check_all
+    bare = algorithm(registry)
+    assert (names(bare.predicates), bare.priorities) == (["CheckNodeCondition"], [])
+    assert algorithm(registry, predicates=[{"name": "PodFitsPorts"}]).never_asked == ()
+    with pytest.raises(PolicyError, match="RequestedToCapacityRatioPriority"):
+        algorithm(registry, priorities=[{"name": "RequestedToCapacityRatioPriority", "weight": 1}])

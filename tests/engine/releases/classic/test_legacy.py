@@ -1,0 +1,41 @@
+"""What kube-scheduler 1.22 made of policies: all recorded answers of 1.22.17."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedweb.engine.releases.classic import load_policy
+from kschedweb.engine.releases.classic.legacy import LegacyError, legacy_profile
+from tests.conformance.policies import policies, recorded
+
+RECORDED = {one["name"]: one for one in recorded()}
+
+
+def answer(policy: dict[str, Any]) -> dict[str, Any]:
+    """In the form of the recorded answers."""
+    loaded = load_policy(policy)
+    if loaded.policy is None:
+        return {"error": loaded.errors[0]}
+    try:
+        made = legacy_profile(loaded.policy)
+    except LegacyError as error:
+        return {"error": str(error)}
+    plugins = {
+        point: [{"name": one.name} | ({"weight": one.weight} if one.weight else {}) for one in listed]
+        for point, listed in made.plugins.items()
+    }
+    return {"plugins": plugins, "pluginConfig": made.arguments}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_policy_becomes_the_profile_that_kube_scheduler_1_22_made_of_it(name: str) -> None:
+    assert answer(RECORDED[name]["policy"]) == RECORDED[name]["expected"]
+
+
+def test_the_recorded_policies_are_good_and_bad_ones_and_those_that_are_made() -> None:
+    refused = sum("error" in one["expected"] for one in RECORDED.values())
+    assert len(RECORDED) > 350
+    assert len(RECORDED) // 10 < refused < len(RECORDED) // 2
+    assert {name: one["policy"] for name, one in RECORDED.items()} == dict(policies())
