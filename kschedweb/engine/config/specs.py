@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,24 @@ class ArgsSpec:
         return self.struct.short
 
 
+def _none(nodes: Sequence[str]) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How an experiment puts a load-aware plugin beside the defaults: its name there, its weight and arguments.
+
+    ``args`` makes the arguments for nodes with these names. ``title`` says it in a few words where the plugin's name
+    and its weight do not.
+    """
+
+    name: str
+    weight: int = 1
+    args: Callable[[Sequence[str]], dict[str, Any]] = _none
+    title: str = ""
+
+
 @dataclass(frozen=True)
 class PluginSpec:
     """A plugin: what registers it, in a module of ``kschedweb.engine.plugins`` or of another package.
@@ -58,7 +77,8 @@ class PluginSpec:
     ``points`` are the extension points it implements; ``args`` its arguments, kind ``<name>Args``; ``factory`` makes
     it from them, and is missing where nothing runs. ``gate`` names the feature gate without which it does nothing.
     ``origin`` names the scheduler that it comes from where that is not kube-scheduler, ``load_aware`` says that it
-    weighs what nodes really use. ``rank`` is its place among those with an origin, lowest first.
+    weighs what nodes really use, ``trials`` how experiments try it then. ``rank`` is its place among those with an
+    origin, lowest first.
     """
 
     name: str
@@ -70,6 +90,13 @@ class PluginSpec:
     origin: str = ""
     load_aware: bool = False
     rank: int = 100
+    trials: tuple[Trial, ...] = ()
+
+    @property
+    def tried(self) -> tuple[Trial, ...]:
+        """Its trials, of which each load-aware plugin that scores has at least one."""
+        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", self.name).lower()
+        return self.trials or ((Trial(name),) if self.load_aware and "score" in self.points else ())
 
     def check(self) -> None:
         """Raises ValueError where it names extension points that do not exist."""

@@ -73,6 +73,9 @@ class Field:
     ``enum``, ``minimum`` and ``maximum`` are what the rules between fields leave of the type (``None``: all of it).
     In Go a ``pointer`` tells "absent" from its zero value; with ``omit_empty`` an empty value is left out when
     written. ``embedded`` is the Go struct that brings the field in.
+
+    ``usual`` are the ends of what is sensible where that is not all that is allowed; of a map, for each value. The
+    default of a group that is ``whole`` holds only where all of it is absent: what is left out of one counts as 0.
     """
 
     name: str
@@ -87,6 +90,8 @@ class Field:
     pointer: bool = field(default=False, kw_only=True)
     omit_empty: bool = field(default=True, kw_only=True)
     embedded: str = field(default="", kw_only=True)
+    usual: tuple[float, float] | None = field(default=None, kw_only=True)
+    whole: bool = field(default=False, kw_only=True)
 
     @property
     def in_python(self) -> str:

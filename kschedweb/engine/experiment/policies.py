@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from kschedweb.engine.config import EMPTY, Configuration, Release
+from kschedweb.engine.config.specs import Trial
 from kschedweb.engine.releases import CURRENT, load
 
-HHE, TARGET = "HheWaterLevelBalance", "TargetLoadPacking"
-DEFAULT, WATER_LEVEL, FUTURE = "default", "water-level", "future"
+HHE = "HheWaterLevelBalance"
+DEFAULT, FUTURE = "default", "future"
 Document = dict[str, Any]
 
 
@@ -34,31 +35,23 @@ def profile(weights: Mapping[str, int] | None = None, args: Mapping[str, Mapping
 
 
 _DEFAULTS = ("NodeResourcesFit", "NodeResourcesBalancedAllocation", "PodTopologySpread")
-# Watts of an idle machine, and how they grow with use: k0 + k1 × e^(k2 × percent).
-_POWER = {"k0": 400.0, "k1": -90.0, "k2": -0.07}
-_LOAD_AWARE = {"nodeMetricExpirationSeconds": 600, "usageThresholds": {"cpu": 100, "memory": 100}}
 
 
 def policies(nodes: int) -> dict[str, Document]:
-    """Every policy that needs no search, by name.
+    """Every policy that needs no search, by name: the defaults, and beside them each load-aware plugin.
 
-    ``nodes`` is how many nodes there are to have a power model.
+    ``nodes`` is how many nodes there are, for plugins that are told something of each.
     """
-    power = {f"node-{place + 1:02d}": _POWER for place in range(nodes)}
-    return {
-        DEFAULT: profile(),
-        WATER_LEVEL: profile({HHE: 1}),
-        "target-load-packing": profile({TARGET: 1}),
-        "target-load-packing-50": profile({TARGET: 1}, {TARGET: {"penalty": "Fixed50"}}),
-        "load-variation-risk": profile({"LoadVariationRiskBalancing": 1}),
-        "low-risk-overcommitment": profile({"LowRiskOverCommitment": 1}),
-        "peaks": profile({"Peaks": 1}, {"Peaks": {"nodePowerModel": power}}),
-        "dynamic": profile({"Dynamic": 3}),
-        # Its figures expire after three minutes, and are made anew every five here; where nodes are used to 70 % its
-        # threshold of 65 % would leave most pods waiting.
-        "load-aware-scheduling": profile({"LoadAwareScheduling": 1}, {"LoadAwareScheduling": _LOAD_AWARE}),
-        "volcano-usage": profile({"VolcanoUsage": 1}),
+    names = [f"node-{place + 1:02d}" for place in range(nodes)]
+    return {DEFAULT: profile()} | {
+        trial.name: profile({plugin: trial.weight}, {plugin: args} if (args := trial.args(names)) else None)
+        for plugin, trial in trials()
     }
+
+
+def trials() -> list[tuple[str, Trial]]:
+    """Every load-aware plugin with how it is tried."""
+    return [(spec.name, trial) for spec in CURRENT.registry.specs.values() for trial in spec.tried]
 
 
 def configuration(document: Any, release: Release = CURRENT) -> Configuration:

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
 from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, STRING, Field, ListOf, Struct
 from kschedweb.engine.framework.interface import Cycle, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, truncated
@@ -335,4 +335,5 @@ SPEC = PluginSpec(
     origin="crane-scheduler",
     load_aware=True,
     rank=7,
+    trials=(Trial("dynamic", weight=3),),
 )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
 from kschedweb.engine.config.types import DURATION, FLOAT64, STRING, Field, Struct
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import rounded
@@ -191,14 +191,14 @@ WINDOWS_STRUCT = Struct(
     "v1.WindowWeights",
     "How much the mean over each window counts, in proportion.",
     tuple(
-        Field(window, FLOAT64, f"Weight of the mean over {words}; 0 or left out: not counted.", minimum=0)
+        Field(window, FLOAT64, f"Weight of the mean over {words}; 0 or left out: not counted.", minimum=0, usual=(0, 1))
         for window, words in (("15m", "15 minutes"), ("1h", "one hour"), ("1d", "one day"))
     ),
 )
 RESOURCES_STRUCT = Struct(
     "v1.ResourceWeights",
     "How much each resource counts, in proportion.",
-    tuple(Field(name, FLOAT64, "0 or left out: not counted.", minimum=0) for name in RESOURCE_WEIGHTS),
+    tuple(Field(name, FLOAT64, "0 or left out: not counted.", minimum=0, usual=(0, 2)) for name in RESOURCE_WEIGHTS),
 )
 ARGS = args_struct(
     "HheWaterLevelBalanceArgs",
@@ -210,9 +210,14 @@ ARGS = args_struct(
         pointer=True,
         default=MIN_NODE_WEIGHT,
         minimum=0,
+        usual=(0, 2),
     ),
-    Field("windowWeights", WINDOWS_STRUCT, "Weights of the windows of time, used in proportion.", pointer=True),
-    Field("resourceWeights", RESOURCES_STRUCT, "Weights of CPU and memory, used in proportion.", pointer=True),
+    Field(
+        "windowWeights", WINDOWS_STRUCT, "Weights of the windows of time, used in proportion.", pointer=True, whole=True
+    ),
+    Field(
+        "resourceWeights", RESOURCES_STRUCT, "Weights of CPU and memory, used in proportion.", pointer=True, whole=True
+    ),
     *(
         Field(
             name,
@@ -286,4 +291,5 @@ SPEC = PluginSpec(
     origin="kschedweb",
     load_aware=True,
     rank=1,
+    trials=(Trial("water-level"),),
 )

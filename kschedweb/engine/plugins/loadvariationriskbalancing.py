@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
 from kschedweb.engine.config.trimaran import ORIGIN, WATCHER, watcher_advice, watcher_defaults, watcher_problems
 from kschedweb.engine.config.types import FLOAT64, Field
 from kschedweb.engine.framework.interface import Cycle
@@ -71,6 +71,7 @@ ARGS = args_struct(
         "The standard deviation counts this many times; below 0 counts as 1.",
         pointer=True,
         default=1,
+        usual=(0, 3),
     ),
     Field(
         "safeVarianceSensitivity",
@@ -78,6 +79,7 @@ ARGS = args_struct(
         "The standard deviation, as a share, counts by this root of it; below 0 counts as 1.",
         pointer=True,
         default=1,
+        usual=(0, 4),
     ),
 )
 
@@ -98,4 +100,5 @@ SPEC = PluginSpec(
     origin=ORIGIN,
     load_aware=True,
     rank=4,
+    trials=(Trial("load-variation-risk"),),
 )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
 from kschedweb.engine.config.trimaran import ORIGIN, WATCHER, watcher_advice, watcher_defaults, watcher_problems
 from kschedweb.engine.config.types import FLOAT64, INT64, Field, MapOf
 from kschedweb.engine.framework.interface import Cycle
@@ -195,12 +195,14 @@ ARGS = args_struct(
         "Over how many samples the figures are smoothed: their variance counts this many times; 0 or less counts as 5.",
         pointer=True,
         default=5,
+        usual=(1, 30),
     ),
     Field(
         "riskLimitWeights",
         MapOf(FLOAT64, ("cpu", "memory")),
         "By resource (cpu, memory): weight of the risk of limits in 0 to 1, 0.5 where it is left out or outside.",
         examples=({"cpu": 0.5, "memory": 0.5},),
+        usual=(0, 1),
     ),
 )
 
@@ -233,4 +235,5 @@ SPEC = PluginSpec(
     origin=ORIGIN,
     load_aware=True,
     rank=5,
+    trials=(Trial("low-risk-overcommitment"),),
 )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
 from kschedweb.engine.config.trimaran import COLLECTED, ORIGIN
 from kschedweb.engine.config.types import FLOAT64, STRING, Field, MapOf, Struct
 from kschedweb.engine.framework.interface import Cycle
@@ -27,6 +27,8 @@ from kschedweb.engine.state.watermarks.capacity import capacity, of_capacity
 from kschedweb.engine.state.watermarks.trimaran import MEAN
 from kschedweb.engine.validation.fields import Problem, Typed, child, invalid
 
+# Watts of an idle machine, and how they grow with use: k0 + k1 × e^(k2 × percent).
+POWER = {"k0": 400.0, "k1": -90.0, "k2": -0.07}
 FEMTO = 1e15  # femtowatts in a watt: scores are whole numbers
 OUT_OF_RANGE = np.iinfo(np.int64).min  # what Go makes of a float beyond 64 bits, on amd64
 
@@ -166,4 +168,5 @@ SPEC = PluginSpec(
     origin=ORIGIN,
     load_aware=True,
     rank=6,
+    trials=(Trial("peaks", args=lambda nodes: {"nodePowerModel": dict.fromkeys(nodes, POWER)}),),
 )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
 from kschedweb.engine.config.trimaran import ORIGIN, WATCHER, watcher_advice, watcher_defaults, watcher_problems
 from kschedweb.engine.config.types import INT64, STRING, Field, MapOf, Raw, text
 from kschedweb.engine.framework.interface import Cycle
@@ -133,6 +133,7 @@ ARGS = args_struct(
         "Percent of CPU capacity that nodes are filled up to; 0 or less counts as 40.",
         pointer=True,
         default=40,
+        usual=(1, 100),
     ),
     Field(
         "penalty",
@@ -188,4 +189,12 @@ SPEC = PluginSpec(
     origin=ORIGIN,
     load_aware=True,
     rank=3,
+    trials=(
+        Trial("target-load-packing"),
+        Trial(
+            "target-load-packing-50",
+            args=lambda nodes: {"penalty": FIXED_50},
+            title="TargetLoadPacking with the constant 50",
+        ),
+    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from django.http import Http404
 
 from kschedweb.decisions.selectors import policy_choices
 from kschedweb.engine.experiment import Recording as EngineRecording
-from kschedweb.engine.experiment.policies import FUTURE, policies
+from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, trials
 from kschedweb.playground.experiments.models import Experiment, Recording, Run
 
 if TYPE_CHECKING:
@@ -23,19 +23,6 @@ if TYPE_CHECKING:
 
 DEMO_SEED, DEMO_MACHINES = 5, 240
 DEMO_TITLE = f"Made-up day of {DEMO_MACHINES} machines"
-WORDS = {
-    "default": "kube-scheduler's defaults",
-    "water-level": "HheWaterLevelBalance beside the defaults",
-    "target-load-packing": "TargetLoadPacking beside the defaults",
-    "target-load-packing-50": "TargetLoadPacking with the constant 50",
-    "load-variation-risk": "LoadVariationRiskBalancing beside the defaults",
-    "low-risk-overcommitment": "LowRiskOverCommitment beside the defaults",
-    "peaks": "Peaks beside the defaults",
-    "dynamic": "Dynamic, weight 3, beside the defaults",
-    "load-aware-scheduling": "LoadAwareScheduling beside the defaults",
-    "volcano-usage": "VolcanoUsage beside the defaults",
-    FUTURE: "A placement that knows the future",
-}
 
 
 def experiment_list() -> QuerySet[Experiment]:
@@ -70,14 +57,24 @@ def demo() -> EngineRecording:
 
 def choices() -> list[tuple[str, str]]:
     """What can be compared: the policies of the experiment, and the newest revisions of saved ones."""
-    known = [(name, WORDS.get(name, name)) for name in (*policies(0), FUTURE)]
+    known = list(_titles().items())
     return [*known, *policy_choices()]
 
 
 def title(policy: str) -> str:
     """A policy's name in a sentence."""
     name, at, number = policy.partition("@")
-    return f"{name}, revision {number}" if at else WORDS.get(policy, policy)
+    return f"{name}, revision {number}" if at else _titles().get(policy, policy)
+
+
+@cache
+def _titles() -> dict[str, str]:
+    """What the policies of the experiment are called in a sentence."""
+    found = {DEFAULT: "kube-scheduler's defaults"}
+    for plugin, trial in trials():
+        weighed = f", weight {trial.weight}," if trial.weight != 1 else ""
+        found[trial.name] = trial.title or f"{plugin}{weighed} beside the defaults"
+    return {**found, FUTURE: "A placement that knows the future"}
 
 
 @dataclass(frozen=True)

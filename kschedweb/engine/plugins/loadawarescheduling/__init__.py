@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded, truncated
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
@@ -365,6 +365,9 @@ def weighted(left: Ints, weights: list[int], dominant_weight: int) -> Ints:
     return truncated(total, max(sum(weights) + dominant_weight, 1))
 
 
+# In an experiment figures are made anew every five minutes, so they would expire; and where nodes are used to 70 % the
+# threshold of 65 % would leave most pods waiting.
+TRIED = {"nodeMetricExpirationSeconds": 600, "usageThresholds": {"cpu": 100, "memory": 100}}
 SPEC = PluginSpec(
     "LoadAwareScheduling",
     frozenset({"preFilter", "filter", "score", "reserve"}),
@@ -374,4 +377,5 @@ SPEC = PluginSpec(
     factory=LoadAwareScheduling,
     load_aware=True,
     rank=8,
+    trials=(Trial("load-aware-scheduling", args=lambda nodes: TRIED),),
 )

@@ -24,7 +24,7 @@ AGGREGATED = Struct(
     "v1.LoadAwareSchedulingAggregatedArgs",
     "Percentiles in place of the mean use.",
     (
-        Field("usageThresholds", AMOUNTS, "Percent by resource: nodes above one are rejected."),
+        Field("usageThresholds", AMOUNTS, "Percent by resource: nodes above one are rejected.", usual=(0, 100)),
         Field("usageAggregationType", AGGREGATION, "Which percentile the thresholds are for.", enum=AGGREGATIONS),
         Field(
             "usageAggregatedDuration",
@@ -68,6 +68,8 @@ ARGS = args_struct(
         AMOUNTS,
         "How much each resource counts for the score: 1 to 100. Left out: cpu 1, memory 1.",
         examples=(RESOURCE_WEIGHTS,),
+        usual=(1, 10),
+        whole=True,
     ),
     Field(
         "dominantResourceWeight",
@@ -81,8 +83,15 @@ ARGS = args_struct(
         AMOUNTS,
         "Percent by resource; 0 switches one off. Left out: cpu 65, memory 95.",
         examples=(USAGE_THRESHOLDS,),
+        usual=(0, 100),
+        whole=True,
     ),
-    Field("prodUsageThresholds", AMOUNTS, "For pods of class koord-prod: percent that such pods may use together."),
+    Field(
+        "prodUsageThresholds",
+        AMOUNTS,
+        "For pods of class koord-prod: percent that such pods may use together.",
+        usual=(0, 100),
+    ),
     Field("prodUsageIncludeSys", BOOL, "Whether what is used outside pods is added to the use of such pods."),
     Field("scoreAccordingProdUsage", BOOL, "Whether such pods are scored by the use of such pods alone.", pointer=True),
     Field("estimator", STRING, "How the use of pods is expected: there is one way.", enum=(ESTIMATOR,)),
@@ -92,6 +101,7 @@ ARGS = args_struct(
         "Percent of its request, or limit where that is higher, that a pod is expected to use: 1 to 100. "
         "What is left out: cpu 85, memory 70.",
         examples=(SCALING_FACTORS,),
+        usual=(1, 100),
     ),
     Field(
         "estimatedSecondsAfterPodScheduled",

@@ -39,9 +39,14 @@ ESTIMATOR_FIELDS = Struct(
     "usage.Estimator",
     "What pods are expected to use that the figures do not show yet.",
     (
-        Field("request_ratio", FLOAT64, "Share of the request, 0 to 1.", pointer=True, default=0.7),
+        Field("request_ratio", FLOAT64, "Share of the request, 0 to 1.", pointer=True, default=0.7, usual=(0, 1)),
         Field(
-            "burst_ratio", FLOAT64, "Share of what the limit is above the request, 0 to 1.", pointer=True, default=0.0
+            "burst_ratio",
+            FLOAT64,
+            "Share of what the limit is above the request, 0 to 1.",
+            pointer=True,
+            default=0.0,
+            usual=(0, 1),
         ),
         Field(
             "risk_threshold",
@@ -49,6 +54,7 @@ ESTIMATOR_FIELDS = Struct(
             "Load of the node, 0 to 1, from which on the factor counts.",
             pointer=True,
             default=0.6,
+            usual=(0, 1),
         ),
         Field(
             "risk_factor",
@@ -56,6 +62,7 @@ ESTIMATOR_FIELDS = Struct(
             "Estimates on such a node count this many times, at least 1.",
             pointer=True,
             default=1.2,
+            usual=(1, 3),
         ),
         Field(
             "be_cpu",
@@ -76,8 +83,8 @@ ARGS = args_struct(
         pointer=True,
         default=5,
     ),
-    Field("cpu.weight", INT64, "How much CPU counts, in proportion.", pointer=True, default=1),
-    Field("memory.weight", INT64, "How much memory counts, in proportion.", pointer=True, default=1),
+    Field("cpu.weight", INT64, "How much CPU counts, in proportion.", pointer=True, default=1, usual=(0, 10)),
+    Field("memory.weight", INT64, "How much memory counts, in proportion.", pointer=True, default=1, usual=(0, 10)),
     Field("thresholds", THRESHOLD_FIELDS, "Nodes above one of these take no further pods.", pointer=True),
     Field("estimator", ESTIMATOR_FIELDS, "What pods are expected to use that just came.", pointer=True),
     Field(
