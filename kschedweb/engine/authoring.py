@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
-from kschedweb.engine.config.types import BOOL, DURATION, INT32, INT64, STRING, Field, ListOf, MapOf
+from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, Trial
+from kschedweb.engine.config.types import BOOL, DURATION, FLOAT64, INT32, INT64, STRING, Field, ListOf, MapOf
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Scope, Verdicts
-from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, default_normalize
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, default_normalize, rounded
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.state.columns import Codes, Ints, Mask, Rows
+from kschedweb.engine.state.columns import Codes, Floats, Ints, Mask, Rows
+from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.validation.fields import Problem, child, invalid, required
 
 __all__ = [
     "BOOL",
     "DURATION",
+    "FLOAT64",
     "INT32",
     "INT64",
     "MAX_NODE_SCORE",
@@ -28,6 +30,7 @@ __all__ = [
     "CycleError",
     "Diagnosis",
     "Field",
+    "Floats",
     "Handle",
     "Ints",
     "ListOf",
@@ -40,7 +43,9 @@ __all__ = [
     "Problem",
     "Rows",
     "Scope",
+    "Snapshot",
     "Status",
+    "Trial",
     "Verdicts",
     "args_struct",
     "child",
@@ -48,6 +53,7 @@ __all__ = [
     "error",
     "invalid",
     "required",
+    "rounded",
     "unresolvable",
     "unschedulable",
 ]

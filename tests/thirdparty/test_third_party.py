@@ -14,16 +14,19 @@ import pytest
 from tests.conftest import ROOT
 
 Json = dict[str, Any]
-PACKAGE = ROOT / "tests" / "support" / "racklimit"
+PACKAGES = ROOT / "tests" / "support"
+
+
+def installed(package: str, target: Path) -> Path:
+    """Where the package is installed, and nothing else."""
+    options = ["--quiet", "--no-index", "--no-build-isolation", "--no-deps", "--disable-pip-version-check"]
+    run([sys.executable, "-m", "pip", "install", *options, "--target", str(target), str(PACKAGES / package)])
+    return target
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the package is installed, and nothing else."""
-    target = tmp_path_factory.mktemp("site-packages")
-    options = ["--quiet", "--no-index", "--no-build-isolation", "--no-deps", "--disable-pip-version-check"]
-    run([sys.executable, "-m", "pip", "install", *options, "--target", str(target), str(PACKAGE)])
-    return target
+    return installed("racklimit", tmp_path_factory.mktemp("site-packages"))
 
 
 def run(command: list[str], folder: Path | None = None, given: str = "") -> str:
@@ -142,4 +145,13 @@ def test_without_the_package_the_plugin_is_unknown() -> None:
 def test_the_site_shows_it_in_forms_profiles_and_explanations(folder: Path) -> None:
     """within.py, in a process that has the package."""
     output = run([sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "tests/thirdparty/within.py"], folder)
+    assert "6 passed" in output
+
+
+def test_a_load_aware_plugin_of_two_files_is_everywhere(tmp_path: Path) -> None:
+    """within_headroom.py, in a process that has the package."""
+    folder = installed("headroom", tmp_path)
+    output = run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "tests/thirdparty/within_headroom.py"], folder
+    )
     assert "6 passed" in output

@@ -1,0 +1,1 @@
+"""A load-aware plugin in two files."""

@@ -1,0 +1,81 @@
+"""Headroom prefers nodes that really use little of a resource, and rejects those that use too much of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kschedweb.engine.authoring import (
+    FLOAT64,
+    STRING,
+    SUCCESS,
+    ArgsSpec,
+    Cycle,
+    Field,
+    Floats,
+    Ints,
+    PluginSpec,
+    Problem,
+    Rows,
+    Snapshot,
+    Verdicts,
+    args_struct,
+    child,
+    invalid,
+    rounded,
+    unschedulable,
+)
+
+RESOURCES, WINDOW, LEAST = ("cpu", "memory"), "15m", 10.0
+SHORT = "headroom"
+STATUSES = (SUCCESS, unschedulable("node(s) had too little headroom", about=SHORT))
+
+
+class Headroom:
+    name = "Headroom"
+
+    def __init__(self, args: dict[str, Any]) -> None:
+        self.resource: str = args.get("resource") or RESOURCES[0]
+        self.least: float = args.get("leastPercent", LEAST)
+
+    def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        """Nodes of which nothing is known pass."""
+        return Verdicts((self.left(cycle.snapshot) < self.least).astype(np.int32)[rows], STATUSES)
+
+    def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        return rounded(np.nan_to_num(self.left(cycle.snapshot)))[rows]
+
+    def left(self, snapshot: Snapshot) -> Floats:
+        """Percent of the resource that each node does not use, at least 0, NaN where that is not known. [nodes]."""
+        if snapshot.watermarks is None:
+            return np.full(len(snapshot), np.nan)
+        return np.maximum(100.0 - snapshot.watermarks.column(self.resource, WINDOW), 0.0)
+
+
+def set_defaults(args: dict[str, Any]) -> None:
+    args["resource"] = args["resource"] or RESOURCES[0]
+    if args["leastPercent"] is None:
+        args["leastPercent"] = LEAST
+
+
+def problems(args: dict[str, Any], path: str) -> list[Problem]:
+    least = args["leastPercent"]
+    return [] if 0 <= least <= 100 else [invalid(child(path, "leastPercent"), least, "must be a percentage")]
+
+
+ARGS = args_struct(
+    "HeadroomArgs",
+    "Of which resource, and how much of it must be left.",
+    Field("resource", STRING, "Which resource counts.", default=RESOURCES[0], enum=RESOURCES),
+    Field("leastPercent", FLOAT64, "Nodes with less take no pods.", pointer=True, default=LEAST, usual=(0, 50)),
+)
+SPEC = PluginSpec(
+    "Headroom",
+    frozenset({"filter", "score"}),
+    "Prefers nodes that really use little.",
+    ArgsSpec(ARGS, set_defaults, problems),
+    factory=Headroom,
+    origin="example.com",
+    load_aware=True,
+)
