@@ -1,4 +1,4 @@
-"""Twenty people who read decisions of one cluster at once, each of another pod; held as ratios within the run."""
+"""Twenty people who read decisions at once, each of another pod, of one cluster or of four; ratios within the run."""
 
 from __future__ import annotations
 
@@ -19,18 +19,21 @@ UNFAIR = 3.0  # times the median that one in twenty waits at most
 COSTLY = 5.0  # times the processor time of a page of the frame alone
 
 
-@pytest.fixture(scope="module")
-def pages(wire: Wire) -> Callable[[], str]:
-    """The address of another pod's decision at each call; the web process knows the cluster."""
-    wire.backstage("generated", name="large", nodes=NODES, pods=PODS)
+@pytest.fixture(scope="module", params=[1, 4])
+def pages(wire: Wire, request: pytest.FixtureRequest) -> Callable[[], str]:
+    """The address of another pod's decision at each call, of so many clusters in turn; the web process knows them."""
+    names = [f"large-{request.param}-{number}" for number in range(request.param)]
+    for name in names:
+        wire.backstage("generated", name=name, nodes=NODES, pods=PODS)
     numbers, lock = count(), Lock()
 
     def another() -> str:
         with lock:
             number = next(numbers)
-        return f"/decision/large/default/bound-{number:05d}/"
+        return f"/decision/{names[number % len(names)]}/default/bound-{number:05d}/"
 
-    assert wire.person("viewer").get(another()).status == 200
+    for _ in names:
+        assert wire.person("viewer").get(another()).status == 200
     return another
 
 
@@ -53,10 +56,18 @@ def test_a_decision_costs_a_few_times_what_an_empty_page_does(
     assert times <= COSTLY, remark
 
 
-def test_nobody_starves(wire: Wire, pages: Callable[[], str], report: Callable[..., None]) -> None:
+def test_nobody_starves(
+    wire: Wire, pages: Callable[[], str], report: Callable[..., None], request: pytest.FixtureRequest
+) -> None:
     answers = at_once(wire.web.people(wire.backstage, "viewer", PEOPLE), pages, PAGES)
     assert {answer.status for answer in answers} == {200}
     waits = [answer.milliseconds for answer in answers]
     middle, late = statistics.median(waits), percentile(waits, 95)
-    report(f"{PEOPLE} people at once", waits, 0, f"p95 {late:.0f} ms, {late / middle:.1f} times the median")
+    about = request.node.callspec.params["pages"]
+    report(
+        f"{PEOPLE} people at once, clusters: {about}",
+        waits,
+        0,
+        f"p95 {late:.0f} ms, {late / middle:.1f} times the median",
+    )
     assert late < UNFAIR * middle
