@@ -21,7 +21,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     tests: Counter[str] = Counter()
     for reports in terminalreporter.stats.values():
         for report in reports:
-            if when := getattr(report, "when", None):
+            # What was not collected has no time.
+            if (when := getattr(report, "when", None)) in ("setup", "call", "teardown"):
                 folder = folder_of(report.nodeid)
                 seconds[folder] += report.duration
                 tests[folder] += when == "call"
