@@ -12,7 +12,7 @@ from kschedweb.decisions import words
 from kschedweb.decisions.matrix import Matrix
 from kschedweb.decisions.parts import Answer, Arithmetic, Miss
 from kschedweb.engine.framework.explanation import FEASIBLE
-from kschedweb.engine.framework.status import OUTSIDE, Code
+from kschedweb.engine.framework.status import Code
 from kschedweb.engine.plugins.humanapproval import words as waiting
 from kschedweb.web.units import amount
 
@@ -96,8 +96,7 @@ class Presentation(Matrix, ABC):
         if self.waiting:
             return self._held(name)
         if (unknown := self.explanation.unsimulated()) is not None:
-            why = unknown.message.removeprefix(OUTSIDE)
-            return Answer(f"{name} cannot be judged: {why}", "amber", [UNKNOWN], unknown.message)
+            return Answer(f"{name} cannot be judged: {unknown.about[0]}", "amber", [UNKNOWN], unknown.message)
         if self.explanation.chosen is None:
             return self._unschedulable(name)
         return self._scheduled(name)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.framework.status import OUTSIDE, SUCCESS, Status
+from kschedweb.engine.framework.status import SUCCESS, Status, outside
 from kschedweb.engine.state.columns import Codes, Ints
 
 FEASIBLE, EXCLUDED = -1, -2  # in Explanation.rejected_by
@@ -130,7 +130,7 @@ class Explanation:
         column = self.filters[position]
         codes = column.codes.copy()
         codes[self.feasible] = len(column.verdicts)
-        fits = replace(unknown, reasons=(f"{OUTSIDE}fits, and so may others: {unknown.message.removeprefix(OUTSIDE)}",))
+        fits = outside(f"fits, and so may others: {unknown.about[0]}").by(unknown.plugin)
         self.filters[position] = replace(column, codes=codes, verdicts=[*column.verdicts, fits])
         self.rejected_by[self.feasible] = position
         self.feasible = _no_nodes()

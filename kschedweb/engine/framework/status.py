@@ -99,8 +99,8 @@ def error(reason: str) -> Status:
 
 
 def outside(reason: str) -> Status:
-    """An error that is not kube-scheduler's: its answer hangs on what is not simulated."""
-    return Status(Code.ERROR, (f"{OUTSIDE}{reason}",), simulated=False)
+    """An error that is not kube-scheduler's: its answer hangs on what is not simulated, which it is about."""
+    return Status(Code.ERROR, (f"{OUTSIDE}{reason}",), simulated=False, about=(reason,))
 
 
 class CycleError(Exception):
