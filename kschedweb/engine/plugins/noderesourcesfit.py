@@ -31,7 +31,8 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY, is_extended, is_scalar
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import Ints, Mask, Rows, distinct
-from kschedweb.engine.state.snapshot import BASIC, Snapshot
+from kschedweb.engine.state.nodecolumns import BASIC
+from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.validation.fields import Problem, Typed, child, forbidden, invalid, required, unsupported
 from kschedweb.engine.validation.labels import name_complaints
 

@@ -7,7 +7,6 @@ as columns. What is found out about a node stays true until its pods change, unl
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
@@ -143,10 +142,7 @@ class Rooms:
     """
 
     def __init__(self, snapshot: Snapshot, fits: Callable[[Snapshot, Rows], Mask]) -> None:
-        self._snapshot = copy.copy(snapshot)
-        self._snapshot.requested = snapshot.requested.copy()
-        self._snapshot.nonzero = snapshot.nonzero.copy()
-        self._snapshot.pod_count = snapshot.pod_count.copy()
+        self._snapshot = snapshot.with_own_amounts()
         self._fits = fits
         self._vectors: dict[int, tuple[int, ...]] = {}
 

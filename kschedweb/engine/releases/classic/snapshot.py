@@ -14,7 +14,9 @@ from kschedweb.engine.releases.classic.attached import AttachedVolumes
 from kschedweb.engine.releases.classic.objects import as_of_then
 from kschedweb.engine.state.cluster import ClusterObjects
 from kschedweb.engine.state.columns import LabelColumn
-from kschedweb.engine.state.snapshot import Snapshot, walk_order
+from kschedweb.engine.state.nodecolumns import NodeColumns
+from kschedweb.engine.state.podstate import PodState
+from kschedweb.engine.state.snapshot import Snapshot
 
 
 def zone_key(node: Node) -> str:
@@ -23,33 +25,48 @@ def zone_key(node: Node) -> str:
     return f"{region}:\x00:{zone}" if region or zone else ""
 
 
+class ClassicPodState(PodState):
+    """``attached`` counts the volumes that the nodes' pods have attached."""
+
+    def __init__(self, columns: NodeColumns, objects: ClusterObjects) -> None:
+        super().__init__(columns, objects)
+        self.attached = AttachedVolumes(len(columns.nodes), objects)
+
+    def copy(self, objects: ClusterObjects) -> Self:
+        other = super().copy(objects)
+        other.attached = self.attached.copy(objects)
+        return other
+
+    def _account(self, pod: Pod, node: int, sign: int) -> None:
+        super()._account(pod, node, sign)
+        self.attached.account(pod, node, sign)
+
+
 class ClassicSnapshot(Snapshot):
     """Pods are read ``as_of_then`` when they are added.
 
     ``listed`` are the positions of the nodes in the order in which they were given: that in which kube-scheduler
-    came to know them. ``attached`` counts the volumes that the nodes' pods have attached.
+    came to know them.
     """
+
+    pod_state: ClassicPodState
+    pod_state_of = ClassicPodState
 
     def __init__(self, nodes: Iterable[Node] = (), objects: ClusterObjects | None = None) -> None:
         known = list(nodes)
         super().__init__(known, objects)
         self.listed: NDArray[np.intp] = np.array([self.index[node.name] for node in known], dtype=np.intp)
-        self.attached = AttachedVolumes(len(known), self.objects)
 
-    def _ordered(self, listed: list[Node]) -> list[Node]:
-        return walk_order(listed, zone_key)
+    @staticmethod
+    def zone_of(node: Node) -> str:
+        return zone_key(node)
 
-    def copy(self) -> Self:
-        other = super().copy()
-        other.attached = self.attached.copy(other.objects)
-        return other
+    @property
+    def attached(self) -> AttachedVolumes:
+        return self.pod_state.attached
 
     def add_pod(self, pod: Pod, node: int) -> None:
         super().add_pod(as_of_then(pod), node)
-
-    def _account(self, pod: Pod, node: int, sign: int) -> None:
-        super()._account(pod, node, sign)
-        self.attached.account(pod, node, sign)
 
     def zones(self) -> LabelColumn:
         """The zone of each node, with its region."""

@@ -1,0 +1,105 @@
+"""The nodes as columns: what their objects say, one row a node."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+import numpy as np
+
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.objects.resources import CPU, EPHEMERAL, MEMORY, is_scalar
+from kschedweb.engine.state.columns import Ints, Mask, grown
+
+BASIC = (CPU, MEMORY, EPHEMERAL)
+
+
+class NodeColumns:
+    """``allocatable`` is int64[resources, nodes], of which ``resources`` names the rows; ``pod_limit`` int64[nodes].
+
+    ``index`` gives positions by name; ``images`` sizes in bytes and the positions of the nodes that have an image.
+    Nothing changes after construction: other nodes are other columns.
+    """
+
+    def __init__(self, listed: list[Node], zone_of: Callable[[Node], str]) -> None:
+        self.nodes = walk_order(listed, zone_of)
+        self.names = [node.name for node in self.nodes]
+        self.index = {name: position for position, name in enumerate(self.names)}
+        self.images = _image_states(listed, self.index)
+        scalars = sorted({name for node in self.nodes for name in node.allocatable if is_scalar(name)})
+        self.resources = {name: row for row, name in enumerate([*BASIC, *scalars])}
+        size = len(self.nodes)
+        self.allocatable: Ints = np.zeros((len(self.resources), size), dtype=np.int64)
+        self.pod_limit: Ints = np.zeros(size, dtype=np.int64)
+        self.unschedulable: Mask = np.zeros(size, dtype=np.bool_)
+        for position, node in enumerate(self.nodes):
+            self._fill(position, node)
+
+    def _fill(self, position: int, node: Node) -> None:
+        self._fill_allocatable(position, node)
+        self.pod_limit[position] = node.allocatable.get("pods", 0)
+        self.unschedulable[position] = node.unschedulable
+
+    def _fill_allocatable(self, position: int, node: Node) -> None:
+        for name, amount in node.allocatable.items():
+            if (row := self.resources.get(name)) is not None:
+                self.allocatable[row, position] = amount
+
+    def with_resources(self, resources: dict[str, int]) -> NodeColumns:
+        """The same nodes, with rows for more ``resources``, of which they have none."""
+        other = copy.copy(self)
+        other.resources, other.allocatable = resources, grown(self.allocatable, len(resources))
+        return other
+
+    def changed(self, nodes: Collection[Node]) -> NodeColumns:
+        """With ``nodes`` in place of those of the same names, which must be in the same zones; else ValueError."""
+        other = self.with_resources(with_rows(self.resources, (name for node in nodes for name in node.allocatable)))
+        other.pod_limit, other.unschedulable = self.pod_limit.copy(), self.unschedulable.copy()
+        other.nodes = list(self.nodes)
+        for node in nodes:
+            position = self.index[node.name]
+            if self.nodes[position].zone != node.zone:
+                raise ValueError(f"Node {node.name}: is in another zone now, which changes the order of the nodes")
+            other.nodes[position] = node
+            other.allocatable[:, position] = 0
+            other._fill(position, node)
+        if any(node.images != self.nodes[self.index[node.name]].images for node in nodes):
+            other.images = _image_states(other.nodes, self.index)
+        return other
+
+    def bare(self, nodes: Mapping[int, Node]) -> NodeColumns:
+        """With ``nodes`` at their positions, in whose place nothing else is known: no image, no other resource."""
+        other = self.with_resources(self.resources)
+        other.nodes, other.images = list(self.nodes), {}
+        for position, node in nodes.items():
+            other.nodes[position] = node
+            other.allocatable[:, position] = 0
+            other._fill_allocatable(position, node)
+        return other
+
+
+def with_rows(resources: dict[str, int], names: Iterable[str]) -> dict[str, int]:
+    """``resources`` with a row more for each scalar resource of ``names`` that has none; they may be shared."""
+    added = [name for name in dict.fromkeys(names) if name not in resources and is_scalar(name)]
+    return {**resources, **{name: len(resources) + row for row, name in enumerate(added)}} if added else resources
+
+
+def walk_order(nodes: list[Node], zone_of: Callable[[Node], str]) -> list[Node]:
+    """Zones in order of appearance, one node of each in turn (specification 1.2)."""
+    zones: dict[str, list[Node]] = {}
+    for node in nodes:
+        zones.setdefault(zone_of(node), []).append(node)
+    longest = max(map(len, zones.values()), default=0)
+    return [zone[turn] for turn in range(longest) for zone in zones.values() if turn < len(zone)]
+
+
+def _image_states(nodes: list[Node], index: dict[str, int]) -> dict[str, tuple[int, list[int]]]:
+    """Image name -> (bytes, positions of the nodes that have it); the first node to name an image sets its size."""
+    states: dict[str, tuple[int, list[int]]] = {}
+    for node in nodes:
+        for names, size in node.images:
+            for name in names:
+                rows = states.setdefault(name, (size, []))[1]
+                if not rows or rows[-1] != index[node.name]:
+                    rows.append(index[node.name])
+    return states

@@ -1,0 +1,95 @@
+"""The bound pods, and what they take of their nodes."""
+
+from __future__ import annotations
+
+import copy
+from typing import Self
+
+import numpy as np
+
+from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.cluster import ClusterObjects
+from kschedweb.engine.state.columns import Ints, grown
+from kschedweb.engine.state.nodecolumns import NodeColumns, with_rows
+from kschedweb.engine.state.pods import PodTable
+from kschedweb.engine.state.volumes.use import VolumeUse
+
+
+class PodState:
+    """Changes in place as pods come to nodes (positions) and leave them.
+
+    ``requested`` is int64[resources, nodes], of which ``resources`` names the rows; ``nonzero`` int64[2, nodes]
+    (milli-CPU, bytes), with defaults for what is not asked for; ``pod_count`` int64[nodes]. ``ports`` counts by
+    protocol and port, then by address. ``placed`` says when pods were placed that were not there from the beginning.
+    """
+
+    def __init__(self, columns: NodeColumns, objects: ClusterObjects) -> None:
+        size = len(columns.nodes)
+        self.pods = PodTable(size)
+        self.resources = columns.resources
+        self.requested: Ints = np.zeros((len(self.resources), size), dtype=np.int64)
+        self.nonzero: Ints = np.zeros((2, size), dtype=np.int64)
+        self.pod_count: Ints = np.zeros(size, dtype=np.int64)
+        self.ports: dict[tuple[str, int], dict[str, Ints]] = {}
+        self.volumes = VolumeUse(columns.index, objects.storage)
+        self.placed: dict[str, float] = {}
+
+    def copy(self, objects: ClusterObjects) -> Self:
+        """One over a copy of the objects, that can change without this one changing."""
+        other = self.with_own_amounts()
+        other.pods, other.placed = self.pods.copy(), dict(self.placed)
+        other.ports = {port: {ip: counts.copy() for ip, counts in ips.items()} for port, ips in self.ports.items()}
+        other.volumes = self.volumes.copy(objects.storage)
+        return other
+
+    def with_own_amounts(self) -> Self:
+        """The same pods; ``requested``, ``nonzero`` and ``pod_count`` can change on their own."""
+        other = copy.copy(self)
+        other.requested, other.nonzero = self.requested.copy(), self.nonzero.copy()
+        other.pod_count = self.pod_count.copy()
+        return other
+
+    def grow(self, resources: dict[str, int]) -> None:
+        """Have a row for each of ``resources``, which are those there are and maybe more."""
+        if len(resources) > len(self.resources):
+            self.requested = grown(self.requested, len(resources))
+        self.resources = resources
+
+    def add(self, pod: Pod, node: int) -> None:
+        self.pods.add(pod, node)
+        self._account(pod, node, 1)
+
+    def remove(self, key: str) -> Pod:
+        """Take the pod off its node; raises KeyError where it is not bound."""
+        pod, node = self.pods.remove(key)
+        self.placed.pop(key, None)
+        self._account(pod, node, -1)
+        return pod
+
+    def _account(self, pod: Pod, node: int, sign: int) -> None:
+        for name, amount in pod.occupied.items():
+            if (row := self.resources.get(name)) is None:
+                self.grow(with_rows(self.resources, (name,)))
+                row = self.resources.get(name)
+            if row is not None:
+                self.requested[row, node] += sign * amount
+        cpu, memory = pod.occupied_nonzero
+        self.nonzero[0, node] += sign * cpu
+        self.nonzero[1, node] += sign * memory
+        self.pod_count[node] += sign
+        self._set_ports(pod, node, taken=sign > 0)
+        if pod.volumes:
+            self.volumes.account(pod, node, sign)
+
+    def _set_ports(self, pod: Pod, node: int, *, taken: bool) -> None:
+        # As in kube-scheduler a port is taken or not: of two pods that share it, the first to leave frees it.
+        for ip, protocol, port in pod.host_ports:
+            ips = self.ports.setdefault((protocol, port), {})
+            if ip not in ips:
+                ips[ip] = np.zeros(len(self.pod_count), dtype=np.int64)
+            ips[ip][node] = taken
+
+    def hold_ports(self, node: int) -> None:
+        """Take the host ports of all pods on the node, after another one left that was tried."""
+        for pod in self.pods.on(node):
+            self._set_ports(pod, node, taken=True)

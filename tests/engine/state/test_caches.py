@@ -1,0 +1,90 @@
+"""Which copy of a snapshot shares what was worked out of it, and which begins anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+
+import numpy as np
+import pytest
+
+from kschedweb.engine import Node, Pod, Snapshot
+from kschedweb.engine.state.caches import Caches, Part
+from kschedweb.engine.state.watermarks.recent import Counted
+from tests.engine.builders import node, pod
+
+BUDGET = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b", "namespace": "default"}}
+
+
+def measured(snapshot: Snapshot) -> Snapshot:
+    other = snapshot.copy()
+    other.watermarks = None
+    return other
+
+
+def budgeted(snapshot: Snapshot) -> Snapshot:
+    other = snapshot.copy()
+    other.objects.add(BUDGET)
+    return other
+
+
+COPIES: dict[str, tuple[Callable[[Snapshot], Snapshot], set[str]]] = {
+    "copy": (Snapshot.copy, {"recent"}),
+    "own amounts": (Snapshot.with_own_amounts, set()),
+    "other nodes": (lambda one: one.with_nodes([Node.read(node("a"))]), {"memo", "related", "derived", "recent"}),
+    "emptied": (lambda one: one.emptied({0: one.nodes[0]}), {"memo", "related", "derived", "recent"}),
+    "other figures": (measured, {"derived", "recent"}),
+    "other budgets": (budgeted, {"related", "recent"}),
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_copy_begins_anew_with_what_depends_on_the_parts_that_are_others(name: str) -> None:
+    make, anew = COPIES[name]
+    snapshot = Snapshot.from_objects([node("a"), pod("p", on="a")])
+    numbers = count()
+
+    def worked_out(one: Snapshot) -> dict[str, float]:
+        drawn = next(numbers)
+        found: dict[str, float] = {
+            kind: getattr(one, kind)("key", lambda: drawn) for kind in ("memo", "related", "derived")
+        }
+        return found | {"recent": float(one.recent("key", 1, lambda pod, node, time: Counted([drawn]))[0, 0])}
+
+    before = worked_out(snapshot)
+    after = worked_out(make(snapshot))
+    assert {kind for kind, value in after.items() if value != before[kind]} == anew
+    assert worked_out(snapshot) == before, "the original keeps what it has"
+
+
+def test_caches_that_depend_on_nothing_that_changed_are_shared() -> None:
+    caches = Caches()
+    after = caches.after(Part.OBJECTS)
+    assert after.related is not caches.related
+    assert (after.memo, after.derived, after.recent) == (caches.memo, caches.derived, caches.recent)
+
+
+def test_amounts_of_its_own_leave_the_others_as_they_are() -> None:
+    snapshot = Snapshot.from_objects([node("a"), pod("p", on="a", requests={"cpu": "1"})])
+    trial = snapshot.with_own_amounts()
+    trial.requested[:] = trial.nonzero[:] = trial.pod_count[:] = 0
+    assert snapshot.amounts(snapshot.requested, "cpu").tolist() == [1000]
+    assert snapshot.nonzero.all()
+    assert snapshot.pod_count.tolist() == [1]
+    assert trial.pods is snapshot.pods
+
+
+def test_a_pod_that_takes_what_no_node_has_adds_a_row_to_both_parts() -> None:
+    snapshot = Snapshot.from_objects([node("a"), node("b")])
+    other = snapshot.copy()
+    known = len(snapshot.resources)
+    other.add_pod(Pod.read(pod("p", requests={"example.com/gpu": "2", "unknown": "3"})), 1)
+    assert other.resources["example.com/gpu"] == known
+    assert len(other.resources) == len(other.allocatable) == len(other.requested) == known + 1
+    assert other.requested[known].tolist() == [0, 2]
+    assert not np.any(other.allocatable[known])
+    assert len(snapshot.resources) == len(snapshot.allocatable) == len(snapshot.requested) == known
+    further = other.with_nodes([Node.read(node("a", allocatable={"cpu": "1", "example.com/fpga": "4"}))])
+    assert len(further.allocatable) == len(further.requested) == known + 2
+    assert further.allocatable[known + 1].tolist() == [4, 0]
+    assert further.requested[known].tolist() == [0, 2]
