@@ -41,6 +41,6 @@ def filters_missing(case: Case) -> list[str]:
     """The profile's filters, and the extenders, that were not evaluated: pages ask no other server."""
     profiles = case.scheduler.configuration.profiles
     profile = next(item for item in profiles if item.scheduler_name == case.pod.scheduler_name)
-    known = {plugin.name for plugin in case.scheduler.framework(case.pod).plugins("filter")}
+    known = {plugin.name for plugin in case.scheduler.framework(case.pod).points.filter}
     missing = [ref.name for ref in profile.points.get("filter", ()) if ref.name not in known]
     return missing + [f"extender {url}" for url in case.explanation.unasked]

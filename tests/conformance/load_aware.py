@@ -94,7 +94,7 @@ def plugin_of(name: str, args: dict[str, Any]) -> Any:
     loaded = loaded_with(name, args)
     assert loaded.configuration is not None, loaded.errors
     framework = Scheduler(Snapshot(), loaded.configuration).frameworks["default-scheduler"]
-    return framework.plugins("score")[0]
+    return framework.plugin(name)
 
 
 def answer(plugin: Any, snapshot: Snapshot, pod: dict[str, Any]) -> tuple[Status, int]:

@@ -106,7 +106,7 @@ def test_the_use_of_workloads_comes_with_that_of_nodes(stored: Callable[..., Sna
     collected(snapshot, 60, cold=20.0, warm=70.0)
     case = services.case(Snapshot.objects.get(pk=snapshot.pk), "d/web-1-x", water)
     assert isinstance(case, Case)
-    levels = case.scheduler.framework(case.pod).plugins("score")[0].levels(case.snapshot, case.pod)
+    levels = case.scheduler.framework(case.pod).plugin("HheWaterLevelBalance").levels(case.snapshot, case.pod)
     assert levels.pod.tolist() == [[60.0, 60.0]]  # six of ten cores, not the limit of a tenth of one
 
 

@@ -80,4 +80,4 @@ def args_of(case: Case, plugin: str) -> dict[str, Any]:
 
 def instance(case: Case, plugin: str) -> Any:
     """The plugin as the profile made it from its arguments."""
-    return next(item for item in case.scheduler.framework(case.pod).plugins("score") if item.name == plugin)
+    return case.scheduler.framework(case.pod).plugin(plugin)

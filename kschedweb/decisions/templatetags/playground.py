@@ -24,7 +24,7 @@ register = template.Library()
 @register.simple_tag
 def explained(name: str, algorithm: Algorithm | str | None) -> str:
     """``name``, as a link to its page where it is a predicate or priority of ``algorithm``."""
-    known = [] if not algorithm or isinstance(algorithm, str) else [*algorithm.predicates, *algorithm.priorities]
+    known = () if not algorithm or isinstance(algorithm, str) else algorithm.plugins
     plugin = next((one for one in known if one.name == name), None)
     if plugin is None:
         return name

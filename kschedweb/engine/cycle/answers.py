@@ -153,7 +153,7 @@ class Answers:
     def preempt(self, snapshot: Snapshot, offer: Offer) -> Json:
         """An ExtenderPreemptionResult: the nodes where the pod would pass once the victims are gone."""
         snapshot, pod = _unbound(snapshot, offer.pod)
-        if not self._framework.plugins("filter"):
+        if not self._framework.points.filter:
             return offer.answer(offer.nodes)
         trial = snapshot.copy()
         passing = {

@@ -74,7 +74,7 @@ class Attempt:
     def _wanted(self, nodes: int) -> int:
         """How many feasible nodes are enough (specification 1.5)."""
         framework = self.handle.framework
-        if not (framework.plugins("score") or self.extenders.any("prioritize") or self.extenders.any("filter")):
+        if not (framework.points.score or self.extenders.any("prioritize") or self.extenders.any("filter")):
             return 1
         if nodes < MIN_FEASIBLE:
             return nodes

@@ -221,6 +221,6 @@ class Scheduler:
 def _post_filter(failed: Unplaced, watch: Stopwatch) -> PostFilterResult:
     with watch.failing("PostFilter"):
         result = failed.post_filter()
-    if failed.handle.framework.plugins("postFilter"):
+    if failed.handle.framework.points.post_filter:
         watch.lap("PostFilter", result.status.code)
     return result

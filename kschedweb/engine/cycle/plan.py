@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.cycle.search import NOWHERE, Filtered, earlier
 from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
-from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, scope_of
+from kschedweb.engine.framework.interface import Cycle, FilterPlugin, Plugin, PreFilterResult, Scope, ScorePlugin
 from kschedweb.engine.framework.runtime import Framework, PreFilterOutcome, out_of_range
 from kschedweb.engine.framework.status import Code, CycleError, Status
 from kschedweb.engine.objects.pod import Pod
@@ -106,7 +106,7 @@ class Answer(NamedTuple):
 class Preference(NamedTuple):
     """Raw scores that never change, to be normalised over the nodes that are feasible."""
 
-    plugin: Any
+    plugin: ScorePlugin
     weight: int
     raw: Ints
 
@@ -117,9 +117,9 @@ class Plan:
     def __init__(self, framework: Framework, snapshot: Snapshot, pod: Pod) -> None:
         self.framework, self._snapshot, self._pod = framework, snapshot, pod
         self._kept: dict[str, Any] = {}
-        self._scopes = {plugin.name: scope_of(plugin, pod) for plugin in framework.instances}
+        self._scopes = {plugin.name: framework.scope(plugin, pod) for plugin in framework.instances}
         self._pre_filters: dict[str, tuple[PreFilterResult, dict[str, Any]]] = {}
-        for plugin in framework.plugins("preFilter"):
+        for plugin in framework.points.pre_filter:
             if self._near(plugin):
                 probe = self.cycle(pod)
                 self._pre_filters[plugin.name] = plugin.pre_filter(probe), probe.state
@@ -128,7 +128,7 @@ class Plan:
         self._feasible: NDArray[np.intp] | None = None
         self._by_room: dict[Hashable, Answer] = {}
 
-    def _near(self, plugin: Any) -> bool:
+    def _near(self, plugin: Plugin) -> bool:
         return self._scopes[plugin.name] < Scope.CLUSTER
 
     def cycle(self, pod: Pod) -> Cycle:
@@ -208,18 +208,18 @@ class Plan:
         self._build_filters(cycle)
         self._build_scores(cycle)
         self._state = cycle.state
-        aging = {plugin.name for plugin in (*self._aging_scores, *(plugin for _, plugin in self._aging_filters))}
-        self._share = all(self._scopes[name] is Scope.ROOM for name in aging)
+        aging: list[Plugin] = [*self._aging_scores, *(plugin for _, plugin in self._aging_filters)]
+        self._share = all(self._scopes[plugin.name] is Scope.ROOM for plugin in aging)
 
     def _build_filters(self, cycle: Cycle) -> None:
         skipped = {name for name, (result, _) in self._pre_filters.items() if result.status.code is Code.SKIP}
         self._columns = []
-        self._aging_filters: list[tuple[int, Any]] = []
-        self._far_filters: list[tuple[int, Any]] = []
+        self._aging_filters: list[tuple[int, FilterPlugin]] = []
+        self._far_filters: list[tuple[int, FilterPlugin]] = []
         size = len(self._snapshot)
         self._fixed_first: Codes = np.full(size, NOWHERE, dtype=np.int32)
         self._first: Codes = self._fixed_first
-        for position, plugin in enumerate(self.framework.plugins("filter")):
+        for position, plugin in enumerate(self.framework.points.filter):
             column = FilterColumn.passing(plugin.name, size)
             if not self._near(plugin):
                 self._far_filters.append((position, plugin))
@@ -236,28 +236,28 @@ class Plan:
 
     def _build_scores(self, cycle: Cycle) -> None:
         self._pre_scores: dict[str, tuple[Status, dict[str, Any]]] = {}
-        for plugin in self.framework.plugins("preScore"):
-            if self._near(plugin):
+        for one in self.framework.points.pre_score:
+            if self._near(one):
                 probe = Cycle(self._snapshot, self._pod, dict(cycle.state), self._kept)
-                self._pre_scores[plugin.name] = plugin.pre_score(probe, ALL), probe.state
+                self._pre_scores[one.name] = one.pre_score(probe, ALL), probe.state
         for _, state in self._pre_scores.values():
             cycle.state.update(state)
-        self._aging_scores: list[Any] = []
+        self._aging_scores: list[ScorePlugin] = []
         self._fixed: dict[str, Ints | int] = {}  # what plugins that look at node objects only add; one for all nodes
         parts: list[Ints] = []
-        self._far_scores: list[Any] = []
+        self._far_scores: list[ScorePlugin] = []
         self._preferences: list[Preference] = []
         self._fixed_score: Ints = np.zeros(len(self._snapshot), dtype=np.int64)
         self._score: Ints = self._fixed_score.copy()
-        for plugin in self.framework.plugins("score"):
+        for plugin in self.framework.points.score:
             status = self._pre_scores.get(plugin.name)
             if status is None or status[0].code is not Code.SKIP:
                 self._build_score(plugin, cycle, parts)
         self._parts: Ints = np.array(parts, dtype=np.int64).reshape(len(parts), len(self._snapshot))
 
-    def _build_score(self, plugin: Any, cycle: Cycle, parts: list[Ints]) -> None:
+    def _build_score(self, plugin: ScorePlugin, cycle: Cycle, parts: list[Ints]) -> None:
         scope, weight = self._scopes[plugin.name], self.framework.weights[plugin.name]
-        normalizes = plugin.name in self.framework.normalizing
+        normalizes = plugin.name in self.framework.points.normalizing
         raw: Ints | None = None
         if scope is Scope.NODE or (scope < Scope.CLUSTER and not normalizes):
             with suppress(CycleError):  # it is raised again in each cycle that comes so far
@@ -304,8 +304,8 @@ class Plan:
         """The answers that age, for ``rows``; ``None`` where a score is out of range and has to be asked elsewhere."""
         cycle = Cycle(self._snapshot, self._pod, dict(self._state), self._kept)
         codes, first = [], np.full(len(rows), NOWHERE, dtype=np.int32)
-        for position, plugin in reversed(self._aging_filters):
-            column = self.framework.ask_filter(plugin, cycle, rows)
+        for position, aging in reversed(self._aging_filters):
+            column = self.framework.ask_filter(aging, cycle, rows)
             known = self._columns[position].verdicts
             known.extend(verdict for verdict in column.verdicts if verdict not in known)
             codes.append([known.index(column.verdicts[code]) for code in column.codes.tolist()])

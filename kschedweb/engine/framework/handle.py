@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.framework.explanation import FilterColumn
-from kschedweb.engine.framework.interface import Cycle, Scope, scope_of
+from kschedweb.engine.framework.interface import Cycle, FilterPlugin, PreemptingExtender, Scope
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
@@ -28,7 +27,7 @@ class CycleHandle:
     framework: Framework
     skipped: set[str]
     nominator: Nominator = field(default_factory=Nominator)
-    extenders: Sequence[Any] = ()
+    extenders: Sequence[PreemptingExtender] = ()
     thorough: bool = False
     explains: bool = False
     elsewhere: bool = False
@@ -68,9 +67,9 @@ class CycleHandle:
         nodes = (cycle.snapshot.index.get(name) for name in self.nominator.nodes())
         return frozenset(node for node in nodes if node is not None and to_yield_to(cycle, self.nominator, node))
 
-    def far(self, pod: Pod) -> list[Any]:
+    def far(self, pod: Pod) -> list[FilterPlugin]:
         """The filters asked about ``pod`` that look further than at what a node has room for."""
-        return [plugin for plugin in self._filters() if scope_of(plugin, pod) > Scope.ROOM]
+        return [plugin for plugin in self._filters() if self.framework.scope(plugin, pod) > Scope.ROOM]
 
     def refusals(
         self, cycle: Cycle, nodes: Rows, known: Sequence[FilterColumn], farthest: Scope = Scope.CLUSTER
@@ -84,9 +83,9 @@ class CycleHandle:
         statuses: list[Status] = [SUCCESS]
         first: Codes = np.zeros(len(nodes), dtype=np.int32)
         for plugin in self._filters():
-            if scope_of(plugin, cycle.pod) > farthest:
+            if self.framework.scope(plugin, cycle.pod) > farthest:
                 continue
-            if plugin.name in columns and scope_of(plugin, cycle.pod) is Scope.NODE:
+            if plugin.name in columns and self.framework.scope(plugin, cycle.pod) is Scope.NODE:
                 verdicts, codes = columns[plugin.name].verdicts, columns[plugin.name].codes[nodes]
             else:
                 column = self.framework.ask_filter(plugin, cycle, nodes)
@@ -100,12 +99,12 @@ class CycleHandle:
         """Which of ``nodes`` pass the filters that look at what a node has room for."""
         passes: Mask = np.ones(len(nodes), dtype=np.bool_)
         for plugin in self._filters():
-            if scope_of(plugin, cycle.pod) is Scope.ROOM:
+            if self.framework.scope(plugin, cycle.pod) is Scope.ROOM:
                 passes &= plugin.filter(cycle, nodes).codes == 0
         return passes
 
-    def _filters(self) -> list[Any]:
-        return [plugin for plugin in self.framework.plugins("filter") if plugin.name not in self.skipped]
+    def _filters(self) -> list[FilterPlugin]:
+        return [plugin for plugin in self.framework.points.filter if plugin.name not in self.skipped]
 
     def _fits_beside(self, cycle: Cycle, node: int, nominated: list[Pod]) -> Status:
         trial = cycle.on(cycle.snapshot)

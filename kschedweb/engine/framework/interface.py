@@ -6,7 +6,7 @@ into the cycle's state under the plugin's own key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -70,10 +70,18 @@ class Cycle:
         return len(self.snapshot) if isinstance(rows, slice) else len(rows)
 
 
+@runtime_checkable
+class StateData(Protocol):
+    """What a plugin keeps in the cycle's state and changes there."""
+
+    def clone(self) -> StateData:
+        """One that can change without this one changing."""
+
+
 def _own(value: Any) -> Any:
     if isinstance(value, list):
         return [_own(item) for item in value]
-    return value.clone() if hasattr(value, "clone") else value
+    return value.clone() if isinstance(value, StateData) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +110,13 @@ class Verdicts:
         return cls(np.ones(size, dtype=np.int32), (SUCCESS, status))
 
 
+class Plugin(Protocol):
+    """Any plugin: the protocols below say what it can be asked."""
+
+    name: str
+
+
+@runtime_checkable
 class Scoped(Protocol):
     """How far the plugin looks for its filter and score of pods like ``pod``; without this it is ``Scope.CLUSTER``.
 
@@ -112,12 +127,6 @@ class Scoped(Protocol):
     name: str
 
     def scope(self, pod: Pod) -> Scope: ...
-
-
-def scope_of(plugin: Any, pod: Pod) -> Scope:
-    """How far ``plugin`` looks for pods like ``pod``."""
-    found: Scope = plugin.scope(pod) if hasattr(plugin, "scope") else Scope.CLUSTER
-    return found
 
 
 @runtime_checkable
@@ -196,10 +205,25 @@ class PostFilterResult:
     frees: tuple[FreeClaim, ...] = ()
 
 
+class PreemptingExtender(Protocol):
+    """What preemption asks of an extender."""
+
+    ignorable: bool
+
+    @property
+    def preempts(self) -> bool: ...
+
+    def interested(self, pod: Pod) -> bool: ...
+
+    def preempt(
+        self, cycle: Cycle, victims: Mapping[str, tuple[Sequence[Pod], int]]
+    ) -> dict[str, tuple[tuple[Pod, ...], int]]: ...
+
+
 class Handle(Protocol):
     """What a plugin may ask of the cycle that it takes part in: kube-scheduler's handle."""
 
-    extenders: Sequence[Any]  # engine.extenders.extender.Extender, in the order in which they are asked
+    extenders: Sequence[PreemptingExtender]  # in the order in which they are asked
     thorough: bool  # look at all nodes, for an explanation, rather than at as many as a decision needs
     explains: bool  # say what would be done, and leave it undone
     elsewhere: bool  # what is to be done is done in the cluster, which then shows it
@@ -213,7 +237,7 @@ class Handle(Protocol):
     def crowded(self, cycle: Cycle) -> frozenset[int]:
         """The nodes with pods nominated to them that the cycle's pod must leave room for."""
 
-    def far(self, pod: Pod) -> list[Any]:
+    def far(self, pod: Pod) -> list[FilterPlugin]:
         """The filters asked about ``pod`` that look further than at what a node has room for."""
 
     def refusals(
@@ -292,6 +316,13 @@ class AskingPlugin(Protocol):
     name: str
 
     def ask(self, cycle: Cycle, node: str) -> Json | None: ...
+
+
+@runtime_checkable
+class WeighingMargin(Protocol):
+    """An asking plugin that, where ``weighs_margin``, reads the decision's margin: it is worked out for it."""
+
+    weighs_margin: bool
 
 
 @runtime_checkable

@@ -13,16 +13,17 @@ from kschedweb.engine.config import Profile
 from kschedweb.engine.framework.diagnosis import NO_REASON, Diagnosis
 from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
 from kschedweb.engine.framework.interface import (
-    POINTS,
-    AskingPlugin,
     Cycle,
+    FilterPlugin,
     Handle,
-    NormalizeScorePlugin,
+    Plugin,
     PostFilterResult,
-    PreFilterExtensions,
     PreFilterResult,
-    Preparing,
+    Scope,
+    ScorePlugin,
+    WeighingMargin,
 )
+from kschedweb.engine.framework.points import Points
 from kschedweb.engine.framework.preparation import Preparation
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unresolvable
@@ -62,41 +63,42 @@ class Framework:
     def __init__(self, profile: Profile, registry: Mapping[str, Factory]) -> None:
         self.profile = profile
         self.weights = {ref.name: ref.weight for ref in profile.points.get("score", ())}
-        self._instances: dict[str, Any] = {}
-        self._points: dict[str, list[Any]] = {point: [] for point in POINTS}
-        for point, refs in profile.points.items():
-            for ref in refs:
-                plugin = self._instance(ref.name, registry)
-                if point in POINTS and isinstance(plugin, POINTS[point]):
-                    self._points[point].append(plugin)
-        # Asking whether something follows a protocol takes longer than most of what is asked in a cycle.
-        self.normalizing = {name for name, one in self._instances.items() if isinstance(one, NormalizeScorePlugin)}
-        self._asking = {one.name: one for one in self._points["permit"] if isinstance(one, AskingPlugin)}
-        self.weighs_margin = any(getattr(one, "weighs_margin", False) for one in self._asking.values())
-        self._preparing = {one.name for one in self._points["preBind"] if isinstance(one, Preparing)}
-        self._extended = [plugin for plugin in self._points["preFilter"] if isinstance(plugin, PreFilterExtensions)]
+        self._instances: dict[str, Plugin] = {}
+        self.points = Points.of(
+            {
+                point: [one for ref in refs if (one := self._instance(ref.name, registry)) is not None]
+                for point, refs in profile.points.items()
+            }
+        )
+        asking = self.points.asking.values()
+        self.weighs_margin = any(isinstance(one, WeighingMargin) and one.weighs_margin for one in asking)
 
-    def _instance(self, name: str, registry: Mapping[str, Factory]) -> Any:
+    def _instance(self, name: str, registry: Mapping[str, Factory]) -> Plugin | None:
         if name not in self._instances and name in registry:
             self._instances[name] = registry[name](self.profile.args.get(name, {}))
         return self._instances.get(name)
 
-    def plugins(self, point: str) -> list[Any]:
-        """The plugins at an extension point, in the order in which they run."""
-        return self._points[point]
+    @property
+    def instances(self) -> list[Plugin]:
+        """Every plugin of the profile, once."""
+        return list(self._instances.values())
+
+    def plugin(self, name: str) -> Any:
+        """The plugin of that name, of whatever class; raises KeyError where the profile has none."""
+        return self._instances[name]
+
+    def scope(self, plugin: Plugin, pod: Pod) -> Scope:
+        """How far ``plugin`` looks for pods like ``pod``."""
+        scoped = self.points.scoped.get(plugin.name)
+        return Scope.CLUSTER if scoped is None else scoped.scope(pod)
 
     def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:
         """Whether the pod may enter the queue: the first plugin that says no decides."""
-        for plugin in self._points["preEnqueue"]:
-            status: Status = plugin.pre_enqueue(pod, cluster)
+        for plugin in self.points.pre_enqueue:
+            status = plugin.pre_enqueue(pod, cluster)
             if not status.ok:
                 return status.by(plugin.name)
         return SUCCESS
-
-    @property
-    def instances(self) -> list[Any]:
-        """Every plugin of the profile, once."""
-        return list(self._instances.values())
 
     def pre_filter(self, cycle: Cycle, known: Known[PreFilterResult] = NOTHING_KNOWN) -> PreFilterOutcome:
         """Run PreFilter; a plugin that fails ends it with an error status.
@@ -104,13 +106,13 @@ class Framework:
         ``known`` holds what some plugins would say and write into the cycle's state: they are not asked.
         """
         outcome = PreFilterOutcome()
-        for plugin in self._points["preFilter"]:
+        for plugin in self.points.pre_filter:
             if plugin.name in known:
                 result, state = known[plugin.name]
                 cycle.state.update(state)
             else:
                 result = plugin.pre_filter(cycle)
-            status: Status = result.status
+            status = result.status
             if status.code is Code.SKIP:
                 outcome.skipped.add(plugin.name)
             elif status.code is Code.UNRESOLVABLE:
@@ -135,10 +137,10 @@ class Framework:
             FilterColumn.passing(plugin.name, cycle.size(rows))
             if plugin.name in skipped
             else self.ask_filter(plugin, cycle, rows)
-            for plugin in self._points["filter"]
+            for plugin in self.points.filter
         ]
 
-    def ask_filter(self, plugin: Any, cycle: Cycle, rows: Rows) -> FilterColumn:
+    def ask_filter(self, plugin: FilterPlugin, cycle: Cycle, rows: Rows) -> FilterColumn:
         """What one filter says about ``rows``."""
         verdicts = plugin.filter(cycle, rows)
         statuses = [_success(plugin.name), *(status.by(plugin.name) for status in verdicts.statuses[1:])]
@@ -146,18 +148,18 @@ class Framework:
 
     def move_pod(self, cycle: Cycle, skipped: set[str], pod: Pod, node: int, *, add: bool) -> None:
         """Tell the plugins that ``pod`` came to the node at position ``node``, or left it."""
-        for plugin in self._extended:
+        for plugin in self.points.extensions:
             if plugin.name not in skipped:
                 (plugin.add_pod if add else plugin.remove_pod)(cycle, pod, node)
 
     def filter_one(self, cycle: Cycle, skipped: set[str], node: int) -> Status:
         """The decisive verdict on the node at position ``node``: the first filter that rejects it ends the search."""
         rows = np.array([node], dtype=np.intp)
-        for plugin in self._points["filter"]:
+        for plugin in self.points.filter:
             if plugin.name not in skipped:
                 verdicts = plugin.filter(cycle, rows)
                 if verdicts.codes[0]:
-                    status: Status = verdicts.statuses[int(verdicts.codes[0])]
+                    status = verdicts.statuses[int(verdicts.codes[0])]
                     return status.by(plugin.name)
         return SUCCESS
 
@@ -165,8 +167,8 @@ class Framework:
         """Ask the PostFilter plugins in turn: one that succeeds, fails or gives up for good ends the search."""
         last = PostFilterResult(SUCCESS)
         reasons: list[str] = []
-        for plugin in self._points["postFilter"]:
-            result: PostFilterResult = plugin.post_filter(cycle, diagnosis, handle)
+        for plugin in self.points.post_filter:
+            result = plugin.post_filter(cycle, diagnosis, handle)
             status = result.status.by(plugin.name)
             if status.ok or status.code is Code.UNRESOLVABLE:
                 return replace(result, status=status, frees=last.frees + result.frees)
@@ -185,7 +187,7 @@ class Framework:
     def pre_score(self, cycle: Cycle, rows: Rows, known: Known[Status] = NOTHING_KNOWN) -> set[str]:
         """Run PreScore; returns the plugins whose score is skipped. Raises CycleError. ``known`` as in PreFilter."""
         skipped = set()
-        for plugin in self._points["preScore"]:
+        for plugin in self.points.pre_score:
             if plugin.name in known:
                 status, state = known[plugin.name]
                 cycle.state.update(state)
@@ -199,17 +201,17 @@ class Framework:
 
     def score(self, cycle: Cycle, rows: Rows, skipped: set[str]) -> list[ScoreColumn]:
         """Raw and normalised scores of the feasible nodes ``rows``. Raises CycleError."""
-        return [self.ask_score(plugin, cycle, rows) for plugin in self._points["score"] if plugin.name not in skipped]
+        return [self.ask_score(plugin, cycle, rows) for plugin in self.points.score if plugin.name not in skipped]
 
-    def ask_score(self, plugin: Any, cycle: Cycle, rows: Rows) -> ScoreColumn:
+    def ask_score(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows) -> ScoreColumn:
         """The scores that one plugin gives to ``rows``. Raises CycleError."""
         return self.normalized(plugin, cycle, rows, plugin.score(cycle, rows))
 
-    def normalized(self, plugin: Any, cycle: Cycle, rows: Rows, raw: Ints) -> ScoreColumn:
+    def normalized(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows, raw: Ints) -> ScoreColumn:
         """The raw scores with what they are after normalising. Raises CycleError."""
         scores = raw
-        if plugin.name in self.normalizing:
-            scores = plugin.normalize_score(cycle, rows, raw)
+        if (normalizing := self.points.normalizing.get(plugin.name)) is not None:
+            scores = normalizing.normalize_score(cycle, rows, raw)
         if out_of_range(scores):
             first = scores[(scores < 0) | (scores > MAX_NODE_SCORE)][0]
             raise CycleError(
@@ -220,32 +222,32 @@ class Framework:
 
     def reserve(self, cycle: Cycle, node: str) -> Status:
         """Run Reserve; where a plugin refuses or fails, all of them must ``unreserve``. Raises CycleError."""
-        for plugin in self._points["reserve"]:
-            status: Status = plugin.reserve(cycle, node)
+        for plugin in self.points.reserve:
+            status = plugin.reserve(cycle, node)
             if not status.ok:
                 return _rejection("Reserve", plugin.name, status)
         return SUCCESS
 
     def unreserve(self, cycle: Cycle, node: str) -> None:
         """Give back what Reserve claimed, in reverse order."""
-        for plugin in reversed(self._points["reserve"]):
+        for plugin in reversed(self.points.reserve):
             plugin.unreserve(cycle, node)
 
     def permit(self, cycle: Cycle, node: str) -> tuple[Status, dict[str, float]]:
         """Run Permit; with status Wait comes how long, in seconds, each plugin waits. Raises CycleError."""
         waits: dict[str, float] = {}
-        for plugin in self._points["permit"]:
+        for plugin in self.points.permit:
             status, timeout = plugin.permit(cycle, node)
             if status.code is Code.WAIT:
                 # Who is asked outside may take days: such a wait is kept outside, too.
-                waits[plugin.name] = timeout if plugin.name in self._asking else min(timeout, MAX_PERMIT_WAIT)
+                waits[plugin.name] = timeout if plugin.name in self.points.asking else min(timeout, MAX_PERMIT_WAIT)
             elif not status.ok:
                 return _rejection("Permit", plugin.name, status), {}
         return (Status(Code.WAIT, (WAITING,)), waits) if waits else (SUCCESS, {})
 
     def asks(self, cycle: Cycle, node: str) -> dict[str, dict[str, Any]]:
         """What Permit plugins would ask of others before the pod is bound to ``node``, by plugin; changes nothing."""
-        asked = {name: plugin.ask(cycle, node) for name, plugin in self._asking.items()}
+        asked = {name: plugin.ask(cycle, node) for name, plugin in self.points.asking.items()}
         return {name: what for name, what in asked.items() if what is not None}
 
     def bind(self, cycle: Cycle, node: str, elsewhere: Binder | None = None) -> None:
@@ -253,35 +255,35 @@ class Framework:
 
         ``elsewhere`` is asked first whether it binds the pod.
         """
-        for plugin in self._points["preBind"]:
-            status: Status = plugin.pre_bind(cycle, node)
+        for plugin in self.points.pre_bind:
+            status = plugin.pre_bind(cycle, node)
             if not status.ok:
                 raise CycleError(f'running PreBind plugin "{plugin.name}": {status.message}')
         bound = elsewhere is not None and elsewhere(cycle.pod, node)
-        for plugin in () if bound else self._points["bind"]:
-            status = plugin.bind(cycle, node)
+        for binder in () if bound else self.points.bind:
+            status = binder.bind(cycle, node)
             if status.code is Code.SKIP:
                 continue
             if not status.ok:
-                raise CycleError(f'running Bind plugin "{plugin.name}": {status.message}')
+                raise CycleError(f'running Bind plugin "{binder.name}": {status.message}')
             break
         self.post_bind(cycle, node)
 
     def prepare(self, cycle: Cycle, node: str) -> tuple[Preparation, ...]:
         """Run PreBind where others write: a plugin that says what has to be written does nothing. Raises CycleError."""
         found: list[Preparation] = []
-        for plugin in self._points["preBind"]:
-            if plugin.name in self._preparing:
-                found += plugin.preparations(cycle, node)
+        for plugin in self.points.pre_bind:
+            if (preparing := self.points.preparing.get(plugin.name)) is not None:
+                found += preparing.preparations(cycle, node)
                 continue
-            status: Status = plugin.pre_bind(cycle, node)
+            status = plugin.pre_bind(cycle, node)
             if not status.ok:
                 raise CycleError(f'running PreBind plugin "{plugin.name}": {status.message}')
         return tuple(found)
 
     def post_bind(self, cycle: Cycle, node: str) -> None:
         """Run PostBind."""
-        for plugin in self._points["postBind"]:
+        for plugin in self.points.post_bind:
             plugin.post_bind(cycle, node)
 
 

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from kschedweb.engine.extenders.extender import Extender, ExtenderError
+from kschedweb.engine.extenders.extender import ExtenderError
 from kschedweb.engine.framework.diagnosis import Diagnosis
-from kschedweb.engine.framework.interface import Cycle, Handle, Heeding, Scope
+from kschedweb.engine.framework.interface import Cycle, Handle, Heeding, PreemptingExtender, Scope
 from kschedweb.engine.framework.status import Code, CycleError, Status, error, fit_error, unresolvable
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
@@ -78,7 +78,8 @@ class Search:
         self._far = handle.far(cycle.pod)
         self._crowded = handle.crowded(cycle)
         # Of filters that cannot say which pods they heed, any move of a pod may change the answers.
-        self._blind = not all(isinstance(plugin, Heeding) for plugin in self._far)
+        self._heeding = [plugin for plugin in self._far if isinstance(plugin, Heeding)]
+        self._blind = len(self._heeding) < len(self._far)
         size = len(cycle.snapshot)
         self._trials = Trials(size) if self._blind else cycle.keep("preemption", lambda: Trials(size))
         self._trials.refresh(cycle.snapshot)
@@ -134,7 +135,7 @@ class Search:
     def _heeded(self, pod: Pod) -> bool:
         """Whether a filter that looks far heeds the pod on its node."""
         kind = pod.template, pod.seen_by_selectors, pod.volumes
-        for plugin in self._far:
+        for plugin in self._heeding:
             key = plugin.name, kind
             if key not in self._trials.heeded:
                 self._trials.heeded[key] = plugin.heeds(self._cycle, pod)
@@ -261,7 +262,7 @@ class Search:
             left = [Candidate(node, *answer) for node, answer in named.items() if answer[0]]
         return left
 
-    def extenders(self) -> list[Extender]:
+    def extenders(self) -> list[PreemptingExtender]:
         """Those that have a say in preemption."""
         return [one for one in self._handle.extenders if one.preempts and one.interested(self._cycle.pod)]
 

@@ -7,13 +7,11 @@ from enum import Enum
 
 from kschedweb.engine.framework.diagnosis import EXTENDER
 from kschedweb.engine.framework.events import EVERYTHING, NODE, Action, Change, ClusterEvent, EventHint, Hint
-from kschedweb.engine.framework.interface import EnqueueExtensions
+from kschedweb.engine.framework.interface import EnqueueExtensions, Plugin
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue.pods import QueuedPod
-
-REJECTING_POINTS = ("preEnqueue", "preFilter", "filter", "reserve", "permit")
 
 
 class Strategy(Enum):
@@ -105,7 +103,8 @@ def _registered(framework: Framework, extenders: bool) -> list[Registered]:
     return registered
 
 
-def _rejecting(framework: Framework) -> list[EnqueueExtensions]:
+def _rejecting(framework: Framework) -> list[Plugin]:
     """The plugins that can reject a pod, each once."""
-    plugins = {plugin.name: plugin for point in REJECTING_POINTS for plugin in framework.plugins(point)}
-    return list(plugins.values())
+    points = framework.points
+    rejecting: list[Plugin] = [*points.pre_enqueue, *points.pre_filter, *points.filter, *points.reserve, *points.permit]
+    return list({plugin.name: plugin for plugin in rejecting}.values())

@@ -75,7 +75,7 @@ class SchedulingQueue:
         self._hints = Hints(frameworks, extenders=extenders)
         self.cluster = cluster
         self.nominator = Nominator() if nominator is None else nominator
-        sort = next(iter(frameworks.values())).plugins("queueSort")[0]
+        sort = next(iter(frameworks.values())).points.queue_sort[0]
 
         def less(one: QueuedPod, other: QueuedPod) -> bool:
             return bool(sort.less(one.pod, one.queued, other.pod, other.queued))
@@ -369,7 +369,7 @@ class SchedulingQueue:
     def _passes_gates(self, queued: QueuedPod) -> bool:
         """Ask the PreEnqueue plugins, first of all the one that kept the pod out so far."""
         framework = self._frameworks.get(queued.pod.scheduler_name)
-        plugins = framework.plugins("preEnqueue") if framework is not None else []
+        plugins = framework.points.pre_enqueue if framework is not None else []
         for plugin in sorted(plugins, key=lambda one: one.name != queued.gating) if queued.gating else plugins:
             if not plugin.pre_enqueue(queued.pod, self.cluster).ok:
                 queued.rejected_by |= {plugin.name}

@@ -98,8 +98,9 @@ def _simple(frameworks: Mapping[str, Framework]) -> frozenset[str]:
     """The profiles whose plugins are known to reject for good what they reject."""
     found = set()
     for name, framework in frameworks.items():
+        points = framework.points
         filters, before, post = (
-            [plugin.name for plugin in framework.plugins(point)] for point in ("filter", "preFilter", "postFilter")
+            [plugin.name for plugin in plugins] for plugins in (points.filter, points.pre_filter, points.post_filter)
         )
         first = filters[: filters.index(ROOM) + 1] if ROOM in filters else filters
         if BEFORE.issuperset(first) and PRE_FILTERS.issuperset(before) and POST_FILTERS.issuperset(post):

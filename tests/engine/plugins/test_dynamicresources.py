@@ -377,7 +377,7 @@ def test_a_pod_whose_claims_cannot_be_understood_is_a_problem_not_a_failure() ->
 def test_unreserve_may_come_at_any_time() -> None:
     engine = scheduler(*NODES, allocated("c"))
     wanting = Pod.read(user("p", "c"))
-    plugin = next(item for item in engine.framework(wanting).plugins("reserve") if item.name == "DynamicResources")
+    plugin = engine.framework(wanting).plugin("DynamicResources")
     cycle = Cycle(engine.snapshot, wanting)
     plugin.unreserve(cycle, "a")
     assert plugin.pre_bind(cycle, "a").ok
@@ -420,7 +420,7 @@ def woken(wanting: dict, event: ClusterEvent, old: Any, new: Any, *objects: dict
     """Whether a pod that DynamicResources rejected is tried again after the change."""
     engine = scheduler(*NODES, *objects)
     pod_ = Pod.read(wanting)
-    plugin = next(item for item in engine.framework(pod_).plugins("filter") if item.name == "DynamicResources")
+    plugin = engine.framework(pod_).plugin("DynamicResources")
     hints = [item.hint for item in plugin.events() if item.event.covers(event)]
     change = Change(old, new, engine.snapshot.objects)
     return any(hint is None or hint(pod_, change) for hint in hints)

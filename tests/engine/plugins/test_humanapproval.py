@@ -35,7 +35,7 @@ def scheduler(*rules: dict[str, Any], objects: tuple[dict, ...] = (), **args: An
 
 def asked(raw: dict, *rules: dict[str, Any], on: str = "a", margin: int | None = None, **args: Any) -> Any:
     engine = scheduler(*rules, objects=(node("a", labels={"pool": "gold"}), node("b")), **args)
-    plugin = engine.framework(Pod.read(raw)).plugins("permit")[0]
+    plugin = engine.framework(Pod.read(raw)).plugin("HumanApproval")
     return plugin.ask(Cycle(engine.snapshot, Pod.read(raw), decision=decided(raw, margin)), on)
 
 
@@ -122,7 +122,7 @@ def test_a_node_in_use_above_its_watermark_asks(usage: dict[str, Any], why: str 
     engine = scheduler({"usage": usage})
     figures = {"a": {"updated": 0.0, "cpu": {"15m": 80.0, "1h": 95.0}}}
     engine.snapshot.watermarks = Watermarks.read({"nodes": figures}, engine.snapshot.names)
-    plugin = engine.framework(Pod.read(pod("p"))).plugins("permit")[0]
+    plugin = engine.framework(Pod.read(pod("p"))).plugin("HumanApproval")
     found = plugin.ask(Cycle(engine.snapshot, Pod.read(pod("p"))), "a")
     assert (found["why"] if found else None) == ([why] if why else None)
     assert plugin.ask(Cycle(engine.snapshot, Pod.read(pod("p"))), "b") is None
@@ -159,7 +159,7 @@ def test_the_state_of_the_node_is_told_with_the_pod_on_it_placed_already_or_not(
     raw = pod("p", requests={"cpu": "500m", "memory": "1Gi"})
     running = pod("r", on="a", requests={"cpu": "1"})
     engine = scheduler({}, objects=(node("a"), running))
-    plugin = engine.framework(Pod.read(raw)).plugins("permit")[0]
+    plugin = engine.framework(Pod.read(raw)).plugin("HumanApproval")
     before = plugin.ask(Cycle(engine.snapshot, Pod.read(raw)), "a")["node"]
     assert before == {"cpu": [1500, 4000], "memory": [2**30, 8 * 2**30], "pods": [2, 110]}
     engine.bind(Pod.read(raw), "a")

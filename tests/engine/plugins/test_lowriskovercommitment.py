@@ -102,7 +102,7 @@ def test_weights_outside_0_to_1_count_as_a_half_and_others_stay() -> None:
 
 
 def alone_with(**args: Any) -> LowRiskOverCommitment:
-    [plugin] = alone(PLUGIN, observed(levels(a=0)), **args).framework(Pod.read(SMALL)).plugins("score")
+    plugin = alone(PLUGIN, observed(levels(a=0)), **args).framework(Pod.read(SMALL)).plugin(PLUGIN)
     assert isinstance(plugin, LowRiskOverCommitment)
     return plugin
 

@@ -146,7 +146,7 @@ def containers(*resources: dict) -> dict:
 )
 def test_what_a_container_is_expected_to_use(resources: dict, expected: int) -> None:
     snapshot = observed(levels(a=0))
-    [plugin] = alone(PLUGIN, snapshot).framework(Pod.read(pod("p"))).plugins("score")
+    plugin = alone(PLUGIN, snapshot).framework(Pod.read(pod("p"))).plugin(PLUGIN)
     raw = containers(resources, {"limits": {"cpu": "1m"}})
     assert plugin.predicted(Pod.read(raw)) == expected + 1
     raw["spec"]["overhead"] = {"cpu": "7m"}

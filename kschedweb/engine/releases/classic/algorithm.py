@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kschedweb.engine.framework.interface import FilterPlugin, Plugin, ScorePlugin
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.releases.classic import predicates, priorities
 from kschedweb.engine.releases.classic.catalogue import EDITION, ORDER, Edition
@@ -33,13 +34,18 @@ class Algorithm:
     ``never_asked`` are predicates that the policy names but the fixed order does not.
     """
 
-    predicates: list[Any]
-    priorities: list[Any]
+    predicates: list[FilterPlugin]
+    priorities: list[ScorePlugin]
     weights: dict[str, int]
     extenders: tuple[Json, ...]
     always_check_all: bool
     edition: Edition
     never_asked: tuple[str, ...] = ()
+
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """The predicates, then the priorities."""
+        return *self.predicates, *self.priorities
 
 
 class Registry:
@@ -125,28 +131,24 @@ class Registry:
                 problems.append(_unknown("priorities", number, choice, self._priorities))
         return problems
 
-    def _predicate(self, name: str, policy: Policy) -> Any:
+    def _predicate(self, name: str, policy: Policy) -> FilterPlugin:
         edition, argument = self.edition, self._predicates[name]
+        known = predicates.known(old=edition.old)
         if argument is not None:
             kind, content = argument
-            return self._made(predicates, kind)(name, content)
+            return known[kind](name, content)
         settings: Json = {"ignored": policy.ignored, "volume_scheduling": not edition.old}
         if name in KINDS:
             settings = {"max_volumes": edition.max_volumes, "told_by_nodes": not edition.old}
-        return self._made(predicates, name)(name, settings)
+        return known[name](name, settings)
 
-    def _priority(self, name: str, hard: int) -> Any:
+    def _priority(self, name: str, hard: int) -> ScorePlugin:
         _, argument = self._priorities[name]
+        known = priorities.known(old=self.edition.old)
         if argument is None:
-            return self._made(priorities, name)(name, {"hardPodAffinityWeight": hard})
+            return known[name](name, {"hardPodAffinityWeight": hard})
         kind, content = argument
-        return self._made(priorities, kind)(name, content)
-
-    def _made(self, among: Any, key: str) -> Callable[[str, Json], Any]:
-        """What makes the predicate or priority that is known by name, or the one of a kind of argument."""
-        known = among.NAMED | among.ARGUED | (among.OLD if self.edition.old else {})
-        made: Callable[[str, Json], Any] = known[key]
-        return made
+        return known[kind](name, content)
 
 
 def _unknown(key: str, number: int, choice: Choice, known: Mapping[str, Any]) -> Problem:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kschedweb.engine.config import Profile
 from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
-from kschedweb.engine.framework.interface import Cycle, NormalizeScorePlugin, PreFilterPlugin, PreScorePlugin
+from kschedweb.engine.framework.interface import Cycle, FilterPlugin, ScorePlugin
+from kschedweb.engine.framework.points import Points
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.releases.classic import words
 from kschedweb.engine.releases.classic.algorithm import Algorithm
@@ -19,23 +18,22 @@ class ClassicFramework(Framework):
     def __init__(self, algorithm: Algorithm) -> None:
         super().__init__(Profile("", None, {}, {}), {})
         self.weights = dict(algorithm.weights)
-        everything = [*algorithm.predicates, *algorithm.priorities]
-        self._instances = {plugin.name: plugin for plugin in everything}
-        self._points["filter"] = algorithm.predicates
-        self._points["score"] = algorithm.priorities
         # Priorities made of a plugin would answer as predicates too.
-        self._points["preFilter"] = [one for one in algorithm.predicates if isinstance(one, PreFilterPlugin)]
-        self._points["preScore"] = [one for one in algorithm.priorities if isinstance(one, PreScorePlugin)]
-        self.normalizing = {one.name for one in algorithm.priorities if isinstance(one, NormalizeScorePlugin)}
+        predicates, priorities = algorithm.predicates, algorithm.priorities
+        self.points = Points.of(
+            {"preFilter": predicates, "filter": predicates, "preScore": priorities, "score": priorities}
+        )
+        self._instances = {plugin.name: plugin for plugin in algorithm.plugins}
         self._short = algorithm.edition.old
 
-    def ask_filter(self, plugin: Any, cycle: Cycle, rows: Rows) -> FilterColumn:
+    def ask_filter(self, plugin: FilterPlugin, cycle: Cycle, rows: Rows) -> FilterColumn:
         column = super().ask_filter(plugin, cycle, rows)
         if not self._short:
             return column
         return FilterColumn(column.plugin, False, column.codes, [words.short(one) for one in column.verdicts])
 
-    def normalized(self, plugin: Any, cycle: Cycle, rows: Rows, raw: Ints) -> ScoreColumn:
+    def normalized(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows, raw: Ints) -> ScoreColumn:
         """Mapped scores with what they are reduced to; there are no bounds to keep to."""
-        scores = plugin.normalize_score(cycle, rows, raw) if plugin.name in self.normalizing else raw
+        reducing = self.points.normalizing.get(plugin.name)
+        scores = raw if reducing is None else reducing.normalize_score(cycle, rows, raw)
         return ScoreColumn(plugin.name, self.weights[plugin.name], raw, scores)

@@ -117,7 +117,7 @@ class ClassicScheduler:
             ScoreColumn(one.name, self.algorithm.weights[one.name], zeros, zeros)
             if one.name in skipped
             else self._framework.ask_score(one, cycle, rows)
-            for one in self._framework.plugins("score")
+            for one in self._framework.points.score
         ]
 
     def schedule(self, pods: Iterable[Pod]) -> list[Placement]:

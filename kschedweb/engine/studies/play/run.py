@@ -36,7 +36,7 @@ def run(
     recorder = Recorder(_budgets(prepared.objects), _arrivals(prepared), progress)
     simulation = begin(prepared, configuration, recorder, registry=registry, quick=quick)
     frameworks = simulation.loop.scheduler.frameworks.values()
-    recorder.begin(waits=any(framework.plugins("permit") for framework in frameworks))
+    recorder.begin(waits=any(framework.points.permit for framework in frameworks))
     result = finish(simulation, prepared)
     notes = list(prepared.notes)
     if prepared.until is None and result.end >= LONGEST:

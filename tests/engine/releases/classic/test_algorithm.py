@@ -14,6 +14,8 @@ from kschedweb.engine.releases.classic.catalogue import (
     TAINT_NODES_BY_CONDITION,
     V1_9,
 )
+from kschedweb.engine.releases.classic.predicates.node import CheckNodeLabelPresence
+from kschedweb.engine.releases.classic.priorities.spreading import InterPodAffinityPriority
 from tests.engine.releases.classic.support import POLICY
 
 # As article 000 lists them.
@@ -64,6 +66,7 @@ def test_predicates_run_in_the_fixed_order_and_others_never() -> None:
 def test_an_argument_takes_the_place_of_the_predicate_of_its_name() -> None:
     presence = {"labelsPresence": {"labels": ["x"], "presence": True}}
     (found,) = algorithm(Registry(), predicates=[{"name": "CheckNodeCondition", "argument": presence}]).predicates
+    assert isinstance(found, CheckNodeLabelPresence)
     assert (found.name, found.labels) == ("CheckNodeCondition", ["x"])
 
 
@@ -121,6 +124,7 @@ def test_the_hard_weight_of_the_policy_goes_before_that_of_the_command_line() ->
         registry = Registry(Edition(hard_pod_affinity_weight=30))
         found = algorithm(registry, hardPodAffinitySymmetricWeight=given)
         (affinity,) = [one for one in found.priorities if one.name == "InterPodAffinityPriority"]
+        assert isinstance(affinity, InterPodAffinityPriority)
         assert affinity.hard_weight == expected
 
 

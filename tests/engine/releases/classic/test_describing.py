@@ -64,7 +64,7 @@ def test_those_that_an_argument_makes_are_known_under_any_name(version: str) -> 
     priorities = [{"name": f"own{number}", "weight": 1, "argument": one} for number, one in enumerate(scores)]
     loaded = load_policy({**POLICY, "predicates": predicates, "priorities": priorities})
     algorithm = Registry(Edition(version)).algorithm(loaded.policy)
-    found = {plugin.name: described(plugin).name for plugin in (*algorithm.predicates, *algorithm.priorities)}
+    found = {plugin.name: described(plugin).name for plugin in algorithm.plugins}
     assert found == {
         "CheckNodeCondition": "CheckNodeCondition",
         "CheckNodeLabelPresence": "CheckNodeLabelPresence",

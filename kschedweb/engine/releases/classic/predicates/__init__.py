@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from kschedweb.engine.framework.interface import FilterPlugin
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.releases.classic.catalogue import NO_EXECUTE
 from kschedweb.engine.releases.classic.predicates import node, room, volumes
 from kschedweb.engine.releases.classic.predicates.affinity import MatchInterPodAffinity, MatchInterPodAffinityByTerm
 from kschedweb.engine.releases.classic.predicates.services import CheckServiceAffinity
 
-Factory = Callable[[str, Json], Any]
+Factory = Callable[[str, Json], FilterPlugin]
 NAMED: dict[str, Factory] = {
     "CheckNodeCondition": node.CheckNodeCondition,
     "CheckNodeUnschedulable": node.CheckNodeUnschedulable,
@@ -39,3 +39,8 @@ ARGUED: dict[str, Factory] = {
 }
 # Those of 1.9 that were not yet as they are above.
 OLD: dict[str, Factory] = {"MatchInterPodAffinity": MatchInterPodAffinityByTerm}
+
+
+def known(*, old: bool) -> dict[str, Factory]:
+    """What makes the predicate of a name, or that of a kind of argument; 1.9 is ``old``."""
+    return NAMED | ARGUED | (OLD if old else {})

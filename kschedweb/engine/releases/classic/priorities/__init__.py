@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from kschedweb.engine.framework.interface import ScorePlugin
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.releases.classic.priorities import node, room, spreading
 
-Factory = Callable[[str, Json], Any]
+Factory = Callable[[str, Json], ScorePlugin]
 NAMED: dict[str, Factory] = {
     "SelectorSpreadPriority": spreading.SelectorSpread,
     "ServiceSpreadingPriority": spreading.SelectorSpread,
@@ -34,3 +34,8 @@ OLD: dict[str, Factory] = {
     "ImageLocalityPriority": node.PlainImageLocality,
     "serviceAntiAffinity": spreading.PlainServiceAntiAffinity,
 }
+
+
+def known(*, old: bool) -> dict[str, Factory]:
+    """What makes the priority of a name, or that of a kind of argument; 1.9 is ``old``."""
+    return NAMED | ARGUED | (OLD if old else {})
