@@ -1,6 +1,7 @@
 // Builds src/ into dist/: one file for each entry, the stylesheet, and the icon sprite.
-import { build, context } from "esbuild";
+
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { build, context } from "esbuild";
 
 const out = "dist";
 const entries = ["app.ts", "charts.ts", "document-editor.ts", "approvals.ts", "css/app.css"];
@@ -10,10 +11,15 @@ const icons = readFileSync("src/icons.txt", "utf8").split(/\s+/).filter(Boolean)
 function sprite() {
   const symbols = icons.map((name) => {
     const svg = readFileSync(`node_modules/lucide-static/icons/${name}.svg`, "utf8");
-    const inner = svg.replace(/<!--.*?-->/gs, "").replace(/^[\s\S]*?<svg[^>]*>/, "").replace(/<\/svg>\s*$/, "");
+    const inner = svg
+      .replace(/<!--.*?-->/gs, "")
+      .replace(/^[\s\S]*?<svg[^>]*>/, "")
+      .replace(/<\/svg>\s*$/, "");
     return `<symbol id="${name}" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round">${inner.replace(/\s+/g, " ").trim()}</symbol>`;
   });
-  const mark = symbols[icons.indexOf("boxes")].replaceAll("symbol", "svg").replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"');
+  const mark = symbols[icons.indexOf("boxes")]
+    .replaceAll("symbol", "svg")
+    .replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"');
   writeFileSync(`${out}/favicon.svg`, `${mark.replace("currentColor", "#3d8bd9")}\n`);
   writeFileSync(`${out}/icons.svg`, `<svg xmlns="http://www.w3.org/2000/svg">${symbols.join("")}</svg>\n`);
 }
@@ -30,7 +36,7 @@ const options = {
   legalComments: "linked",
   logLevel: "warning",
   // Custom properties and light-dark() must reach the browser as they are written.
-  supported: { "nesting": true },
+  supported: { nesting: true },
 };
 
 rmSync(out, { recursive: true, force: true });

@@ -1,8 +1,8 @@
 // The frame's behaviour on every page. Everything it does has a plain link or form beneath it.
 import { startAges } from "./frame/ages";
 import { startChoosers } from "./frame/choosers";
-import { startDialogs } from "./frame/palette";
 import { startLive } from "./frame/live";
+import { startDialogs } from "./frame/palette";
 import { startPicks } from "./frame/pick";
 import { startSliders } from "./frame/sliders";
 import { startStreams } from "./frame/stream";

@@ -1,7 +1,12 @@
 // The inbox of approvals: keys, and time that runs down. Everything it does has a plain link or form beneath it.
 
 const KEEP = "shortcuts"; // as in frame/palette.ts: "off" silences the single-key shortcuts
-const UNITS: [string, number][] = [["days", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
+const UNITS: [string, number][] = [
+  ["days", 86_400],
+  ["h", 3600],
+  ["min", 60],
+  ["s", 1],
+];
 
 startClock();
 startKeys();
@@ -22,8 +27,8 @@ function startClock(): void {
   const tick = (): void => {
     const now = Date.now() / 1000;
     for (const ring of document.querySelectorAll<SVGElement>("[data-ring]")) {
-      const asked = Number(ring.dataset["asked"]);
-      const expires = Number(ring.dataset["expires"]);
+      const asked = Number(ring.dataset.asked);
+      const expires = Number(ring.dataset.expires);
       const seconds = Math.max(expires - now, 0);
       const share = expires > asked ? Math.min(seconds / (expires - asked), 1) : 0;
       ring.querySelector("circle:last-child")?.setAttribute("stroke-dasharray", `${Math.round(share * 1000)} 1000`);
@@ -36,7 +41,9 @@ function startClock(): void {
       }
     }
   };
-  window.setInterval(() => { if (!document.hidden) tick(); }, 1000);
+  window.setInterval(() => {
+    if (!document.hidden) tick();
+  }, 1000);
 }
 
 function startKeys(): void {
@@ -46,7 +53,8 @@ function startKeys(): void {
   const reason = document.getElementById("decide-reason") as HTMLInputElement | null;
   const rows = (): HTMLElement[] => [...list.querySelectorAll<HTMLElement>(".mail-row")];
   const current = (): HTMLElement | undefined => rows().find((row) => row.classList.contains("current")) ?? rows()[0];
-  const box = (row?: HTMLElement): HTMLInputElement | null => row?.querySelector<HTMLInputElement>("input[type=checkbox]") ?? null;
+  const box = (row?: HTMLElement): HTMLInputElement | null =>
+    row?.querySelector<HTMLInputElement>("input[type=checkbox]") ?? null;
 
   const choose = (row: HTMLElement): void => {
     for (const other of rows()) {
@@ -75,7 +83,10 @@ function startKeys(): void {
     link?.focus();
     if (row && row !== all[at]) link?.click();
   };
-  const ticked = (): HTMLInputElement[] => rows().map(box).filter((one): one is HTMLInputElement => !!one?.checked);
+  const ticked = (): HTMLInputElement[] =>
+    rows()
+      .map(box)
+      .filter((one): one is HTMLInputElement => !!one?.checked);
   const count = (): void => {
     const element = document.getElementById("decide-count");
     const number = ticked().length;
@@ -100,7 +111,10 @@ function startKeys(): void {
   });
   document.addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;
-    const typing = target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName) || (target instanceof HTMLInputElement && target.type !== "checkbox");
+    const typing =
+      target.isContentEditable ||
+      /^(TEXTAREA|SELECT)$/.test(target.tagName) ||
+      (target instanceof HTMLInputElement && target.type !== "checkbox");
     if (event.ctrlKey || event.metaKey || event.altKey || typing || document.querySelector("dialog[open]")) return;
     if (localStorage.getItem(KEEP) === "off") return;
     if (event.key === "j") move(1);

@@ -10,11 +10,11 @@ const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9
 
 /** What belongs to one policy of a comparison has its colour in every figure: meta.side is the policy's place. */
 function colour(trace: Record<string, unknown>): void {
-  const side = (trace["meta"] as { side?: number } | undefined)?.side;
+  const side = (trace.meta as { side?: number } | undefined)?.side;
   if (side === undefined) return;
   const color = COLOURS[side % COLOURS.length];
-  trace["marker"] = { ...(trace["marker"] as object | undefined), color };
-  if (trace["type"] === "scatter") trace["line"] = { ...(trace["line"] as object | undefined), color };
+  trace.marker = { ...(trace.marker as object | undefined), color };
+  if (trace.type === "scatter") trace.line = { ...(trace.line as object | undefined), color };
 }
 
 function themed(layout: Record<string, unknown>, narrow: boolean): Record<string, unknown> {
@@ -31,13 +31,13 @@ function themed(layout: Record<string, unknown>, narrow: boolean): Record<string
     plot_bgcolor: "rgba(0,0,0,0)",
     colorway: COLOURS,
     font: { family: getComputedStyle(document.body).fontFamily, size: narrow ? 10 : 12, color: text },
-    margin: { l: 8, r: 8, t: 8, b: 40, ...(layout["margin"] as object | undefined) },
+    margin: { l: 8, r: 8, t: 8, b: 40, ...(layout.margin as object | undefined) },
     hoverlabel: { bgcolor: token("raised"), bordercolor: line, font: { color: text } },
   };
 }
 
 function figureOf(element: HTMLElement): Figure | undefined {
-  const source = document.getElementById(element.dataset["figure"] ?? "");
+  const source = document.getElementById(element.dataset.figure ?? "");
   return source?.textContent ? (JSON.parse(source.textContent) as Figure) : undefined;
 }
 
@@ -48,13 +48,13 @@ function draw(element: HTMLElement, widest?: number): void {
   if (!figure) return;
   element.style.height = "";
   const narrow = element.clientWidth < 500;
-  if (widest) figure.layout["width"] = Math.min(element.clientWidth, widest);
+  if (widest) figure.layout.width = Math.min(element.clientWidth, widest);
   figure.data.forEach(colour);
   if (narrow) narrowed(figure);
   void Plotly.react(element, figure.data, themed(figure.layout, narrow), { displayModeBar: false, responsive: true });
-  const first = !element.dataset["bound"];
+  const first = !element.dataset.bound;
   if (first) {
-    element.dataset["bound"] = "yes";
+    element.dataset.bound = "yes";
     // A point whose customdata ends with an address opens it, as does one whose x or y layout.meta.links knows.
     const drawn = element as unknown as {
       on(name: string, handler: (event: unknown) => void): void;
@@ -64,7 +64,9 @@ function draw(element: HTMLElement, widest?: number): void {
       const point = (event as { points?: { customdata?: unknown; x?: unknown; y?: unknown }[] }).points?.[0];
       const data = point?.customdata;
       const links = drawn.layout.meta?.links ?? {};
-      const address = Array.isArray(data) ? data[data.length - 1] : (links[String(point?.y)] ?? links[String(point?.x)]);
+      const address = Array.isArray(data)
+        ? data[data.length - 1]
+        : (links[String(point?.y)] ?? links[String(point?.x)]);
       if (typeof address === "string" && address.startsWith("/")) location.assign(address);
     });
   }
@@ -103,14 +105,14 @@ function drawNear(root: ParentNode = document): void {
   const found = figures(root);
   // Each keeps its place free, so that nothing moves when it is drawn.
   for (const element of found) {
-    const height = element.dataset["bound"] ? undefined : figureOf(element)?.layout["height"];
+    const height = element.dataset.bound ? undefined : figureOf(element)?.layout.height;
     if (typeof height === "number") element.style.height = `${height}px`;
   }
   const shown = found.filter((element) => element.clientWidth > 0);
   const first = shown.filter(near);
   for (const element of found) waiting.observe(element);
   for (const element of shown) far.add(element);
-  first.forEach((element) => draw(element));
+  for (const element of first) draw(element);
   whenIdle(drawFar);
 }
 
@@ -119,13 +121,13 @@ function startPrinting(): void {
   const root = document.documentElement;
   let chosen: string | undefined;
   addEventListener("beforeprint", () => {
-    chosen = root.dataset["theme"];
-    root.dataset["theme"] = "light";
+    chosen = root.dataset.theme;
+    root.dataset.theme = "light";
     for (const element of figures(document)) draw(element, 680);
   });
   addEventListener("afterprint", () => {
-    if (chosen) root.dataset["theme"] = chosen;
-    else delete root.dataset["theme"];
+    if (chosen) root.dataset.theme = chosen;
+    else delete root.dataset.theme;
     // Once the screen has its size back.
     requestAnimationFrame(() => {
       drawNear();

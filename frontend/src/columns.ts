@@ -8,7 +8,10 @@ export function unpack(column: Column): Numbers {
   const raw = Uint8Array.from(atob(column.values), (one) => one.charCodeAt(0));
   if (column.bytes === 1) return { data: raw, absent: 255 };
   const view = new DataView(raw.buffer);
-  return { data: Uint16Array.from({ length: raw.length / 2 }, (_, place) => view.getUint16(2 * place, true)), absent: 65535 };
+  return {
+    data: Uint16Array.from({ length: raw.length / 2 }, (_, place) => view.getUint16(2 * place, true)),
+    absent: 65535,
+  };
 }
 
 /** The place of the last of `times` (ascending) that is not after `time`; 0 where there is none. */

@@ -1,5 +1,10 @@
 // Completion in the policy's YAML: keys and values that the JSON Schema knows at the cursor.
-import { autocompletion, type Completion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
+import {
+  autocompletion,
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+} from "@codemirror/autocomplete";
 import type { Extension, Text } from "@codemirror/state";
 
 export interface Schema {
@@ -37,7 +42,12 @@ function read(text: string): Line | null {
   const found = LINE.exec(text);
   if (!found) return null;
   const [, space = "", dashes = "", , key = "", value = ""] = found;
-  return { indent: space.length + dashes.length, key, value: value.replace(/\s+#.*$/, "").replace(/^["']|["']$/g, ""), dashed: dashes !== "" };
+  return {
+    indent: space.length + dashes.length,
+    key,
+    value: value.replace(/\s+#.*$/, "").replace(/^["']|["']$/g, ""),
+    dashed: dashes !== "",
+  };
 }
 
 /** Where the line stands, from the indentation of the lines around it. */
@@ -81,7 +91,9 @@ function resolve(root: Schema, schema: Schema | undefined): Schema | undefined {
 
 function follow(root: Schema, reference: string): Schema | undefined {
   const keys = reference.replace(/^#\//, "").split("/");
-  return keys.reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], root) as Schema | undefined;
+  return keys.reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], root) as
+    | Schema
+    | undefined;
 }
 
 function schemaAt(root: Schema, path: string[], plugin: string): Schema | undefined {
@@ -118,14 +130,24 @@ function keyOption(root: Schema, key: string, property: Schema): Completion {
   const type = property.type ?? schema?.type;
   const nested = Boolean(schema?.properties) || type === "object" || type === "array";
   const base = property.default === undefined ? {} : { detail: `default ${words(property.default)}` };
-  return { label: key, apply: nested ? `${key}:` : `${key}: `, type: "property", info: property.description ?? schema?.description ?? "", ...base };
+  return {
+    label: key,
+    apply: nested ? `${key}:` : `${key}: `,
+    type: "property",
+    info: property.description ?? schema?.description ?? "",
+    ...base,
+  };
 }
 
 function values(root: Schema, schema: Schema | undefined, key: string): Completion[] {
   const target = resolve(root, schema?.properties?.[key]);
   const named = (target?.anyOf ?? []).filter((one) => one.const !== undefined);
   if (named.length) {
-    return named.map((one) => ({ label: one.const === "*" ? '"*"' : words(one.const), type: "class", info: one.description ?? "" }));
+    return named.map((one) => ({
+      label: one.const === "*" ? '"*"' : words(one.const),
+      type: "class",
+      info: one.description ?? "",
+    }));
   }
   const listed = target?.enum ?? (target?.type === "boolean" ? [true, false] : (target?.examples ?? []));
   return listed.filter((value) => typeof value !== "object").map((value) => ({ label: words(value), type: "enum" }));

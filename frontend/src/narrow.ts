@@ -7,18 +7,18 @@ const MOST_NAMES = 25; // more of them are thinned by Plotly, which it does not 
 /** Gives a narrow figure its width: scales of colours lie above it, long names beside it stand in several lines. */
 export function narrowed({ data, layout }: Figure): void {
   for (const trace of data) {
-    if (trace["type"] !== "heatmap" || trace["showscale"] === false) continue;
-    const bar = trace["colorbar"] as { title?: { text?: string } } | undefined;
+    if (trace.type !== "heatmap" || trace.showscale === false) continue;
+    const bar = trace.colorbar as { title?: { text?: string } } | undefined;
     const title = { text: bar?.title?.text ?? "", side: "top" };
-    trace["colorbar"] = { orientation: "h", thickness: 8, len: 1, y: 1, yanchor: "bottom", title };
-    layout["margin"] = { ...(layout["margin"] as object | undefined), t: 60 };
+    trace.colorbar = { orientation: "h", thickness: 8, len: 1, y: 1, yanchor: "bottom", title };
+    layout.margin = { ...(layout.margin as object | undefined), t: 60 };
   }
-  const axis = (layout["yaxis"] ?? {}) as Record<string, unknown>;
-  const names = new Set(data.flatMap((trace) => (Array.isArray(trace["y"]) ? (trace["y"] as unknown[]) : [])));
+  const axis = (layout.yaxis ?? {}) as Record<string, unknown>;
+  const names = new Set(data.flatMap((trace) => (Array.isArray(trace.y) ? (trace.y as unknown[]) : [])));
   const texts = [...names].filter((name): name is string => typeof name === "string");
-  if (axis["tickvals"] || axis["type"] !== "category" || texts.length > MOST_NAMES) return;
+  if (axis.tickvals || axis.type !== "category" || texts.length > MOST_NAMES) return;
   if (!texts.some((name) => name.length > WIDEST_NAME)) return;
-  layout["yaxis"] = { ...axis, tickvals: texts, ticktext: texts.map(inLines) };
+  layout.yaxis = { ...axis, tickvals: texts, ticktext: texts.map(inLines) };
 }
 
 /** A name in up to three lines, broken after spaces and signs, or else anywhere. */
@@ -30,5 +30,7 @@ function inLines(name: string): string {
     if (line && (line + part).trimEnd().length > WIDEST_NAME) lines.push(part);
     else lines[lines.length - 1] = line + part;
   }
-  return [...lines.slice(0, 2), ...(lines.length > 2 ? [lines.length > 3 ? `${lines[2]}…` : lines[2]!] : [])].join("<br>");
+  return [...lines.slice(0, 2), ...(lines.length > 2 ? [lines.length > 3 ? `${lines[2]}…` : lines[2]!] : [])].join(
+    "<br>",
+  );
 }

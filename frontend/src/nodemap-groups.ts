@@ -1,5 +1,5 @@
 // Which nodes are in which group of a label at a time: labels may change while time passes.
-import { type Column, type Numbers, last, unpack } from "./columns";
+import { type Column, last, type Numbers, unpack } from "./columns";
 import type { Group } from "./nodemap-layout";
 
 export type GroupingColumns = {

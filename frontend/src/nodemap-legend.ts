@@ -8,15 +8,25 @@ export const STATES = ["#56b4e9", "#0072b2", "#cc79a7", "#e69f00", "#d55e00"];
 
 /** `most` is what the last colour stands for; with `more`, for whatever is beyond it too. */
 export function legend(show: Show, states: string[], most: number, more: boolean): HTMLElement[] {
-  const entries = show.unit ? ramp(show, most, more) : states.map((words, code) => entry(STATES[code] ?? "#888", words));
-  return [element("span", "soft", show.label), ...entries, element("span", "soft", "blank: not there, or nothing known")];
+  const entries = show.unit
+    ? ramp(show, most, more)
+    : states.map((words, code) => entry(STATES[code] ?? "#888", words));
+  return [
+    element("span", "soft", show.label),
+    ...entries,
+    element("span", "soft", "blank: not there, or nothing known"),
+  ];
 }
 
 function ramp(show: Show, most: number, more: boolean): HTMLElement[] {
   const colours = element("span", "ramp");
   colours.append(...CIVIDIS.map(swatch));
   const [first, end] = show.unit === "%" ? ["0 %", `${most} %`] : ["0", `${grouped(most)} pods`];
-  return [element("span", "", first), colours, element("span", "", more && show.unit === "%" ? `${end} and more` : end)];
+  return [
+    element("span", "", first),
+    colours,
+    element("span", "", more && show.unit === "%" ? `${end} and more` : end),
+  ];
 }
 
 function entry(colour: string, words: string): HTMLElement {

@@ -37,11 +37,14 @@ export class Pods {
   async open(node: string): Promise<void> {
     if (!this.known.has(node)) {
       const address = `${this.address}?node=${encodeURIComponent(node)}`;
-      this.known.set(node, fetch(address, { headers: { Accept: "application/json" } }).then(async (answer) => {
-        const body = (await answer.json()) as Stays & { detail?: string };
-        if (!answer.ok) throw new Error(body.detail ?? `The server answered ${answer.status}.`);
-        return body;
-      }));
+      this.known.set(
+        node,
+        fetch(address, { headers: { Accept: "application/json" } }).then(async (answer) => {
+          const body = (await answer.json()) as Stays & { detail?: string };
+          if (!answer.ok) throw new Error(body.detail ?? `The server answered ${answer.status}.`);
+          return body;
+        }),
+      );
     }
     this.stays = undefined;
     this.shown = "";
@@ -67,7 +70,7 @@ export class Pods {
   show(resource: string, time: number, title: string, anew = false): void {
     const stays = this.stays;
     if (!stays) return;
-    const requests = stays.requests[resource] ?? stays.requests["cpu"] ?? [];
+    const requests = stays.requests[resource] ?? stays.requests.cpu ?? [];
     const key = stays.requests[resource] ? resource : "cpu";
     const has = stays.allocatable[key]?.[last(stays.changes, time)] ?? null;
     const there = stays.pods
@@ -83,9 +86,13 @@ export class Pods {
     const heading = element("h3", "", `${title}${stays.node}`);
     const moment = this.timed ? `After ${span(time)} it` : "It";
     const omitted = stays.omitted ? ` ${stays.omitted} earlier pods are left out.` : "";
-    const caption = element("figcaption", "", has === null
-      ? `${moment} is not there.`
-      : `${moment} runs ${counted(there.length)} ${sum.toFixed(0)} % of its ${what}.${omitted}`);
+    const caption = element(
+      "figcaption",
+      "",
+      has === null
+        ? `${moment} is not there.`
+        : `${moment} runs ${counted(there.length)} ${sum.toFixed(0)} % of its ${what}.${omitted}`,
+    );
     const figure = element("figure");
     const plot = element("div", "nodemap-pods");
     plot.setAttribute("role", "img");
@@ -102,7 +109,11 @@ export class Pods {
     box.setAttribute("aria-label", `Pods of ${stays.node}`);
     const table = element("table", "table dense");
     const head = table.createTHead().insertRow();
-    for (const [title, kind] of [["Pod", ""], [`${what} requested (%)`, "number"], ...(this.timed ? [["Since", "number"]] : [])]) {
+    for (const [title, kind] of [
+      ["Pod", ""],
+      [`${what} requested (%)`, "number"],
+      ...(this.timed ? [["Since", "number"]] : []),
+    ]) {
       const cell = element("th", kind, title);
       cell.scope = "col";
       head.append(cell);
@@ -126,7 +137,9 @@ export class Pods {
 
   private draw(plot: HTMLElement, stays: Stays, there: number[], shares: number[], what: string): void {
     const bars = there.slice(0, MOST_BARS);
-    const names = bars.map((place) => clipped(stays.pods[place]!.replace(/^[^/]*\//, ""), plot.clientWidth < 500 ? 18 : 34));
+    const names = bars.map((place) =>
+      clipped(stays.pods[place]!.replace(/^[^/]*\//, ""), plot.clientWidth < 500 ? 18 : 34),
+    );
     const values = shares.slice(0, MOST_BARS);
     if (there.length > MOST_BARS) {
       names.push(`${there.length - MOST_BARS} more`);
@@ -149,8 +162,20 @@ export class Pods {
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(document.body).fontFamily, size: 11, color },
-      xaxis: { title: { text: `${what} requested (% of the node)` }, rangemode: "tozero", gridcolor: line, linecolor: line, zerolinecolor: line },
-      yaxis: { autorange: "reversed", automargin: true, tickvals: names.map((_, place) => place), ticktext: names, gridcolor: line },
+      xaxis: {
+        title: { text: `${what} requested (% of the node)` },
+        rangemode: "tozero",
+        gridcolor: line,
+        linecolor: line,
+        zerolinecolor: line,
+      },
+      yaxis: {
+        autorange: "reversed",
+        automargin: true,
+        tickvals: names.map((_, place) => place),
+        ticktext: names,
+        gridcolor: line,
+      },
     };
     void Plotly.react(plot, [bar], layout, { staticPlot: true });
   }

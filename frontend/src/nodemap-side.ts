@@ -1,10 +1,10 @@
 // One map: its columns, fetched once, and its drawing by Plotly as a single heatmap.
 import Plotly from "plotly.js-cartesian-dist-min";
-import { type Column, type Numbers, element, last, token, unpack } from "./columns";
+import { type Column, element, last, type Numbers, token, unpack } from "./columns";
 import { Grouping, type GroupingColumns } from "./nodemap-groups";
 import { ink } from "./nodemap-ink";
-import { CIVIDIS, STATES } from "./nodemap-legend";
 import type { Grid } from "./nodemap-layout";
+import { CIVIDIS, STATES } from "./nodemap-legend";
 import type { Show, Values } from "./nodemap-words";
 
 type Answer = {
@@ -45,7 +45,7 @@ export class Side {
   }
 
   async load(): Promise<void> {
-    const found = await this.get<Answer>(this.root.dataset["columns"] ?? "");
+    const found = await this.get<Answer>(this.root.dataset.columns ?? "");
     this.names = found.names;
     this.groupings = found.groupings.map((one) => new Grouping(one));
     [this.times, this.exact, this.shows, this.states] = [found.times, found.exact, found.shows, found.states];
@@ -80,7 +80,7 @@ export class Side {
   }
 
   private address(show: string, more = ""): string {
-    const address = this.root.dataset["frames"] ?? "";
+    const address = this.root.dataset.frames ?? "";
     return `${address}${address.includes("?") ? "&" : "?"}show=${encodeURIComponent(show)}${more}`;
   }
 
@@ -125,7 +125,14 @@ export class Side {
   }
 
   /** Draws the cells; only colours change where the grid is the one that stands there. */
-  draw(grid: Grid, show: Show, values: ArrayLike<number>, kept: Uint8Array | undefined, most: number, anew: boolean): void {
+  draw(
+    grid: Grid,
+    show: Show,
+    values: ArrayLike<number>,
+    kept: Uint8Array | undefined,
+    most: number,
+    anew: boolean,
+  ): void {
     const z: (number | null)[][] = [];
     for (let row = 0; row < grid.rows; row += 1) {
       const line: (number | null)[] = new Array<number | null>(grid.columns);
@@ -243,11 +250,18 @@ function clipped(label: string, count: number, pixels: number): string {
 /** Plotly's scale: a first piece for nodes that are dimmed, then the colours, in bands where they are states. */
 function scale(colours: string[], bands: boolean, most: number, dimmed: string): [number, string][] {
   const pieces = colours.length + 1;
-  if (bands) return [dimmed, ...colours].flatMap((one, place) => [[place / pieces, one], [(place + 1) / pieces, one]]);
+  if (bands)
+    return [dimmed, ...colours].flatMap((one, place) => [
+      [place / pieces, one],
+      [(place + 1) / pieces, one],
+    ]);
   const first = 0.5 / (most + 1);
   const begin = 1 / (most + 1);
   // The last place has to be 1 to the last bit, or Plotly takes a scale of its own.
   const end = colours.length - 1;
-  const steps = colours.map((one, place): [number, string] => [place === end ? 1 : begin + ((1 - begin) * place) / end, one]);
+  const steps = colours.map((one, place): [number, string] => [
+    place === end ? 1 : begin + ((1 - begin) * place) / end,
+    one,
+  ]);
   return [[0, dimmed], [first, dimmed], [first, colours[0]!], ...steps];
 }

@@ -1,7 +1,7 @@
 // The tables beneath a node map: its groups and its nodes at the time that the map shows.
 import { element, grouped } from "./columns";
 import type { Group } from "./nodemap-layout";
-import { type Show, type Values, capitalised, groupHead, groupRow } from "./nodemap-words";
+import { capitalised, groupHead, groupRow, type Show, type Values } from "./nodemap-words";
 
 const MOST_ROWS = 500;
 
@@ -40,7 +40,7 @@ export class NodeTables {
 
   private table(name: string, head: string[], rows: () => HTMLTableRowElement[]): void {
     const table = this.root.querySelector<HTMLTableElement>(`table[data-table="${name}"]`);
-    if (!table || !table.closest("details")?.open) return;
+    if (!table?.closest("details")?.open) return;
     const titles = element("tr");
     for (const [place, title] of head.entries()) {
       const cell = element("th", place ? "number" : "", title);
@@ -72,7 +72,11 @@ export class NodeTables {
       const value = found.values[node] ?? 0;
       const middle = show.unit === "pods" ? [] : [show.unit ? grouped(value) : (states[value] ?? "")];
       const pods = found.pods[node] ?? NaN;
-      return row(link(names[node]!, "toNode", names[node]!), [label, ...middle, Number.isNaN(pods) ? "–" : grouped(pods)]);
+      return row(link(names[node]!, "toNode", names[node]!), [
+        label,
+        ...middle,
+        Number.isNaN(pods) ? "–" : grouped(pods),
+      ]);
     });
   }
 }

@@ -12,7 +12,13 @@ export function capitalised(text: string): string {
 }
 
 /** One sentence on the nodes `places` (all without it). `time` is undefined for a snapshot. */
-export function summary(show: Show, states: string[], found: Values, time: number | undefined, places?: number[]): string {
+export function summary(
+  show: Show,
+  states: string[],
+  found: Values,
+  time: number | undefined,
+  places?: number[],
+): string {
   const all = places ?? Array.from({ length: found.values.length }, (_, place) => place);
   const there = all.filter((place) => !Number.isNaN(found.values[place]));
   const said = sentence(show, states, found, there);
@@ -66,6 +72,8 @@ export function groupRow(show: Show, states: string[], found: Values, places: nu
 }
 
 export function groupHead(show: Show, states: string[], by: string): string[] {
-  const more = show.unit ? [`Mean (${show.unit})`, `Most (${show.unit})`, "Pods", "Without a pod"] : states.map(capitalised);
+  const more = show.unit
+    ? [`Mean (${show.unit})`, `Most (${show.unit})`, "Pods", "Without a pod"]
+    : states.map(capitalised);
   return [by ? capitalised(by) : "Group", "Nodes", ...more];
 }

@@ -19,20 +19,37 @@ test("a column of one or two bytes a number is unpacked, little end first", () =
 
 test("the last time that is not after another one is found", () => {
   const times = [0, 10, 20, 30];
-  for (const [time, place] of [[-5, 0], [0, 0], [9.9, 0], [10, 1], [29, 2], [99, 3]] as const) {
+  for (const [time, place] of [
+    [-5, 0],
+    [0, 0],
+    [9.9, 0],
+    [10, 1],
+    [29, 2],
+    [99, 3],
+  ] as const) {
     assert.equal(last(times, time), place, `at ${time}`);
   }
 });
 
 test("spans and ages have at most two units", () => {
   const spans: [number, string][] = [
-    [0, "0 s"], [0.0005, "under 1 ms"], [0.25, "250 ms"], [2.5, "2.5 s"], [59.9, "59 s"], [245, "4 min 5 s"],
-    [3600, "1 h"], [93600, "1 d 2 h"],
+    [0, "0 s"],
+    [0.0005, "under 1 ms"],
+    [0.25, "250 ms"],
+    [2.5, "2.5 s"],
+    [59.9, "59 s"],
+    [245, "4 min 5 s"],
+    [3600, "1 h"],
+    [93600, "1 d 2 h"],
   ];
   for (const [seconds, text] of spans) assert.equal(span(seconds), text);
   const ages: [number, boolean, string][] = [
-    [3, false, "just now"], [3, true, "3 s ago"], [59, false, "59 s ago"], [61, false, "1 min ago"],
-    [7200, false, "2 h ago"], [3 * 86400, false, "3 days ago"],
+    [3, false, "just now"],
+    [3, true, "3 s ago"],
+    [59, false, "59 s ago"],
+    [61, false, "1 min ago"],
+    [7200, false, "2 h ago"],
+    [3 * 86400, false, "3 days ago"],
   ];
   for (const [seconds, exact, text] of ages) assert.equal(ago(seconds, exact), text);
   assert.equal(grouped(1234567), "1,234,567");
@@ -49,7 +66,10 @@ test("nodes are in the groups that their labels say at a time", () => {
   assert.deepEqual(grouping.at(5), ["b", "b", ""]);
   assert.deepEqual(grouping.at(9), ["b", "b", "a"]);
   const found = groupsOf([["z10", "z2", ""]], "zone", [2, 0, 1]);
-  assert.deepEqual(found.map((group) => group.label), ["no zone", "z2", "z10"]);
+  assert.deepEqual(
+    found.map((group) => group.label),
+    ["no zone", "z2", "z10"],
+  );
 });
 
 test("a map says in one sentence what it shows", () => {

@@ -20,11 +20,11 @@ export function ago(seconds: number, exact: boolean): string {
 
 function tick(): void {
   for (const element of document.querySelectorAll<HTMLElement>("[data-age]")) {
-    const words = ago(Number(element.dataset["age"]) + passed(element), element.dataset["exact"] !== undefined);
+    const words = ago(Number(element.dataset.age) + passed(element), element.dataset.exact !== undefined);
     if (element.textContent !== words) element.textContent = words;
   }
   for (const part of document.querySelectorAll<HTMLElement>("[data-renewed]")) {
-    const late = passed(part) > 2 * Number(part.dataset["renewed"]);
+    const late = passed(part) > 2 * Number(part.dataset.renewed);
     if (late) warn(part);
   }
 }
@@ -39,13 +39,13 @@ function passed(element: Element): number {
 
 /** Says that `part` is old; the next answer of the server takes the place of all of it. */
 function warn(part: HTMLElement): void {
-  if (part.dataset["late"] !== undefined) return;
-  part.dataset["late"] = "";
+  if (part.dataset.late !== undefined) return;
+  part.dataset.late = "";
   const note = document.createElement("p");
   note.className = "notice warn";
   note.setAttribute("role", "status");
   const when = document.createElement("span");
-  when.dataset["age"] = String(Math.floor(passed(part)));
+  when.dataset.age = String(Math.floor(passed(part)));
   when.textContent = ago(passed(part), false);
   note.append("The server does not answer. What stands here was told ", when, ", and may not be true any more.");
   part.prepend(note);

@@ -3,7 +3,7 @@ export function startChoosers(): void {
   for (const form of document.querySelectorAll<HTMLFormElement>("form[data-submit-on-change]")) {
     form.addEventListener("change", (event) => {
       const input = event.target as HTMLInputElement;
-      if (input.dataset["manual"] === undefined) form.requestSubmit();
+      if (input.dataset.manual === undefined) form.requestSubmit();
     });
     // Empty fields do not clutter the address.
     form.addEventListener("formdata", (event) => {

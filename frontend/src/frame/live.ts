@@ -15,22 +15,26 @@ export function startLive(): void {
   document.body.addEventListener("htmx:afterSettle", (event) => {
     const element = target(event);
     element?.removeAttribute("aria-busy");
-    const said = element?.querySelector<HTMLElement>("[data-announce]")?.dataset["announce"];
+    const said = element?.querySelector<HTMLElement>("[data-announce]")?.dataset.announce;
     if (announce && said) announce.textContent = said;
   });
   for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
     document.body.addEventListener(failure, (event) => {
       target(event)?.removeAttribute("aria-busy");
       const status = (event as CustomEvent).detail?.xhr?.status;
-      if (announce) announce.textContent = status ? `The server answered ${status}. Reload the page.` : "The server does not answer.";
+      if (announce)
+        announce.textContent = status
+          ? `The server answered ${status}. Reload the page.`
+          : "The server does not answer.";
     });
   }
   document.addEventListener("click", (event) => {
     const button = (event.target as Element).closest<HTMLElement>("[data-copy]");
-    if (button) void navigator.clipboard.writeText(button.dataset["copy"] || location.href).then(() => {
-      if (announce) announce.textContent = "Copied";
-      button.classList.add("copied");
-    });
+    if (button)
+      void navigator.clipboard.writeText(button.dataset.copy || location.href).then(() => {
+        if (announce) announce.textContent = "Copied";
+        button.classList.add("copied");
+      });
     for (const menu of document.querySelectorAll<HTMLDetailsElement>("details.menu[open]")) {
       if (!menu.contains(event.target as Node)) menu.open = false;
     }
@@ -65,12 +69,15 @@ function startRefusals(): void {
     target(event)?.removeAttribute("aria-busy");
   });
   // Who comes back may have logged in elsewhere.
-  document.addEventListener("visibilitychange", () => { refused = false; });
+  document.addEventListener("visibilitychange", () => {
+    refused = false;
+  });
 }
 
 function show({ detail, action, address }: Refusal): void {
   const main = document.getElementById("main");
-  if (!main || document.getElementById("refused") || new URL(address, location.href).pathname === location.pathname) return;
+  if (!main || document.getElementById("refused") || new URL(address, location.href).pathname === location.pathname)
+    return;
   const notice = document.createElement("div");
   const text = document.createElement("div");
   const link = document.createElement("a");

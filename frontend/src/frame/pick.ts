@@ -2,7 +2,7 @@
 export function startPicks(): void {
   document.addEventListener("input", (event) => {
     const search = event.target as HTMLInputElement;
-    if (search.dataset["pickSearch"] === undefined) return;
+    if (search.dataset.pickSearch === undefined) return;
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     for (const line of search.closest("[data-pick]")?.querySelectorAll<HTMLElement>("li") ?? []) {
       const text = line.textContent?.toLowerCase() ?? "";
@@ -13,6 +13,6 @@ export function startPicks(): void {
   // Enter in the search looks for something, and does not send the form around it.
   document.addEventListener("keydown", (event) => {
     const search = event.target as HTMLElement;
-    if (event.key === "Enter" && search.dataset?.["pickSearch"] !== undefined) event.preventDefault();
+    if (event.key === "Enter" && search.dataset?.pickSearch !== undefined) event.preventDefault();
   });
 }

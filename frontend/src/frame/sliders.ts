@@ -2,8 +2,8 @@
 export function startSliders(): void {
   document.addEventListener("input", (event) => {
     const input = event.target as HTMLInputElement;
-    if (input.dataset["for"]) {
-      const number = document.getElementById(input.dataset["for"]) as HTMLInputElement | null;
+    if (input.dataset.for) {
+      const number = document.getElementById(input.dataset.for) as HTMLInputElement | null;
       if (number) number.value = input.value;
     } else if (input.type === "number") {
       const slider = document.querySelector<HTMLInputElement>(`[data-for="${CSS.escape(input.id)}"]`);

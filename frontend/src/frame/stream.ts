@@ -24,7 +24,7 @@ class Following {
   }
 
   private open(): void {
-    const source = new EventSource(this.element.dataset["stream"] ?? "");
+    const source = new EventSource(this.element.dataset.stream ?? "");
     this.source = source;
     source.addEventListener("open", () => {
       if (this.failures) this.changed(); // what happened in between was not heard
@@ -32,7 +32,7 @@ class Following {
       this.say("");
     });
     source.addEventListener("error", () => this.ended(source));
-    for (const name of (this.element.dataset["streamEvents"] ?? "message").split(" ")) {
+    for (const name of (this.element.dataset.streamEvents ?? "message").split(" ")) {
       source.addEventListener(name, () => this.changed());
     }
   }
@@ -43,18 +43,24 @@ class Following {
     const most = Math.min(LONGEST_REST, FIRST_REST * 2 ** this.failures);
     const rest = most * (0.5 + Math.random() / 2);
     this.failures += 1;
-    if (this.failures > 1) this.say(`News of this page come late: the stream that brings them ended. Next try in ${Math.ceil(rest / 1000)} s.`);
+    if (this.failures > 1)
+      this.say(
+        `News of this page come late: the stream that brings them ended. Next try in ${Math.ceil(rest / 1000)} s.`,
+      );
     window.setTimeout(() => this.open(), rest);
   }
 
   private changed(): void {
     if (this.waiting || document.hidden) return;
-    this.waiting = window.setTimeout(() => {
-      this.waiting = 0;
-      this.last = Date.now();
-      // The part is swapped as a whole, so the one of this moment is asked for.
-      this.element.querySelector("[data-refresh]")?.dispatchEvent(new Event("refresh"));
-    }, Math.max(0, this.last + LEAST - Date.now()));
+    this.waiting = window.setTimeout(
+      () => {
+        this.waiting = 0;
+        this.last = Date.now();
+        // The part is swapped as a whole, so the one of this moment is asked for.
+        this.element.querySelector("[data-refresh]")?.dispatchEvent(new Event("refresh"));
+      },
+      Math.max(0, this.last + LEAST - Date.now()),
+    );
   }
 
   private say(words: string): void {
@@ -62,7 +68,7 @@ class Following {
     if (!note && words) {
       note = document.createElement("p");
       note.className = "small soft";
-      note.dataset["streamNote"] = "";
+      note.dataset.streamNote = "";
       note.setAttribute("role", "status");
       this.element.prepend(note);
     }

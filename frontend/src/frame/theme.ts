@@ -5,9 +5,10 @@ export function startTheme(): void {
       event.preventDefault();
       const theme = button.value;
       const secure = location.protocol === "https:" ? ";secure" : "";
+      // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is there over https only.
       document.cookie = `theme=${theme};path=/;max-age=31536000;samesite=lax${secure}`;
-      if (theme === "system") delete document.documentElement.dataset["theme"];
-      else document.documentElement.dataset["theme"] = theme;
+      if (theme === "system") delete document.documentElement.dataset.theme;
+      else document.documentElement.dataset.theme = theme;
       for (const other of button.form?.querySelectorAll("button") ?? []) {
         other.setAttribute("aria-pressed", String(other === button));
       }
