@@ -1,22 +1,17 @@
 // The YAML side of an editor whose form and text are one document (policies, scenarios), kept in step by the server.
 // A form says with data-document what its parts are called: policy-fields, policy-code, policy-state-data.
 // Without this script the text area and the form's buttons do the same work.
-import { setDiagnostics, lintGutter, type Diagnostic } from "@codemirror/lint";
-import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+
 import { yaml } from "@codemirror/lang-yaml";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { EditorState, type Text } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
 
 import { completion, type Schema } from "./document-editor-completion";
-
-interface Finding {
-  line: number;
-  column: number;
-  endColumn: number;
-  message: string;
-}
+import { difference, type Finding, marked, position } from "./document-editor-edits";
 
 interface State {
   document: string;
@@ -27,15 +22,30 @@ interface State {
 const TYPING_PAUSE = 300;
 
 const look = EditorView.theme({
-  "&": { backgroundColor: "var(--raised)", color: "var(--text)", border: "1px solid var(--line-strong)", borderRadius: "var(--radius)", fontSize: "var(--small)" },
+  "&": {
+    backgroundColor: "var(--raised)",
+    color: "var(--text)",
+    border: "1px solid var(--line-strong)",
+    borderRadius: "var(--radius)",
+    fontSize: "var(--small)",
+  },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "1px" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5", minHeight: "320px", maxHeight: "min(76vh, 900px)" },
   ".cm-gutters": { backgroundColor: "var(--sunken)", color: "var(--text-soft)", borderColor: "var(--line)" },
   ".cm-content": { caretColor: "var(--text)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
-  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "color-mix(in oklab, var(--accent-soft) 45%, transparent)" },
-  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "color-mix(in oklab, var(--accent) 28%, transparent)" },
-  ".cm-tooltip": { backgroundColor: "var(--raised)", color: "var(--text)", border: "1px solid var(--line)", boxShadow: "var(--float)" },
+  ".cm-activeLine, .cm-activeLineGutter": {
+    backgroundColor: "color-mix(in oklab, var(--accent-soft) 45%, transparent)",
+  },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+    backgroundColor: "color-mix(in oklab, var(--accent) 28%, transparent)",
+  },
+  ".cm-tooltip": {
+    backgroundColor: "var(--raised)",
+    color: "var(--text)",
+    border: "1px solid var(--line)",
+    boxShadow: "var(--float)",
+  },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--accent-text)" },
   ".cm-completionInfo": { maxWidth: "340px" },
   ".cm-panels": { backgroundColor: "var(--sunken)", color: "var(--text)" },
@@ -51,23 +61,8 @@ const colours = HighlightStyle.define([
   { tag: [tags.meta, tags.punctuation, tags.separator], color: "var(--text-soft)" },
 ]);
 
-/** Replaces what differs between the two texts, so that the cursor and the history stay where they are. */
-function replaceDifference(view: EditorView, text: string): void {
-  const old = view.state.doc.toString();
-  if (old === text) return;
-  const most = Math.min(old.length, text.length);
-  let start = 0;
-  while (start < most && old[start] === text[start]) start++;
-  let end = 0;
-  while (end < most - start && old[old.length - 1 - end] === text[text.length - 1 - end]) end++;
-  view.dispatch({ changes: { from: start, to: old.length - end, insert: text.slice(start, text.length - end) } });
-}
-
 function diagnostic(doc: Text, finding: Finding, severity: "error" | "warning"): Diagnostic {
-  const line = doc.line(Math.min(Math.max(finding.line, 1), doc.lines));
-  const from = Math.min(line.from + finding.column - 1, line.to);
-  const to = finding.endColumn > finding.column ? Math.min(line.from + finding.endColumn - 1, line.to) : line.to;
-  return { from, to: Math.max(from, to), severity, message: finding.message };
+  return { ...marked(doc, finding), severity, message: finding.message };
 }
 
 function nonce(): string {
@@ -103,15 +98,31 @@ class DocumentEditor {
         look,
         syntaxHighlighting(colours),
         lintGutter(),
-        completion(() => (schema ??= fetch(place.dataset.schema ?? "").then((answer) => answer.json() as Promise<Schema>))),
+        completion(
+          () => (schema ??= fetch(place.dataset.schema ?? "").then((answer) => answer.json() as Promise<Schema>)),
+        ),
         EditorState.readOnly.of(readOnly),
         EditorView.lineWrapping,
         // The tab stop is written down since a long text scrolls, and not every tool knows that what can be edited is one.
-        EditorView.contentAttributes.of({ "aria-label": place.dataset.label ?? "YAML", spellcheck: "false", tabindex: "0" }),
+        EditorView.contentAttributes.of({
+          "aria-label": place.dataset.label ?? "YAML",
+          spellcheck: "false",
+          tabindex: "0",
+        }),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
           this.area.value = update.state.doc.toString();
-          if (update.transactions.some((step) => step.isUserEvent("input") || step.isUserEvent("delete") || step.isUserEvent("undo") || step.isUserEvent("redo") || step.isUserEvent("move"))) this.typed();
+          if (
+            update.transactions.some(
+              (step) =>
+                step.isUserEvent("input") ||
+                step.isUserEvent("delete") ||
+                step.isUserEvent("undo") ||
+                step.isUserEvent("redo") ||
+                step.isUserEvent("move"),
+            )
+          )
+            this.typed();
         }),
       ],
     });
@@ -178,11 +189,14 @@ class DocumentEditor {
   }
 
   private state(): State {
-    return JSON.parse(document.getElementById(`${this.form.dataset.document ?? ""}-state-data`)?.textContent ?? "{}") as State;
+    return JSON.parse(
+      document.getElementById(`${this.form.dataset.document ?? ""}-state-data`)?.textContent ?? "{}",
+    ) as State;
   }
 
   private show(state: State): void {
-    replaceDifference(this.view, state.document);
+    const changes = difference(this.view.state.doc.toString(), state.document);
+    if (changes) this.view.dispatch({ changes });
     const doc = this.view.state.doc;
     this.view.dispatch(
       setDiagnostics(this.view.state, [
@@ -193,10 +207,8 @@ class DocumentEditor {
   }
 
   private go(line: number, column: number): void {
-    const doc = this.view.state.doc;
-    const place = doc.line(Math.min(Math.max(line, 1), doc.lines));
-    const position = Math.min(place.from + column - 1, place.to);
-    this.view.dispatch({ selection: { anchor: position }, effects: EditorView.scrollIntoView(position, { y: "center" }) });
+    const anchor = position(this.view.state.doc, line, column);
+    this.view.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: "center" }) });
     this.view.focus();
   }
 }

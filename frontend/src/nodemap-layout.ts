@@ -13,6 +13,13 @@ export type Grid = {
   blocks: Block[];
 };
 
+/** Columns and rows that a key goes. */
+export const ARROWS: Record<string, [number, number]> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
 const SIZES = [28, 24, 20, 18, 16, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4];
 const HEAD = 18; // pixels above a block for its label
 const LETTER = 6.7; // pixels
@@ -53,7 +60,14 @@ function packed(groups: Group[], cell: Cell, width: number, named: boolean): Gri
     for (const [place, blockWidth] of strip.widths.entries()) {
       const group = groups[first + place]!;
       const height = Math.ceil(group.nodes.length / blockWidth);
-      blocks.push({ label: group.label, count: group.nodes.length, column, row: row + head, width: blockWidth, height });
+      blocks.push({
+        label: group.label,
+        count: group.nodes.length,
+        column,
+        row: row + head,
+        width: blockWidth,
+        height,
+      });
       column += blockWidth + gap;
     }
     first += strip.widths.length;
@@ -61,7 +75,13 @@ function packed(groups: Group[], cell: Cell, width: number, named: boolean): Gri
   }
   // Cells are as wide as the width lets them, so that a map ends where its page does.
   const stretched = Math.min(width / columns, cell.width * 1.5);
-  return filled(groups, blocks, { columns, rows: Math.max(row, 1), cellWidth: stretched, cellHeight: cell.height, named });
+  return filled(groups, blocks, {
+    columns,
+    rows: Math.max(row, 1),
+    cellWidth: stretched,
+    cellHeight: cell.height,
+    named,
+  });
 }
 
 type Strip = { height: number; widths: number[] };
@@ -145,4 +165,20 @@ function nearest(grid: Grid, row: number, column: number): number {
     }
   }
   return -1;
+}
+
+export type Place = { node: number; column: number; row: number };
+
+/** What lies at `x`, `y` pixels of the map; the node is -1 beside the cells. */
+export function placeAt(grid: Grid, x: number, y: number): Place {
+  const [column, row] = [Math.floor(x / grid.cellWidth), Math.floor(y / grid.cellHeight)];
+  const inside = column >= 0 && column < grid.columns && row >= 0 && row < grid.rows;
+  return { node: inside ? grid.cells[row * grid.columns + column]! : -1, column, row };
+}
+
+/** The group whose label is at a place: it stands above the group's block. */
+export function labelAt(grid: Grid, { column, row }: Place): string | undefined {
+  const above = (block: Block) => row < block.row && row >= block.row - 4;
+  const within = (block: Block) => column >= block.column && column < block.column + block.width;
+  return grid.blocks.find((block) => above(block) && within(block))?.label;
 }

@@ -1,12 +1,12 @@
 // Node maps: groups, nodes, and the pods of a node; search, keyboard, and maps side by side that are looked at alike.
 import { element, grouped, inAddress } from "./columns";
 import { byName, groupsOf } from "./nodemap-groups";
-import { type Grid, type Group, arrange, neighbour } from "./nodemap-layout";
+import { ARROWS, arrange, type Grid, type Group, labelAt, neighbour, placeAt } from "./nodemap-layout";
 import { legend } from "./nodemap-legend";
 import { Pods } from "./nodemap-pods";
 import { Side } from "./nodemap-side";
 import { NodeTables } from "./nodemap-tables";
-import { type Show, amount, summary } from "./nodemap-words";
+import { amount, type Show, summary } from "./nodemap-words";
 
 const HIGHEST = 560; // pixels of a map; where it is narrow, more
 const HIGHEST_NARROW = 900;
@@ -33,17 +33,17 @@ class NodeMap {
   constructor(private readonly root: HTMLElement) {
     const data = root.dataset;
     this.sides = [...root.querySelectorAll<HTMLElement>("[data-columns]")].map((one) => new Side(one));
-    this.timed = data["at"] !== undefined;
-    this.time = Number(data["at"] ?? 0);
-    this.by = data["by"] ?? "";
-    this.key = data["show"] ?? "cpu";
-    this.group = data["group"] ?? "";
-    this.node = data["focus"] ?? "";
-    this.find = data["find"] ?? "";
+    this.timed = data.at !== undefined;
+    this.time = Number(data.at ?? 0);
+    this.by = data.by ?? "";
+    this.key = data.show ?? "cpu";
+    this.group = data.group ?? "";
+    this.node = data.focus ?? "";
+    this.find = data.find ?? "";
     this.pods = this.sides.map(({ root: side }) => {
       const panel = element("div");
       root.querySelector("[data-node-panel]")?.append(panel);
-      return new Pods(panel, side.dataset["pods"] ?? "", side.dataset["decisions"] ?? "", this.timed);
+      return new Pods(panel, side.dataset.pods ?? "", side.dataset.decisions ?? "", this.timed);
     });
     this.tables = this.sides.map((side) => new NodeTables(side.root));
     document.addEventListener("timechange", (event) => {
@@ -64,7 +64,7 @@ class NodeMap {
     }
     this.controls();
     this.regroup();
-    this.root.dataset["drawn"] = "yes";
+    this.root.dataset.drawn = "yes";
     if (this.node) void this.open(this.names.indexOf(this.node));
   }
 
@@ -135,8 +135,8 @@ class NodeMap {
     const link = (event.target as HTMLElement).closest<HTMLAnchorElement>("a[data-to-group], a[data-to-node]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    if (link.dataset["toGroup"] !== undefined) this.regroup({ group: link.dataset["toGroup"] });
-    else void this.open(this.names.indexOf(link.dataset["toNode"] ?? ""));
+    if (link.dataset.toGroup !== undefined) this.regroup({ group: link.dataset.toGroup });
+    else void this.open(this.names.indexOf(link.dataset.toNode ?? ""));
   }
 
   private async reshow(key: string): Promise<void> {
@@ -226,15 +226,32 @@ class NodeMap {
         caption.textContent = inside + summary(show, side.states, found, this.timed ? this.time : undefined, places);
         side.holder.setAttribute("aria-label", `Node map. ${caption.textContent}`);
       }
-      if (settled) this.tables[at]!.fill({ show, states: side.states, found, groups: this.groups, group: this.group, by: this.by, names: this.names });
-      this.pods[at]!.show(show.unit === "%" ? show.name.replace(/^use-/, "") : "cpu", this.time, this.title(side), anew);
+      if (settled)
+        this.tables[at]!.fill({
+          show,
+          states: side.states,
+          found,
+          groups: this.groups,
+          group: this.group,
+          by: this.by,
+          names: this.names,
+        });
+      this.pods[at]!.show(
+        show.unit === "%" ? show.name.replace(/^use-/, "") : "cpu",
+        this.time,
+        this.title(side),
+        anew,
+      );
     }
-    if (anew) this.root.querySelector("[data-legend]")?.replaceChildren(...legend(show, this.sides[0]!.states, most, largest > most));
+    if (anew)
+      this.root
+        .querySelector("[data-legend]")
+        ?.replaceChildren(...legend(show, this.sides[0]!.states, most, largest > most));
     this.mark();
   }
 
   private title(side: Side): string {
-    return this.sides.length > 1 ? `${side.root.dataset["label"]}: ` : "";
+    return this.sides.length > 1 ? `${side.root.dataset.label}: ` : "";
   }
 
   // Search.
@@ -270,22 +287,15 @@ class NodeMap {
     const { holder } = side;
     const under = (event: MouseEvent) => {
       const box = side.plot.getBoundingClientRect();
-      const grid = this.grid!;
-      const column = Math.floor((event.clientX - box.left) / grid.cellWidth);
-      const row = Math.floor((event.clientY - box.top) / grid.cellHeight);
-      const inside = column >= 0 && column < grid.columns && row >= 0 && row < grid.rows;
-      return { node: inside ? grid.cells[row * grid.columns + column]! : -1, column, row };
+      return placeAt(this.grid!, event.clientX - box.left, event.clientY - box.top);
     };
     holder.addEventListener("pointermove", (event) => this.point(under(event).node, side, false));
     holder.addEventListener("click", (event) => {
-      const { node, column, row } = under(event);
-      if (node >= 0) void this.open(node);
-      else if (!this.group) {
-        // The label of a group stands above its block.
-        const head = this.grid!.blocks.find(
-          (block) => column >= block.column && column < block.column + block.width && row < block.row && row >= block.row - 4,
-        );
-        if (head && this.groups.length > 1) this.regroup({ group: head.label });
+      const place = under(event);
+      if (place.node >= 0) void this.open(place.node);
+      else if (!this.group && this.groups.length > 1) {
+        const label = labelAt(this.grid!, place);
+        if (label !== undefined) this.regroup({ group: label });
       }
     });
     holder.addEventListener("focus", () => {
@@ -298,8 +308,7 @@ class NodeMap {
   private pressed(event: KeyboardEvent, side: Side): void {
     const { grid } = this;
     if (!grid || event.ctrlKey || event.metaKey || event.altKey) return;
-    const steps: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-    const step = steps[event.key];
+    const step = ARROWS[event.key];
     const cell = grid.placeOf.get(this.cursor);
     if (step && cell !== undefined) this.point(grid.cells[neighbour(grid, cell, ...step)]!, side, true);
     else if (event.key === "Enter") void this.open(this.cursor);
@@ -338,7 +347,10 @@ class NodeMap {
   private mark(): void {
     const { grid } = this;
     for (const side of this.sides) {
-      for (const [name, node] of [["cursor", this.cursor], ["chosen", this.names.indexOf(this.node)]] as const) {
+      for (const [name, node] of [
+        ["cursor", this.cursor],
+        ["chosen", this.names.indexOf(this.node)],
+      ] as const) {
         const frame = side.holder.querySelector<HTMLElement>(`[data-frame="${name}"]`);
         const cell = grid?.placeOf.get(node);
         if (!frame) continue;
@@ -361,9 +373,7 @@ class NodeMap {
     const panel = this.root.querySelector<HTMLElement>("[data-node-panel]");
     if (panel) panel.hidden = false;
     this.mark();
-    await Promise.all(
-      this.pods.map((pods) => pods.open(name).catch((error: unknown) => pods.fail(error))),
-    );
+    await Promise.all(this.pods.map((pods) => pods.open(name).catch((error: unknown) => pods.fail(error))));
     this.draw(false, false);
   }
 

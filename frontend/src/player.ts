@@ -1,10 +1,9 @@
 // The player of a simulation: one scrubber that node maps and charts follow, without a request for a frame.
 import Plotly from "plotly.js-cartesian-dist-min";
-import { inAddress, last, span } from "./columns";
+import { inAddress, span } from "./columns";
+import { command, played, stepped, within } from "./player-time";
 
 type Drawn = HTMLElement & { on?: (name: string, handler: (event: unknown) => void) => void };
-
-const LONGEST_FRAME = 0.1; // seconds: a page that was hidden goes on where it stood
 
 class Player {
   private readonly seek: HTMLInputElement;
@@ -20,7 +19,7 @@ class Player {
     this.seek = root.querySelector<HTMLInputElement>("[data-seek]")!;
     this.speed = root.querySelector<HTMLSelectElement>("[data-speed]");
     this.end = Number(this.seek.max);
-    this.changes = JSON.parse(document.getElementById(root.dataset["changes"] ?? "")?.textContent ?? "[]") as number[];
+    this.changes = JSON.parse(document.getElementById(root.dataset.changes ?? "")?.textContent ?? "[]") as number[];
     this.marked = [...document.querySelectorAll<Drawn>("[data-marked]")];
     this.seek.addEventListener("input", () => this.show());
     this.seek.addEventListener("change", () => this.settle());
@@ -32,7 +31,7 @@ class Player {
       link.addEventListener("click", (event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
-        this.step(Number(link.dataset["step"]));
+        this.step(Number(link.dataset.step));
       });
     }
     document.addEventListener("figuredrawn", (event) => {
@@ -57,37 +56,29 @@ class Player {
   }
 
   private scale(chart: HTMLElement): number {
-    const source = document.getElementById(chart.dataset["figure"] ?? "")?.textContent;
+    const source = document.getElementById(chart.dataset.figure ?? "")?.textContent;
     const figure = JSON.parse(source ?? '{"layout":{}}') as { layout: { meta?: { scale?: number } } };
     return figure.layout.meta?.scale ?? 1;
   }
 
   private pressed(event: KeyboardEvent): void {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const seeking = event.target === this.seek;
-    if (event.key === " " && seeking) this.toggle();
-    else if (event.key === "ArrowLeft" && seeking) this.step(event.shiftKey ? -10 : -1);
-    else if (event.key === "ArrowRight" && seeking) this.step(event.shiftKey ? 10 : 1);
-    else if (event.key === "<" || event.key === ">") this.faster(event.key === ">" ? 1 : -1);
-    else return;
+    const asked = command(event, event.target === this.seek);
+    if (!asked) return;
     event.preventDefault();
+    if (asked.do === "toggle") this.toggle();
+    else if (asked.do === "step") this.step(asked.by);
+    else this.faster(asked.by);
   }
 
   private faster(by: number): void {
     const { speed } = this;
     if (!speed) return;
-    speed.selectedIndex = Math.min(Math.max(speed.selectedIndex + by, 0), speed.options.length - 1);
+    speed.selectedIndex = within(speed.selectedIndex + by, speed.options.length - 1);
     inAddress({ speed: speed.value });
   }
 
-  /** On to the next change, or back to the one before; by hundredths where nothing is known of changes. */
   private step(by: number): void {
-    const { changes, time } = this;
-    if (!changes.length) return this.rest(time + (by * this.end) / 100);
-    const place = last(changes, time);
-    const between = changes[place]! < time - 1e-6;
-    const next = Math.min(Math.max(place + by + (between && by < 0 ? 1 : 0), 0), changes.length - 1);
-    this.rest(by > 0 && place === changes.length - 1 ? this.end : changes[next]!);
+    this.rest(stepped(this.changes, this.time, this.end, by));
   }
 
   /** Stops, and stays at `time`. */
@@ -98,7 +89,7 @@ class Player {
   }
 
   private go(time: number): void {
-    this.seek.value = String(Math.min(Math.max(time, 0), this.end));
+    this.seek.value = String(within(time, this.end));
     this.show();
   }
 
@@ -117,9 +108,9 @@ class Player {
   }
 
   private tick(now: number): void {
-    const passed = Math.min((now - this.before) / 1000, LONGEST_FRAME);
+    const passed = now - this.before;
     this.before = now;
-    this.go(this.time + passed * (this.end / Number(this.speed?.value ?? 20)));
+    this.go(played(this.time, this.end, passed, Number(this.speed?.value ?? 20)));
     if (this.time < this.end) {
       this.playing = requestAnimationFrame((next) => this.tick(next));
       return;
@@ -179,7 +170,8 @@ class Player {
       to.searchParams.set("at", at);
       link.setAttribute("href", `${to.search}${to.hash}`);
     }
-    for (const field of document.querySelectorAll<HTMLInputElement>('input[type="hidden"][name="at"]')) field.value = at;
+    for (const field of document.querySelectorAll<HTMLInputElement>('input[type="hidden"][name="at"]'))
+      field.value = at;
     const part = document.querySelector<HTMLElement>("[data-follows]");
     if (part) {
       const address = location.href.replace(/#.*/, "");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { arrange, type Group, neighbour } from "../src/nodemap-layout";
+import { arrange, type Group, labelAt, neighbour, placeAt } from "../src/nodemap-layout";
 
 const names = Array.from({ length: 5000 }, (_, node) => `node-${node}`);
 
@@ -54,4 +54,26 @@ test("the arrow keys go from node to node and stop at the ends", () => {
   let cell = first;
   for (let step = 0; step < 20; step += 1) cell = neighbour(grid, cell, 1, 0);
   assert.equal(grid.cells[cell], 9);
+});
+
+test("a place on the map is the node whose cell is there, or none", () => {
+  const grid = arrange(groups(500, 520), names, 1200, 700);
+  for (const node of [0, 499, 500, 1019]) {
+    const cell = grid.placeOf.get(node)!;
+    const [column, row] = [cell % grid.columns, Math.floor(cell / grid.columns)];
+    const middle = placeAt(grid, (column + 0.5) * grid.cellWidth, (row + 0.5) * grid.cellHeight);
+    assert.deepEqual(middle, { node, column, row });
+  }
+  assert.equal(placeAt(grid, -1, 5).node, -1);
+  assert.equal(placeAt(grid, 5, grid.rows * grid.cellHeight + 1).node, -1);
+});
+
+test("the label of a group stands above its block", () => {
+  const grid = arrange(groups(500, 520), names, 1200, 700);
+  for (const block of grid.blocks) {
+    const place = { node: -1, column: block.column, row: block.row - 1 };
+    assert.equal(labelAt(grid, place), block.label);
+    assert.equal(labelAt(grid, { ...place, row: block.row }), undefined, "inside the block");
+    assert.notEqual(labelAt(grid, { ...place, column: block.column + block.width }), block.label);
+  }
 });

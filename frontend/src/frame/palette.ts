@@ -1,4 +1,5 @@
 // Search box, command palette and the sheet of shortcuts.
+import { opens, walked } from "./palette-keys";
 
 const KEEP = "shortcuts"; // localStorage: "off" silences the single-key shortcuts (WCAG 2.1.4).
 
@@ -18,19 +19,14 @@ export function startDialogs(): void {
     single.addEventListener("change", () => localStorage.setItem(KEEP, single.checked ? "on" : "off"));
   }
   document.addEventListener("keydown", (event) => {
-    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
-      event.preventDefault();
+    const opened = opens(event, !typing(event.target) && localStorage.getItem(KEEP) !== "off");
+    if (!opened) return;
+    event.preventDefault();
+    if (opened === "search") document.querySelector<HTMLInputElement>(".searchbox")?.focus();
+    else if (opened === "shortcuts") sheet?.showModal();
+    else {
       palette?.showModal();
       palette?.querySelector("input")?.select();
-      return;
-    }
-    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || localStorage.getItem(KEEP) === "off") return;
-    if (event.key === "/") {
-      event.preventDefault();
-      document.querySelector<HTMLInputElement>(".searchbox")?.focus();
-    } else if (event.key === "?") {
-      event.preventDefault();
-      sheet?.showModal();
     }
   });
   palette?.addEventListener("keydown", (event) => walk(event, palette));
@@ -41,19 +37,16 @@ function walk(event: KeyboardEvent, palette: HTMLElement): void {
   const links = [...palette.querySelectorAll<HTMLAnchorElement>(".results a")];
   const input = palette.querySelector("input");
   const at = links.indexOf(document.activeElement as HTMLAnchorElement);
-  if (event.key === "ArrowDown") {
-    event.preventDefault();
-    links[Math.min(at + 1, links.length - 1)]?.focus();
-  } else if (event.key === "ArrowUp") {
-    event.preventDefault();
-    if (at <= 0) input?.focus();
-    else links[at - 1]?.focus();
-  } else if (event.key === "Enter" && document.activeElement === input && links[0]) {
-    event.preventDefault();
-    links[0].click();
-  }
+  if (at < 0 && event.key === "Enter" && document.activeElement !== input) return;
+  const to = walked(event.key, at, links.length);
+  if (!to) return;
+  event.preventDefault();
+  if ("open" in to) links[to.open]?.click();
+  else (links[to.focus] ?? input)?.focus();
 }
 
 function typing(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
 }

@@ -1,0 +1,38 @@
+// The palette: which keys open what, and how the arrows walk its results.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { opens, walked } from "../src/frame/palette-keys";
+
+const plain = { ctrlKey: false, metaKey: false, altKey: false };
+
+test("Ctrl or ⌘ with K opens the palette, even while typing", () => {
+  assert.equal(opens({ ...plain, key: "k", ctrlKey: true }, false), "palette");
+  assert.equal(opens({ ...plain, key: "K", metaKey: true }, false), "palette");
+  assert.equal(opens({ ...plain, key: "k" }, true), undefined);
+  assert.equal(opens({ ...plain, key: "/", ctrlKey: true }, true), undefined);
+});
+
+test("single keys open the search and the sheet where they count", () => {
+  assert.equal(opens({ ...plain, key: "/" }, true), "search");
+  assert.equal(opens({ ...plain, key: "?" }, true), "shortcuts");
+  for (const key of ["/", "?"]) {
+    assert.equal(opens({ ...plain, key }, false), undefined, "while typing, or silenced");
+    assert.equal(opens({ ...plain, key, altKey: true }, true), undefined);
+  }
+});
+
+test("arrows walk from the box through the results and back, and stop at both ends", () => {
+  const downs = [-1, 0, 1, 2].map((at) => walked("ArrowDown", at, 3));
+  assert.deepEqual(downs, [{ focus: 0 }, { focus: 1 }, { focus: 2 }, { focus: 2 }]);
+  const ups = [2, 1, 0, -1].map((at) => walked("ArrowUp", at, 3));
+  assert.deepEqual(ups, [{ focus: 1 }, { focus: 0 }, { focus: -1 }, { focus: -1 }]);
+  assert.deepEqual(walked("ArrowDown", -1, 0), { focus: -1 }, "no result: the box");
+});
+
+test("Enter in the box opens the first result; on a result it is the link's own", () => {
+  assert.deepEqual(walked("Enter", -1, 3), { open: 0 });
+  assert.equal(walked("Enter", -1, 0), undefined);
+  assert.equal(walked("Enter", 1, 3), undefined);
+  assert.equal(walked("a", -1, 3), undefined);
+});
