@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from django import template
+from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.html import conditional_escape, format_html, format_html_join
@@ -106,6 +107,12 @@ def sort_head(context: Context, key: str, label: str, css: str = "", by: str = "
     asked.pop("page", None)
     way = {key: "ascending", f"-{key}": "descending"}.get(current, "none")
     return {"address": f"?{asked.urlencode()}", "label": label, "css": css, "way": way}
+
+
+@register.simple_block_tag
+def nothing(content: SafeString, title: str, **links: str) -> str:
+    """What stands where rows would be; ``links``: link and action, link2 and action2. See parts/empty.html."""
+    return render_to_string("parts/empty.html", {"title": title, "text": content, **links})
 
 
 @register.simple_tag
