@@ -16,6 +16,7 @@ from kschedweb.decisions import services as playground
 from kschedweb.engine.objects import reference
 from tests.support import tiers
 from tests.support.hostile import REQUIRED, bare_pod, bent, originals
+from tests.support.html import html_of
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -90,11 +91,11 @@ def test_the_object_the_field_and_the_reason_are_on_the_page_and_in_the_answer(
     (problem,) = imported(api_as("editor"), [odd]).json()["snapshot"]["problems"]
     assert problem["object"] == "Pod default/odd"
     assert problem["reason"].startswith(f"spec.{said}")
-    page = unescape(client_as("viewer").get("/clusters/bent/").content.decode())
+    page = unescape(html_of(client_as("viewer").get("/clusters/bent/")))
     assert "Pod default/odd" in page
     assert f"spec.{said}" in page
     sent = {"name": "pasted", "text": json.dumps([*originals(), odd])}
-    page = unescape(client_as("editor").post("/clusters/import/", sent, follow=True).content.decode())
+    page = unescape(html_of(client_as("editor").post("/clusters/import/", sent, follow=True)))
     assert "Pod default/odd" in page
     assert f"spec.{said}" in page
 
@@ -110,7 +111,7 @@ def test_a_text_with_nothing_but_a_broken_object_is_refused_and_names_it(
     sent = {"name": "pasted", "text": json.dumps(broken)}
     refused = client_as("editor").post("/clusters/import/", sent)
     assert refused.status_code >= 400
-    assert said in unescape(refused.content.decode())
+    assert said in unescape(html_of(refused))
     assert not Snapshot.objects.exists()
 
 

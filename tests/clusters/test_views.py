@@ -14,6 +14,7 @@ from kschedweb.clusters import services
 from kschedweb.clusters.connecting.sources import secret_of
 from kschedweb.clusters.models import Cluster
 from tests.clusters.conftest import OddServer, node, pod
+from tests.support.html import html_of
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -31,11 +32,11 @@ def demo() -> Cluster:
 
 
 def test_an_empty_list_teaches_what_to_do(client_as: ClientAs) -> None:
-    page = client_as("editor").get("/clusters/").content.decode()
+    page = html_of(client_as("editor").get("/clusters/"))
     assert "No cluster yet" in page
     assert "Load the demo" in page
     assert "Connect a cluster" not in page
-    assert "Load the demo" not in client_as("viewer").get("/clusters/").content.decode()
+    assert "Load the demo" not in html_of(client_as("viewer").get("/clusters/"))
 
 
 def test_the_demo_is_one_click_away(client_as: ClientAs) -> None:
@@ -45,14 +46,14 @@ def test_the_demo_is_one_click_away(client_as: ClientAs) -> None:
 
 
 def test_the_list_shows_counts(client_as: ClientAs, demo: Cluster) -> None:
-    page = client_as("viewer").get("/clusters/").content.decode()
+    page = html_of(client_as("viewer").get("/clusters/"))
     assert "1 cluster" in page
     assert ">423</a>" in page
     assert "Refresh" not in page
 
 
 def test_the_cluster_page_says_what_is_in_it(client_as: ClientAs, demo: Cluster) -> None:
-    page = client_as("viewer").get("/clusters/demo/").content.decode()
+    page = html_of(client_as("viewer").get("/clusters/demo/"))
     assert "60 nodes, 423 pods, 23 pending" in page
     assert "PodDisruptionBudget" in page
     assert "Delete" not in page
@@ -76,13 +77,13 @@ def test_importing_by_upload_and_by_paste(client_as: ClientAs) -> None:
     answer = client.post("/clusters/import/", {"name": "uploaded", "file": files})
     assert answer["Location"] == "/clusters/uploaded/"
     answer = client.post("/clusters/import/", {"name": "pasted", "text": TEXT}, follow=True)
-    assert "pasted: 1 node, 1 pod, 1 pending" in answer.content.decode()
-    assert "Imported 2 objects into pasted" in answer.content.decode()
+    assert "pasted: 1 node, 1 pod, 1 pending" in html_of(answer)
+    assert "Imported 2 objects into pasted" in html_of(answer)
 
 
 def test_an_import_that_fails_keeps_what_was_typed(client_as: ClientAs) -> None:
     answer = client_as("editor").post("/clusters/import/", {"name": "pasted", "text": "kind: Node\nkind: Pod"})
-    page = answer.content.decode()
+    page = html_of(answer)
     assert answer.status_code == 400
     assert "Line 2, column 1" in page
     assert 'value="pasted"' in page
@@ -96,7 +97,7 @@ def test_an_import_that_fails_keeps_what_was_typed(client_as: ClientAs) -> None:
 def test_an_import_without_name_or_text_says_so(client_as: ClientAs, given: dict[str, str]) -> None:
     answer = client_as("editor").post("/clusters/import/", given)
     assert answer.status_code == 400
-    assert 'class="field-error"' in answer.content.decode()
+    assert 'class="field-error"' in html_of(answer)
 
 
 def test_connecting_never_sends_a_secret_back(client_as: ClientAs, settings: Settings) -> None:
@@ -109,7 +110,7 @@ def test_connecting_never_sends_a_secret_back(client_as: ClientAs, settings: Set
         "server": "https://kept.example.com",
     }
     answer = client_as("admin").post("/clusters/connect/", given)
-    page = answer.content.decode()
+    page = html_of(answer)
     assert answer.status_code == 400
     assert "hidden-word" not in page
     assert "https://kept.example.com" in page
@@ -126,7 +127,7 @@ def test_connecting_leads_to_the_cluster_with_its_permissions(
     odd_server.json(answer)
     with django_capture_on_commit_callbacks():
         given = {"source": "token", "name": "far", "server": odd_server.url, "token": "x"}
-        page = client_as("admin").post("/clusters/connect/", given, follow=True).content.decode()
+        page = html_of(client_as("admin").post("/clusters/connect/", given, follow=True))
     assert "far is being read" in page
     assert "46 permissions are missing" in page
     assert "there is nothing to schedule to" in page
@@ -140,12 +141,12 @@ def test_credentials_are_replaced_on_a_page_that_never_shows_them(
     admin = client_as("admin")
     admin.post("/clusters/connect/", connected)
     address = "/clusters/far/credentials/"
-    assert address in admin.get("/clusters/far/").content.decode()
-    assert odd_server.url in admin.get(address).content.decode()
+    assert address in html_of(admin.get("/clusters/far/"))
+    assert odd_server.url in html_of(admin.get(address))
     both = admin.post(address, {"token": "hidden-word", "kubeconfig": "hidden-word"})
     assert both.status_code == 400
-    assert "Give either a token or a kubeconfig." in both.content.decode()
-    assert "hidden-word" not in both.content.decode()
+    assert "Give either a token or a kubeconfig." in html_of(both)
+    assert "hidden-word" not in html_of(both)
     assert admin.post(address, {"token": "other"})["Location"] == "/clusters/far/"
     assert secret_of(Cluster.objects.get(name="far")).token == "other"
     assert admin.get("/clusters/demo/credentials/").status_code == 409
@@ -153,11 +154,11 @@ def test_credentials_are_replaced_on_a_page_that_never_shows_them(
 
 def test_without_an_allowlist_the_page_says_what_the_operator_must_do(client_as: ClientAs, settings: Settings) -> None:
     settings.CLUSTER_ALLOWLIST = []
-    assert "KSCHEDWEB_CLUSTER_ALLOWLIST" in client_as("admin").get("/clusters/connect/").content.decode()
+    assert "KSCHEDWEB_CLUSTER_ALLOWLIST" in html_of(client_as("admin").get("/clusters/connect/"))
 
 
 def test_the_cluster_kschedweb_runs_in_is_offered_only_there(client_as: ClientAs) -> None:
-    page = client_as("admin").get("/clusters/connect/").content.decode()
+    page = html_of(client_as("admin").get("/clusters/connect/"))
     assert 'value="in-cluster"' not in page
 
 
@@ -173,6 +174,6 @@ def test_deleting_asks_for_the_name(client_as: ClientAs, demo: Cluster) -> None:
 def test_names_from_clusters_are_only_text(client_as: ClientAs) -> None:
     hostile = {"kind": "<script>alert(1)</script>", "metadata": {"name": "<img src=x>"}}
     services.cluster_import(user=None, name="hostile", files=[("a", json.dumps([node(), hostile]))], limit=10_000)
-    page = client_as("viewer").get("/clusters/hostile/").content.decode()
+    page = html_of(client_as("viewer").get("/clusters/hostile/"))
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
-from html import unescape
 from io import StringIO
 from typing import Any
 
@@ -16,16 +15,12 @@ from kschedweb.dashboard import selectors
 from kschedweb.decisions import services
 from kschedweb.policies.models import Revision
 from tests.decisions.conftest import HEAD
+from tests.support.html import text
 
 
 @pytest.fixture
 def viewer_client(demo: Snapshot, client_as: Callable[[str], Client]) -> Client:
     return client_as("viewer")
-
-
-def text(response: Any) -> str:
-    assert response.status_code == 200
-    return unescape(response.content.decode())
 
 
 def lines(response: Any) -> list[dict[str, str]]:

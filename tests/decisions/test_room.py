@@ -11,6 +11,7 @@ from django.test import Client
 
 from kschedweb.clusters.models import Snapshot
 from tests.engine.builders import node, pod
+from tests.support.html import html_of
 
 NODES = [node("a"), node("b", unschedulable=True), node("c")]
 BOUND = [
@@ -35,11 +36,11 @@ def cluster(stored: Callable[..., Snapshot]) -> Snapshot:
 
 
 def test_the_page_names_the_pods_that_would_go(cluster: Snapshot, client_as: Callable[[str], Client]) -> None:
-    page = unescape(client_as("viewer").get("/decision/demo/default/high/").content.decode())
+    page = unescape(html_of(client_as("viewer").get("/decision/demo/default/high/")))
     assert "kube-scheduler would evict 1 pod of lower priority" in page
     assert "default/cheap</a>" in page
     assert "default/guarded</a>" in page
-    humble = unescape(client_as("viewer").get("/decision/demo/default/humble/").content.decode())
+    humble = unescape(html_of(client_as("viewer").get("/decision/demo/default/humble/")))
     assert "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never." in humble
 
 

@@ -19,6 +19,7 @@ from kschedweb.engine.state.watermarks.annotations import KEY
 from kschedweb.policies.models import Revision
 from kschedweb.watermarks import storage
 from kschedweb.watermarks.figures import NODE, WORKLOAD, Figure
+from tests.support.html import html_of
 
 from .conftest import HEAD, Json
 from .load_cases import GIB, REPLICA_SET, amounts, node, pod, stamp
@@ -124,10 +125,10 @@ def test_the_decision_says_where_the_figures_are_from_and_how_old(
     assert answer["watermarks"]["origin"] == "prometheus"
     assert answer["watermarks"]["nodes"] == 2
     assert 599 < answer["watermarks"]["oldest"] < 602
-    page = client_as("viewer").get("/decision/demo/d/web-1-x/", {"policy": "water"}).content.decode()
+    page = html_of(client_as("viewer").get("/decision/demo/d/web-1-x/", {"policy": "water"}))
     assert "use of 2 of 2 nodes from prometheus, 10 min old then" in page
     asked = {"policy": "water", "node": "warm", "cell": "HheWaterLevelBalance"}
-    page = client_as("viewer").get("/decision/demo/d/web-1-x/", asked).content.decode()
+    page = html_of(client_as("viewer").get("/decision/demo/d/web-1-x/", asked))
     for part in (
         "CPU, mean over 15 minutes",
         "70 % of allocatable",

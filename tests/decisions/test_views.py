@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from html import unescape
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.policies.models import Revision
+from tests.support.html import text
 
 from .conftest import HEAD, MOST
 
@@ -21,11 +21,6 @@ ADDRESS = "/decision/demo/{}/"
 @pytest.fixture
 def viewer_client(demo: Snapshot, client_as: Callable[[str], Client]) -> Client:
     return client_as("viewer")
-
-
-def text(response: Any) -> str:
-    assert response.status_code == 200
-    return unescape(response.content.decode())
 
 
 def test_every_pending_pod_has_a_page_with_the_schedulers_message(viewer_client: Client, demo: Snapshot) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -11,6 +11,7 @@ import yaml
 from kschedweb.engine.releases import load
 from kschedweb.policies import selectors, services
 from kschedweb.policies.dialect import Kind
+from tests.support.html import html_of
 from tests.support.seed_classic import POLICY, classic
 
 if TYPE_CHECKING:
@@ -36,12 +37,8 @@ def old(editor: User) -> str:
     return classic(editor)
 
 
-def text(answer: Any) -> str:
-    return str(answer.content.decode())
-
-
 def test_the_page_says_what_became_of_each_rule(client: Client, old: str) -> None:
-    shown = text(client.get(PAGE))
+    shown = html_of(client.get(PAGE))
     assert SUMMARY in shown
     for rule in [*POLICY["predicates"], *POLICY["priorities"]]:
         assert rule["name"] in shown
@@ -53,8 +50,8 @@ def test_the_page_says_what_became_of_each_rule(client: Client, old: str) -> Non
 def test_the_download_is_what_kube_scheduler_takes(client: Client, old: str) -> None:
     answer = client.get(f"{PAGE}download/?revision=1")
     assert answer["Content-Disposition"] == 'attachment; filename="old-1-profile.yaml"'
-    assert text(answer).startswith(f"# Made of the classic policy old, revision 1.\n# {SUMMARY}\n")
-    assert load(text(answer)).valid
+    assert answer.content.decode().startswith(f"# Made of the classic policy old, revision 1.\n# {SUMMARY}\n")
+    assert load(answer.content.decode()).valid
 
 
 def test_a_policy_is_made_of_it_that_says_where_it_comes_from(client: Client, old: str) -> None:
@@ -75,14 +72,14 @@ def test_a_name_that_cannot_be_used_is_told_beside_the_field(
 ) -> None:
     answer = client.post(PAGE, {"name": name})
     assert answer.status_code == status
-    assert said in text(answer)
-    assert 'id="id_name-error"' in text(answer)
-    assert SUMMARY in text(answer)
+    assert said in html_of(answer)
+    assert 'id="id_name-error"' in html_of(answer)
+    assert SUMMARY in html_of(answer)
 
 
 def test_a_viewer_looks_and_keeps_nothing(client_as: Callable[[str], Client], old: str) -> None:
     viewer = client_as("viewer")
-    assert "Make this a policy" not in text(viewer.get(PAGE))
+    assert "Make this a policy" not in html_of(viewer.get(PAGE))
     assert viewer.post(PAGE, {"name": "mine"}).status_code == 403
 
 
@@ -93,13 +90,13 @@ def test_a_policy_of_profiles_is_not_converted(client: Client, api_as: Callable[
         api_as("viewer").post("/api/v1/policies/default/convert/"),
     ):
         assert answer.status_code == 422
-        assert "of profiles already" in text(answer)
+        assert "of profiles already" in html_of(answer)
 
 
 def test_how_it_was_started_counts(client: Client, editor: User) -> None:
     document = json.dumps({"kind": "Policy", "apiVersion": "v1"})
     services.policy_create(name="old", document=document, author=editor, process={"version": "1.9"})
-    assert "The policy names no rule." in text(client.get(PAGE))
+    assert "The policy names no rule." in html_of(client.get(PAGE))
 
 
 def test_rest_answers_with_the_document_and_saves_nothing(api_as: Callable[[str], APIClient], old: str) -> None:
@@ -122,7 +119,7 @@ def test_what_kube_scheduler_would_not_start_with_is_told(client: Client, editor
     services.policy_create(name="old", document=document, author=editor)
     answer = client.get(PAGE)
     assert answer.status_code == 422
-    assert "would not start" in text(answer)
+    assert "would not start" in html_of(answer)
 
 
 @pytest.mark.parametrize("body", [{"revision": 0}, {"revision": "newest"}, {"revision": 2**40}, {"revision": None}, []])

@@ -14,6 +14,7 @@ from kschedweb.engine.simulation import PodArrives, Simulation
 from kschedweb.policies import selectors
 from tests.engine.builders import node, pod
 from tests.policies.test_views import fields
+from tests.support.html import text
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.django_db
 POLICY = "/policies/default/"
 DECISION = "ml/notebook"
-
-
-def text(answer: Any) -> str:
-    assert answer.status_code == 200
-    return unescape(answer.content.decode())
 
 
 @pytest.fixture

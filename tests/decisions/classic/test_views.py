@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import unescape
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -15,6 +14,7 @@ from kschedweb.decisions import services
 from kschedweb.engine.releases.classic.describing import DESCRIBED
 from kschedweb.policies.models import Revision
 from tests.engine.builders import node, pod
+from tests.support.html import text
 
 ADDRESS = "/decision/demo/{}/"
 FIT = {"name": "PodFitsResources"}
@@ -24,11 +24,6 @@ LEAST = {"name": "LeastRequestedPriority", "weight": 2}
 @pytest.fixture
 def viewer(client_as: Callable[[str], Client]) -> Client:
     return client_as("viewer")
-
-
-def text(response: Any) -> str:
-    assert response.status_code == 200
-    return " ".join(unescape(response.content.decode()).split())
 
 
 def test_the_decision_is_told_with_predicates_and_priorities(

@@ -14,6 +14,7 @@ from kschedweb.decisions.editing.effect import POD_LIMIT, effect
 from kschedweb.decisions.kinds import CLASSIC
 from kschedweb.engine.releases import load
 from kschedweb.policies import selectors, services
+from tests.support.html import html_of
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -50,7 +51,7 @@ def test_pods_that_would_move_are_named_with_both_nodes(admin: User, client_as: 
         assert pod.reason.lead
     assert not effect(snapshot, before, before).moved
     page = client_as("viewer").post(f"/policies/default/edit/effect/?cluster={cluster.name}", {"document": PACK})
-    assert f"{len(found.moved)} of {found.asked} pending pod" in page.content.decode()
+    assert f"{len(found.moved)} of {found.asked} pending pod" in html_of(page)
 
 
 def test_classic_policies_have_an_effect_as_well(admin: User, client_as: Callable[[str], Client]) -> None:
@@ -73,4 +74,4 @@ def test_classic_policies_have_an_effect_as_well(admin: User, client_as: Callabl
         assert (pod.before, pod.after) == (old.node, new.node)
     assert not effect(snapshot, before, before, decides=CLASSIC).moved
     page = client_as("viewer").post(f"/policies/spread/edit/effect/?cluster={cluster.name}", {"document": pack})
-    assert f"{len(found.moved)} of {found.asked} pending pod" in page.content.decode()
+    assert f"{len(found.moved)} of {found.asked} pending pod" in html_of(page)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from html import unescape
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +16,7 @@ from kschedweb.policies.models import Revision
 from kschedweb.watermarks import storage
 from kschedweb.watermarks.figures import NODE, Figure
 from tests.decisions.conftest import HEAD
+from tests.support.html import text
 
 ADDRESS = "/watermarks/policies/"
 WEIGHTS = "{windowWeights: {1d: 1}, clusterCpuMinNodeWeight: 1}"
@@ -39,11 +38,6 @@ def measured(snapshot: Snapshot, before: int = 600, **use: float) -> None:
 @pytest.fixture
 def viewer(demo: Snapshot, client_as: Callable[[str], Client]) -> Client:
     return client_as("viewer")
-
-
-def text(response: Any) -> str:
-    assert response.status_code == 200
-    return unescape(response.content.decode())
 
 
 def test_every_policy_has_a_curve_a_winner_and_words_about_missing_figures(viewer: Client, demo: Snapshot) -> None:

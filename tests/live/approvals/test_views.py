@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from kschedweb.live.approvals.models import ApprovalRequest, State
 from tests.support import seed
+from tests.support.html import html_of
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -22,7 +23,7 @@ ClientAs = Callable[[str], Client]
 def text(client: Client, address: str = "/approvals/", **data: str) -> str:
     answer = client.get(address, data)
     assert answer.status_code == 200
-    return " ".join(answer.content.decode().split())
+    return html_of(answer)
 
 
 def test_the_nearest_deadline_comes_first_and_its_pane_is_open(held: Held, client_as: ClientAs) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from django.utils import timezone
@@ -13,6 +13,7 @@ from kschedweb.accounts.models import AuditEntry
 from kschedweb.live.schedulers import services
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
 from tests.support import seed_live
+from tests.support.html import html_of
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -35,10 +36,6 @@ def scheduling(admin: User) -> LiveScheduler:
     return live
 
 
-def text(answer: Any) -> str:
-    return " ".join(answer.content.decode().split())
-
-
 def test_an_admin_makes_a_live_scheduler(client_as: Callable[[str], Client], connected: Cluster) -> None:
     client = client_as("admin")
     answer = client.post("/live/new/", ASKED)
@@ -46,7 +43,7 @@ def test_an_admin_makes_a_live_scheduler(client_as: Callable[[str], Client], con
     assert answer.status_code == 302
     assert str(live.pk) in answer["Location"]
     assert (live.mode, live.revision and live.revision.number, live.keep_columns) == (Mode.SHADOW, 1, 10)
-    assert "second" in text(client.get("/live/"))
+    assert "second" in html_of(client.get("/live/"))
 
 
 @pytest.mark.parametrize(
@@ -68,20 +65,20 @@ def test_wrong_input_is_said_beside_its_field(
 ) -> None:
     answer = client_as("admin").post("/live/new/", {**ASKED, **changes})
     assert 400 <= answer.status_code < 500
-    assert said in text(answer)
-    assert 'class="field-error"' in text(answer)
+    assert said in html_of(answer)
+    assert 'class="field-error"' in html_of(answer)
     assert not LiveScheduler.objects.exists()
 
 
 def test_a_taken_name_is_said_beside_it(client_as: Callable[[str], Client], live: LiveScheduler) -> None:
     answer = client_as("admin").post("/live/new/", {**ASKED, "scheduler_name": live.scheduler_name})
     assert answer.status_code == 409
-    assert "has a live scheduler named kschedweb already" in text(answer)
+    assert "has a live scheduler named kschedweb already" in html_of(answer)
 
 
 def test_settings_change(client_as: Callable[[str], Client], live: LiveScheduler) -> None:
     client = client_as("admin")
-    assert 'value="50"' in text(client.get(f"/live/{live.pk}/change/"))
+    assert 'value="50"' in html_of(client.get(f"/live/{live.pk}/change/"))
     asked = {name: value for name, value in ASKED.items() if name not in ("cluster", "scheduler_name", "mode")}
     assert client.post(f"/live/{live.pk}/change/", {**asked, "qps": "0"}).status_code == 302
     live.refresh_from_db()
@@ -96,11 +93,11 @@ def test_a_lock_that_another_would_not_be_kept_out_by_is_refused_beside_it(
     asked = {name: value for name, value in ASKED.items() if name not in ("cluster", "scheduler_name", "mode")}
     answer = client.post(f"{address}change/", {**asked, "lock": "endpoints"})
     assert answer.status_code == 409
-    assert "Go by way of endpointsleases, or switch it off first." in text(answer)
-    assert 'class="field-error" id="id_lock-error"' in text(answer)
-    assert "Whoever holds the Lease <code>kube-system/kschedweb-kschedweb</code> leads" in text(client.get(address))
+    assert "Go by way of endpointsleases, or switch it off first." in html_of(answer)
+    assert 'class="field-error" id="id_lock-error"' in html_of(answer)
+    assert "Whoever holds the Lease <code>kube-system/kschedweb-kschedweb</code> leads" in html_of(client.get(address))
     assert client.post(f"{address}change/", {**asked, "lock": "endpointsleases"}).status_code == 302
-    page = text(client.get(address))
+    page = html_of(client.get(address))
     assert "Whoever holds the Endpoints and Lease <code>" in page
     assert "still by leases kube-system/kschedweb-kschedweb" in page
 
@@ -108,18 +105,18 @@ def test_a_lock_that_another_would_not_be_kept_out_by_is_refused_beside_it(
 def test_what_keeps_it_from_work_is_said(client_as: Callable[[str], Client], scheduling: LiveScheduler) -> None:
     client = client_as("viewer")
     address = f"/live/{scheduling.pk}/now/"
-    assert "Not hosted" in text(client.get(address))
+    assert "Not hosted" in html_of(client.get(address))
     seed_live.hosted(scheduling)
     leading = Candidate.objects.filter(leading=True)
-    assert "Scheduling" in text(client.get(address))
+    assert "Scheduling" in html_of(client.get(address))
     leading.update(synced=False)
-    assert "Reading" in text(client.get(address))
+    assert "Reading" in html_of(client.get(address))
     leading.update(synced=True, ticked_at=timezone.now() - timedelta(seconds=30))
-    assert "Hanging" in text(client.get(address))
+    assert "Hanging" in html_of(client.get(address))
     leading.update(leading=False)
-    assert "Without leader" in text(client.get(address))
+    assert "Without leader" in html_of(client.get(address))
     Candidate.objects.update(heartbeat=timezone.now() - timedelta(minutes=1))
-    assert "Not hosted" in text(client.get(address))
+    assert "Not hosted" in html_of(client.get(address))
 
 
 def test_an_extender_says_that_nobody_asks_and_then_what_was_answered(
@@ -127,13 +124,13 @@ def test_an_extender_says_that_nobody_asks_and_then_what_was_answered(
 ) -> None:
     live = seed_live.scheduler(admin, mode="extender")
     client, address = client_as("viewer"), f"/live/{live.pk}/now/"
-    assert "Not asked" in text(client.get(address))
+    assert "Not asked" in html_of(client.get(address))
     seed_live.hosted(live)
     Candidate.objects.filter(leading=True).update(depths={"nodes": 5, "pods": 7, "filter": 42})
-    page = text(client.get(address))
+    page = html_of(client.get(address))
     assert "Answering" in page
     assert "answers" in page
-    assert "<b>42</b><span>filter</span>" in page
+    assert "<b>42</b> <span>filter</span>" in page
     assert "median from creation" not in page
 
 
@@ -141,7 +138,7 @@ def test_leader_standbys_depths_and_speed_are_shown(
     client_as: Callable[[str], Client], scheduling: LiveScheduler
 ) -> None:
     seed_live.hosted(scheduling)
-    page = text(client_as("viewer").get(f"/live/{scheduling.pk}/"))
+    page = html_of(client_as("viewer").get(f"/live/{scheduling.pk}/"))
     for said in (
         "host-1_4711",
         "leads",
@@ -160,14 +157,14 @@ def test_an_editor_pauses_steps_and_resumes(client_as: Callable[[str], Client], 
     client.post(f"{address}/pause/")
     scheduling.refresh_from_db()
     assert scheduling.paused
-    assert "The next 3 pods are tried" in text(client.post(f"{address}/step/", {"pods": "3"}, follow=True))
-    assert "Pods: Ensure this value" in text(client.post(f"{address}/step/", {"pods": "0"}, follow=True))
+    assert "The next 3 pods are tried" in html_of(client.post(f"{address}/step/", {"pods": "3"}, follow=True))
+    assert "Pods: Ensure this value" in html_of(client.post(f"{address}/step/", {"pods": "0"}, follow=True))
     scheduling.refresh_from_db()
     assert scheduling.steps == 3
     client.post(f"{address}/resume/")
     scheduling.refresh_from_db()
     assert (scheduling.paused, scheduling.steps) == (False, 0)
-    assert "is not paused" in text(client.post(f"{address}/step/", {"pods": "1"}, follow=True))
+    assert "is not paused" in html_of(client.post(f"{address}/step/", {"pods": "1"}, follow=True))
     assert client.post(f"{address}/jump/").status_code == 404
     assert set(AuditEntry.objects.values_list("verb", flat=True)) >= {"live.paused", "live.stepped", "live.resumed"}
 
@@ -176,7 +173,7 @@ def test_a_mode_is_confirmed_before_it_is_switched(
     client_as: Callable[[str], Client], scheduling: LiveScheduler
 ) -> None:
     client, address = client_as("admin"), f"/live/{scheduling.pk}/mode/"
-    assert "from scheduling to off?" in text(client.get(f"{address}?mode=off"))
+    assert "from scheduling to off?" in html_of(client.get(f"{address}?mode=off"))
     scheduling.refresh_from_db()
     assert scheduling.mode == Mode.SCHEDULING
     assert client_as("editor").post(address, {"mode": "off"}).status_code == 403
@@ -189,8 +186,8 @@ def test_it_is_deleted_by_its_name_once_it_is_off(
     client_as: Callable[[str], Client], scheduling: LiveScheduler, admin: User
 ) -> None:
     client, address = client_as("admin"), f"/live/{scheduling.pk}/delete/"
-    assert "Type kschedweb to delete it" in text(client.post(address, {"name": "other"}))
-    assert "switch it off first" in text(client.post(address, {"name": "kschedweb"}))
+    assert "Type kschedweb to delete it" in html_of(client.post(address, {"name": "other"}))
+    assert "switch it off first" in html_of(client.post(address, {"name": "kschedweb"}))
     services.live_set_mode(user=admin, live=scheduling, mode=Mode.OFF)
     assert client.post(address, {"name": "kschedweb"}).status_code == 302
     assert not LiveScheduler.objects.exists()
@@ -223,11 +220,11 @@ def test_new_decisions_announce_themselves_and_the_filter_counts(
         seed_live.decision(scheduling, name)
     seed_live.decision(scheduling, "stuck", "unschedulable")
     address = f"/live/{scheduling.pk}/now/"
-    assert "3 new decisions, show" in text(client.get(address, {"since": opened.isoformat()}))
-    some = text(client.get(address, {"since": opened.isoformat(), "result": "unschedulable"}))
+    assert "3 new decisions, show" in html_of(client.get(address, {"since": opened.isoformat()}))
+    some = html_of(client.get(address, {"since": opened.isoformat(), "result": "unschedulable"}))
     assert "1 new decision, show" in some
     assert "result=unschedulable" in some
-    assert "new decision" not in text(client.get(address, {"since": timezone.now().isoformat()}))
+    assert "new decision" not in html_of(client.get(address, {"since": timezone.now().isoformat()}))
     assert client.get(address, {"since": "yesterday"}).status_code == 200
 
 
@@ -236,23 +233,23 @@ def test_a_decision_kept_in_full_shows_funnel_and_matrix(
 ) -> None:
     row = seed_live.explained(scheduling)
     client, address = client_as("viewer"), f"/live/{scheduling.pk}/decisions/{row.pk}/"
-    page = text(client.get(address))
+    page = html_of(client.get(address))
     assert f"{row.name} went to {row.node}: " in page
     assert "30 of 31" in page
     assert "1 Insufficient cpu" in page
     assert "Filter (1.10 ms)" in page
-    small = text(client.get(address, {"node": "small"}))
+    small = html_of(client.get(address, {"node": "small"}))
     assert "small has 50m CPU free of 50m CPU" in small
     assert "Insufficient cpu" in small
-    worked = text(client.get(address, {"node": row.node, "cell": "NodeResourcesFit"}))
+    worked = html_of(client.get(address, {"node": row.node, "cell": "NodeResourcesFit"}))
     assert f"NodeResourcesFit on {row.node}, worked out" in worked
     assert "Strategy LeastAllocated" in worked
     assert "that the scheduler had when it judged the pod" in worked
     htmx = {"HX-Request": "true", "HX-Target": "cell"}
-    cell = text(client.get(address, {"node": "small", "cell": "NodeResourcesFit"}, headers=htmx))
+    cell = html_of(client.get(address, {"node": "small", "cell": "NodeResourcesFit"}, headers=htmx))
     assert "Only the scores of the 5 best nodes" in cell
     assert "<html" not in cell
-    assert "had no node nowhere" in text(client.get(address, {"node": "nowhere"}))
+    assert "had no node nowhere" in html_of(client.get(address, {"node": "nowhere"}))
     rejected = client.get(address, {"stage": "NodeResourcesFit"}).context["rows"]
     assert [entry.node for entry in rejected] == ["small"]
 
@@ -261,7 +258,7 @@ def test_a_pod_that_fits_nowhere_is_told_what_it_lacked_then(
     client_as: Callable[[str], Client], scheduling: LiveScheduler
 ) -> None:
     row = seed_live.explained(scheduling, "stuck")
-    page = text(client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{row.pk}/"))
+    page = html_of(client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{row.pk}/"))
     assert "stuck is pending: " in page
     assert "Nearest miss:" in page
     assert "lacks only" in page
@@ -286,11 +283,11 @@ def test_of_another_decision_the_best_nodes_are_shown_and_what_is_not_kept_is_sa
     client_as: Callable[[str], Client], scheduling: LiveScheduler
 ) -> None:
     row = seed_live.decision(scheduling)
-    page = text(client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{row.pk}/"))
+    page = html_of(client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{row.pk}/"))
     assert "web-0 went to node-00001: total 463, 14 ahead of node-00002; NodeResourcesFit decided" in page
     assert "of this one they are not kept" in page
     stuck = seed_live.decision(scheduling, "stuck", "unschedulable")
-    page = text(client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{stuck.pk}/"))
+    page = html_of(client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{stuck.pk}/"))
     assert "stuck fits on no node: 0/30 nodes are available: 30 Insufficient cpu" in page
     assert "Rejected by NodeResourcesFit" in page
 
@@ -303,7 +300,7 @@ def test_a_pods_decisions_are_listed_from_every_live_scheduler_of_its_cluster(
     seed_live.decision(seed_live.scheduler(admin, "third", cluster="elsewhere"), "web-7")
     client = client_as("viewer")
     shown = client.get("/live/pod/watched/default/web-7/")
-    assert "Live decisions about default/web-7" in text(shown)
+    assert "Live decisions about default/web-7" in html_of(shown)
     assert len(shown.context["page"].rows) == 2
-    assert "has tried a pod of this name" in text(client.get("/live/pod/watched/default/web-8/"))
+    assert "has tried a pod of this name" in html_of(client.get("/live/pod/watched/default/web-8/"))
     assert client.get("/live/pod/nowhere/default/web-7/").status_code == 404

@@ -18,6 +18,7 @@ from kschedweb.live.shadow.models import ShadowVerdict
 from kschedweb.live.shadow.rows import verdict_row
 from kschedweb.live.shadow.watching import Judged
 from tests.engine.builders import pod
+from tests.support.html import html_of
 from tests.support.seed_live import judged
 
 if TYPE_CHECKING:
@@ -126,9 +127,9 @@ def test_the_page_says_how_far_they_are_apart(client_as: Callable[[str], Client]
     judged(live, "a")
     judged(live, "c", "differ")
     client, address = client_as("viewer"), f"/live/{live.pk}/shadow/"
-    page = client.get(address).content.decode()
+    page = html_of(client.get(address))
     assert "Policy default agrees on 50 % of 2 pods" in page
-    only = client.get(address, {"verdict": "differ"}).content.decode()
+    only = html_of(client.get(address, {"verdict": "differ"}))
     assert "default/c" in only
     assert "default/a" not in only
     rows = list(csv.DictReader(io.StringIO(client.get(address, {"format": "csv"}).getvalue().decode("utf-8-sig"))))

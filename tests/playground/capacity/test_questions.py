@@ -14,6 +14,7 @@ from kschedweb.engine.studies.capacity import sizing
 from kschedweb.jobs.models import Job, State
 from kschedweb.playground.capacity import services, tasks
 from kschedweb.playground.capacity.models import Question
+from tests.support.html import html_of
 
 pytestmark = pytest.mark.django_db
 
@@ -118,20 +119,20 @@ def test_a_link_to_a_slow_question_starts_nothing_and_its_form_does(
     client = client_as("viewer")
     shown = client.get("/capacity/nodes/", {"cluster": "demo", **FORM})
     assert (shown.status_code, Question.objects.count()) == (200, 0)
-    assert "This takes longer than a page may" in shown.content.decode()
+    assert "This takes longer than a page may" in html_of(shown)
     sent = client.post("/capacity/nodes/?cluster=demo", FORM)
     question = Question.objects.get()
     assert (sent.status_code, sent["Location"]) == (302, f"/capacity/answers/{question.pk}/")
-    waiting = client.get(sent["Location"]).content.decode()
+    waiting = html_of(client.get(sent["Location"]))
     assert "Waiting for a worker" in waiting
     refused = client.post("/capacity/?cluster=demo", {"cpu": "1"})
     assert refused.status_code == 409
-    assert "is being worked on, by job" in refused.content.decode()
-    assert f'<a href="{sent["Location"]}">How far it is</a>' in refused.content.decode()
+    assert "is being worked on, by job" in html_of(refused)
+    assert f'<a href="{sent["Location"]}">How far it is</a>' in html_of(refused)
     work()
     part = client.get(sent["Location"], headers={"HX-Request": "true"})
     assert part["HX-Refresh"] == "true"
-    text = client.get(sent["Location"]).content.decode()
+    text = html_of(client.get(sent["Location"]))
     assert "are needed for all 60 pods" in text
     assert 'name="copies" value="60"' in text
     assert 'name="node_cpu" value="8"' in text
@@ -146,7 +147,7 @@ def test_a_quick_question_that_is_sent_has_its_answer_at_an_address(
     sent = client.post("/capacity/nodes/?cluster=demo&policy=default", FORM)
     assert sent.status_code == 302
     assert sent["Location"].startswith("/capacity/nodes/?cluster=demo&policy=default&")
-    assert "are needed for all 60 pods" in client.get(sent["Location"]).content.decode()
+    assert "are needed for all 60 pods" in html_of(client.get(sent["Location"]))
     assert not Question.objects.exists()
 
 
@@ -156,7 +157,7 @@ def test_an_answer_stays_when_its_snapshot_is_gone(client_as: Callable[..., Any]
     address = client.post("/capacity/?cluster=demo", {"cpu": "500m"})["Location"]
     work()
     demo.cluster.delete()
-    text = client.get(address).content.decode()
+    text = html_of(client.get(address))
     assert "more such pods fit" in text
     assert f"about {demo.cluster.name}, {demo.taken_at:%Y-%m-%d}" in text
 
@@ -169,9 +170,9 @@ def test_a_job_that_takes_too_long_says_so_or_how_many_fit_at_least(
     client = client_as("viewer")
     counted = client.post("/capacity/?cluster=demo", {"cpu": "10m"})["Location"]
     work()
-    assert "At least 1 more such pod fits: the time was over" in client.get(counted).content.decode()
+    assert "At least 1 more such pod fits: the time was over" in html_of(client.get(counted))
     given_up = client.post("/capacity/nodes/?cluster=demo", FORM)["Location"]
     work()
-    text = client.get(given_up).content.decode()
+    text = html_of(client.get(given_up))
     assert "there is no answer" in text
     assert "and was given up. Ask about fewer pods" in text

@@ -20,6 +20,7 @@ from kschedweb.playground.gate import services, tasks
 from kschedweb.playground.gate.models import Gate
 from tests.engine.studies.gates import PACKED, cluster
 from tests.support import seed_runs
+from tests.support.html import html_of
 
 pytestmark = pytest.mark.django_db
 ASKED = {"policy": "packed@1", "on": "cluster:small", "moved": "10%", "newly": "0", "skew": "", "pending": ""}
@@ -28,7 +29,7 @@ ASKED = {"policy": "packed@1", "on": "cluster:small", "moved": "10%", "newly": "
 def shown(client: Any, **asked: str) -> str:
     answer = client.get(f"/gate/?{urlencode({**ASKED, **asked})}")
     assert answer.status_code == 200, answer.content.decode()
-    return str(answer.content.decode())
+    return html_of(answer)
 
 
 def pasted(page: str) -> list[str]:

@@ -17,6 +17,7 @@ from kschedweb.jobs.models import Job
 from kschedweb.playground.migration import selectors, services, tasks
 from kschedweb.playground.migration.models import Question
 from kschedweb.policies.models import Revision
+from tests.support.html import html_of
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., Any]
@@ -30,14 +31,14 @@ def form(on: Snapshot, **changes: str) -> dict[str, str]:
 def asked(client: Any, snapshot: Snapshot, **changes: str) -> str:
     """The address of the answer."""
     answer = client.post("/moves/", form(snapshot, **changes))
-    assert answer.status_code == 302, answer.content.decode()
+    assert answer.status_code == 302, html_of(answer)
     return str(answer["Location"])
 
 
 def test_asking_leads_to_the_answer_with_its_differences(client_as: Client, small: Snapshot, filling: Revision) -> None:
     address = asked(client_as("editor"), small)
     counts = Question.objects.get().counts or {}
-    page = client_as("viewer").get(address).content.decode()
+    page = html_of(client_as("viewer").get(address))
     [found] = re.findall(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)
     heading = unescape(found).strip()
     assert heading.startswith(f"Of 9 pods {counts['verdicts']['moves']} would move; ")
@@ -50,7 +51,7 @@ def test_asking_leads_to_the_answer_with_its_differences(client_as: Client, smal
 
 def test_both_decisions_that_are_linked_open(client_as: Client, small: Snapshot, filling: Revision) -> None:
     client = client_as("editor")
-    page = client.get(asked(client, small)).content.decode()
+    page = html_of(client.get(asked(client, small)))
     links = {unescape(link) for link in re.findall(r'href="(/decision/small/batch/[^"]+)"', page)}
     assert len(links) == 2
     for link in links:
@@ -90,7 +91,7 @@ def test_the_files_hold_what_the_page_shows(client_as: Client, small: Snapshot, 
 
 def test_without_a_profile_the_conversion_is_meant(client_as: Client, small: Snapshot, filling: Revision) -> None:
     client = client_as("editor")
-    page = client.get(asked(client, small, profile="")).content.decode()
+    page = html_of(client.get(asked(client, small, profile="")))
     assert "profile: its conversion" in page
     assert "The conversion: " in page
 
@@ -98,11 +99,11 @@ def test_without_a_profile_the_conversion_is_meant(client_as: Client, small: Sna
 def test_the_address_says_what_is_proposed(client_as: Client, small: Snapshot, filling: Revision) -> None:
     page = client_as("editor").get("/moves/?classic=filling@1&profile=default@1")
     assert page.status_code == 200
-    assert re.search(r'<option value="default@1" selected>', page.content.decode())
+    assert re.search(r'<option value="default@1" selected>', html_of(page))
     assert client_as("editor").get("/moves/?classic=filling").context["form"]["classic"].value() == "filling@1"
-    assert 'href="/moves/?classic=filling"' in client_as("viewer").get("/policies/filling/").content.decode()
-    assert "Compare</button>" in page.content.decode()
-    assert "Compare</button>" not in client_as("viewer").get("/moves/").content.decode()
+    assert 'href="/moves/?classic=filling"' in html_of(client_as("viewer").get("/policies/filling/"))
+    assert "Compare</button>" in html_of(page)
+    assert "Compare</button>" not in html_of(client_as("viewer").get("/moves/"))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +121,7 @@ def test_wrong_input_is_said_beside_its_field(
 ) -> None:
     answer = client_as("editor").post("/moves/", form(small, **changes))
     assert answer.status_code == 400
-    told = re.search(rf'id="id_{field}-error">(.*?)</p>', answer.content.decode(), re.DOTALL)
+    told = re.search(rf'id="id_{field}-error">(.*?)</p>', html_of(answer), re.DOTALL)
     assert told is not None
     assert said in unescape(told[1])
 
@@ -132,9 +133,9 @@ def test_viewers_ask_nothing(client_as: Client, small: Snapshot, filling: Revisi
 def test_without_a_classic_policy_or_a_cluster_the_page_says_what_to_do(
     client_as: Client, small: Snapshot, editor: User
 ) -> None:
-    assert "There is no classic policy yet" in client_as("editor").get("/moves/").content.decode()
+    assert "There is no classic policy yet" in html_of(client_as("editor").get("/moves/"))
     small.cluster.delete()
-    assert "No cluster has been read yet" in client_as("editor").get("/moves/").content.decode()
+    assert "No cluster has been read yet" in html_of(client_as("editor").get("/moves/"))
 
 
 def test_an_answer_that_takes_longer_shows_how_far_it_is(
@@ -143,23 +144,23 @@ def test_an_answer_that_takes_longer_shows_how_far_it_is(
     monkeypatch.setattr(services, "AT_ONCE", 0)
     client = client_as("editor")
     address = asked(client, small)
-    page = client.get(address).content.decode()
+    page = html_of(client.get(address))
     assert "Waiting for a worker" in page
     assert "Cancel" in page
-    part = client.get(address, headers={"HX-Request": "true"}).content.decode()
+    part = html_of(client.get(address, headers={"HX-Request": "true"}))
     assert 'hx-trigger="every 1s"' in part
     assert "<h1" not in part
     tasks.answer(str(Job.objects.get().pk))
     done = client.get(address, headers={"HX-Request": "true"})
     assert done["HX-Refresh"] == "true"
-    assert "would move" in client.get(address).content.decode()
+    assert "would move" in html_of(client.get(address))
 
 
 def test_what_was_asked_before_is_listed_and_found(client_as: Client, small: Snapshot, filling: Revision) -> None:
     client = client_as("editor")
     address = asked(client, small)
-    assert f'href="{address}"' in client_as("viewer").get("/moves/?search=filling").content.decode()
-    assert "No question matches" in client.get("/moves/?search=elsewhere").content.decode()
+    assert f'href="{address}"' in html_of(client_as("viewer").get("/moves/?search=filling"))
+    assert "No question matches" in html_of(client.get("/moves/?search=elsewhere"))
 
 
 def test_an_answer_outlives_its_snapshot_and_its_policies(
@@ -169,6 +170,6 @@ def test_an_answer_outlives_its_snapshot_and_its_policies(
     address = asked(client, small)
     small.delete()
     filling.policy.delete()
-    page = client.get(address).content.decode()
+    page = html_of(client.get(address))
     assert "filling@1" in page
     assert "/decision/" not in page

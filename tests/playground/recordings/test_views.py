@@ -17,6 +17,7 @@ from kschedweb.playground.recordings.models import Recording
 from kschedweb.playground.scenarios.models import Scenario, ScenarioFile
 from kschedweb.playground.scenarios.services import scenario_create
 from tests.support import seed_recordings
+from tests.support.html import html_of
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +46,7 @@ def test_an_editor_records_from_the_clusters_page_on(client_as: AsRole) -> None:
 
 def test_what_was_recorded_becomes_a_scenario_or_a_file_of_one(client_as: AsRole, editor: User) -> None:
     recording, client = seed_recordings.recording(editor), client_as("editor")
-    page = client.get(reverse("recording", args=[recording.pk])).text
+    page = html_of(client.get(reverse("recording", args=[recording.pk])))
     assert "1 h of recorded: 18 records of 2 nodes and 7 pods" in page
     assert "storageclasses: missing." in page
     user = User.objects.get(pk=client.session["_auth_user_id"])
@@ -67,7 +68,7 @@ def test_a_viewer_reads_and_changes_nothing(
     client_as: AsRole, api_as: Callable[[str], APIClient], editor: User
 ) -> None:
     recording, client, api = seed_recordings.recording(editor), client_as("viewer"), api_as("viewer")
-    page = client.get(reverse("recording", args=[recording.pk])).text
+    page = html_of(client.get(reverse("recording", args=[recording.pk])))
     assert "Make a scenario" not in page
     assert "Delete" not in page
     assert "<form" not in client.get(reverse("recordings")).text.partition("<main")[2].partition("</main")[0]

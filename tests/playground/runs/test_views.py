@@ -11,6 +11,7 @@ from kschedweb.accounts.models import User
 from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.models import Comparison, Run
 from tests.support import seed_runs
+from tests.support.html import html_of
 
 pytestmark = pytest.mark.django_db
 Clients = Callable[[str], Any]
@@ -18,7 +19,7 @@ Clients = Callable[[str], Any]
 
 def text(answer: Any) -> str:
     assert answer.status_code == 200
-    return str(answer.content.decode())
+    return html_of(answer)
 
 
 def test_an_editor_compares_policies_and_the_page_says_how_far_it_is(client_as: Clients, editor: User) -> None:

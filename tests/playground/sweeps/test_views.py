@@ -13,6 +13,7 @@ from kschedweb.playground.sweeps.models import Sweep, Trial, TrialState
 from kschedweb.policies.models import Policy
 from kschedweb.policies.services import revision_save
 from tests.support import seed_runs, seed_sweeps
+from tests.support.html import html_of
 
 pytestmark = pytest.mark.django_db
 Clients = Callable[[str], Any]
@@ -20,7 +21,7 @@ Clients = Callable[[str], Any]
 
 def text(answer: Any, status: int = 200) -> str:
     assert answer.status_code == status
-    return str(answer.content.decode())
+    return html_of(answer)
 
 
 def asked(editor: User, **changes: Any) -> dict[str, Any]:

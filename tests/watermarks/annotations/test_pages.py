@@ -12,6 +12,7 @@ from django.utils import timezone
 from kschedweb.clusters.models import Cluster
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.watermarks.models import Annotating
+from tests.support.html import html_of
 from tests.watermarks.conftest import node, stored
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def in_the_wrong_zone() -> list[dict[str, Any]]:
 
 
 def test_a_cluster_without_annotations_teaches_what_they_are(client_as: ClientAs, cluster: Cluster) -> None:
-    page = client_as("viewer").get(PAGE).content.decode()
+    page = html_of(client_as("viewer").get(PAGE))
     assert "metered had no watermark annotations when it was read" in page
     assert "0 of 3 nodes and 0 workloads" in page
     assert '<form class="form"' not in page
@@ -46,7 +47,7 @@ def test_a_cluster_without_annotations_teaches_what_they_are(client_as: ClientAs
 
 def test_findings_are_on_the_page_and_over_rest(client_as: ClientAs, api_as: ApiAs) -> None:
     stored(objects=in_the_wrong_zone())
-    page = client_as("viewer").get(PAGE).content.decode()
+    page = html_of(client_as("viewer").get(PAGE))
     assert "1 finding about the annotations of metered" in page
     assert "Written in UTC, it seems: read as Asia/Shanghai, the stamps of 30 nodes are old by 8 h in step." in page
     assert "The first 20 are shown" in page
@@ -59,7 +60,7 @@ def test_findings_are_on_the_page_and_over_rest(client_as: ClientAs, api_as: Api
 
 def test_the_page_of_the_source_says_that_there_are_findings(client_as: ClientAs) -> None:
     stored(objects=in_the_wrong_zone())
-    page = client_as("viewer").get("/clusters/metered/figures/").content.decode()
+    page = html_of(client_as("viewer").get("/clusters/metered/figures/"))
     assert "1 finding</span> about those in the cluster" in page
     assert f'href="{PAGE}"' in page
 
@@ -67,7 +68,7 @@ def test_the_page_of_the_source_says_that_there_are_findings(client_as: ClientAs
 def test_the_time_zone_is_set_and_the_texts_are_read_in_it(client_as: ClientAs, api_as: ApiAs) -> None:
     stored(objects=in_the_wrong_zone())
     answer = client_as("admin").post(PAGE, FORM, follow=True)
-    page = answer.content.decode()
+    page = html_of(answer)
     assert "The annotations of metered look right" in page
     assert "Saved. Nothing is written." in page
     assert api_as("viewer").get(f"{REST}findings/").json()["findings"] == []
@@ -75,13 +76,13 @@ def test_the_time_zone_is_set_and_the_texts_are_read_in_it(client_as: ClientAs, 
 
 def test_what_is_refused_stands_beside_its_field(client_as: ClientAs, api_as: ApiAs, cluster: Cluster) -> None:
     answer = client_as("admin").post(PAGE, {**FORM, "own": "on", "rate": "0", "time_zone": "Mars"})
-    page = answer.content.decode()
+    page = html_of(answer)
     assert answer.status_code == 400
     assert 'id="id_rate-error"' in page
     assert 'id="id_time_zone-error"' in page
     answer = client_as("admin").post(PAGE, {**FORM, "own": "on"})
-    assert 'id="id_own-error"' in answer.content.decode()
-    assert "is not connected: there is nothing to write to" in answer.content.decode()
+    assert 'id="id_own-error"' in html_of(answer)
+    assert "is not connected: there is nothing to write to" in html_of(answer)
     rest = api_as("admin").patch(REST, {"own": True})
     assert (rest.status_code, rest.json()["errors"][0]["path"]) == (409, "own")
     rest = api_as("admin").patch(REST, {"renew": 5, "time_zone": "Mars"})
@@ -115,7 +116,7 @@ def test_the_last_run_is_shown_with_what_failed(client_as: ClientAs, api_as: Api
         outcome=outcome,
         permissions=[{"resource": "nodes", "allowed": True}, {"resource": "deployments", "allowed": False}],
     )
-    page = client_as("admin").get(PAGE).content.decode()
+    page = html_of(client_as("admin").get(PAGE))
     assert "Node &lt;b&gt;a&lt;/b&gt;" in page
     assert "The credentials may not patch deployments: nothing is written there." in page
     assert "Write now" in page
@@ -125,6 +126,6 @@ def test_the_last_run_is_shown_with_what_failed(client_as: ClientAs, api_as: Api
 
 def test_a_cluster_that_was_never_read_says_so(client_as: ClientAs, api_as: ApiAs) -> None:
     Cluster.objects.create(name="metered", source="import")
-    assert "Nothing to look at yet" in client_as("viewer").get(PAGE).content.decode()
+    assert "Nothing to look at yet" in html_of(client_as("viewer").get(PAGE))
     assert api_as("viewer").get(f"{REST}findings/").status_code == 404
     assert api_as("viewer").get(REST).json()["outcome"] is None

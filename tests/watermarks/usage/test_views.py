@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
-from html import unescape
 from io import StringIO
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from django.test import Client
 
 from kschedweb.clusters.models import Cluster
+from tests.support.html import text
 from tests.watermarks.conftest import stored
 
 PAGES = ("", "heatmap/", "distribution/", "nodes/", "workloads/")
@@ -21,11 +21,6 @@ PAGES = ("", "heatmap/", "distribution/", "nodes/", "workloads/")
 @pytest.fixture
 def viewer(client_as: Callable[[str], Client]) -> Client:
     return client_as("viewer")
-
-
-def text(response: Any) -> str:
-    assert response.status_code == 200
-    return " ".join(unescape(response.content.decode()).split())
 
 
 def lines(response: Any) -> list[dict[str, str]]:
@@ -191,7 +186,7 @@ def test_workloads_show_who_asks_for_much_and_uses_little(viewer: Client, measur
 
 def test_the_overview_and_the_nodes_show_use_beside_requests(viewer: Client, measured: Cluster) -> None:
     overview = viewer.get("/?cluster=metered")
-    assert "41</b><span>points of node skew" in text(overview)
+    assert "41</b> <span>points of node skew" in text(overview)
     # 2 cores at 57 %, 4 at 66 % and 4 at 25 %.
     assert overview.context["zones"][0]["cpu_used"] == pytest.approx(47.8)
     nodes = text(viewer.get("/nodes/?cluster=metered"))
