@@ -44,7 +44,7 @@ class Change:
 
 
 @dataclass
-class Outcome:
+class WriteReport:
     """How writing went, in objects; ``failed`` names the first of those that failed, with the reason."""
 
     patched: int = 0
@@ -107,7 +107,7 @@ def annotations_write(
     rate: float,
     seconds: float,
     step: Callable[[int, int], None] = lambda done, total: None,
-) -> Outcome:
+) -> WriteReport:
     """Write ``changes`` at no more than ``rate`` requests a second, for no longer than ``seconds``.
 
     One that fails does not hold up the others. What the server is too busy for is tried again after a growing rest;
@@ -122,11 +122,11 @@ class _Writing:
     def __init__(self, client: Client, changes: list[Change], rate: float, seconds: float) -> None:
         self._client, self._changes = client, changes
         self._pace, self._until = Pace(rate, client.stop), time.monotonic() + seconds
-        self._lock, self._outcome = threading.Lock(), Outcome()
+        self._lock, self._outcome = threading.Lock(), WriteReport()
         self._forbidden: set[tuple[str, str]] = set()
         self._in_a_row = 0
 
-    def run(self, step: Callable[[int, int], None]) -> Outcome:
+    def run(self, step: Callable[[int, int], None]) -> WriteReport:
         with ThreadPoolExecutor(WORKERS, thread_name_prefix="annotate") as pool:
             try:
                 for done, _ in enumerate(pool.map(self._one, self._changes), start=1):

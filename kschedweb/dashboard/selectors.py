@@ -104,7 +104,7 @@ class ListedPod:
     """A pod of a list. ``outcome`` is ``None`` for a bound pod, and for a pending one there was no time for."""
 
     row: PodRow
-    outcome: playground.Outcome | None
+    outcome: playground.DecisionSummary | None
 
     @property
     def recorded(self) -> str:
@@ -118,7 +118,7 @@ class ListedPod:
 def with_outcomes(scope: Scope, rows: Iterable[PodRow], seconds: float) -> list[ListedPod]:
     """``rows`` with what becomes of the pending ones under the chosen policy, as far as ``seconds`` reach."""
     listed = list(rows)
-    found: dict[str, playground.Outcome] = {}
+    found: dict[str, playground.DecisionSummary] = {}
     if scope.snapshot is not None and scope.revision is not None:
         keys = [f"{row.namespace}/{row.name}" for row in listed if row.pending]
         found = playground.outcomes(scope.snapshot, scope.revision, keys, seconds=seconds)

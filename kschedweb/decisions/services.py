@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DecisionSummary:
     """The short form for lists: ``node`` is "" where the pod fits nowhere, ``message`` then says why."""
 
     node: str
@@ -46,7 +46,7 @@ _lock = Lock()
 _schedulers: LRU[Any] = LRU(32)
 _cases: LRU[Any] = LRU(128)
 _rooms: LRU[Explanation] = LRU(64)
-_outcomes: LRU[Outcome] = LRU(20_000)
+_outcomes: LRU[DecisionSummary] = LRU(20_000)
 
 
 def _alone(snapshot: Snapshot) -> RLock:
@@ -121,9 +121,9 @@ def side_case(snapshot: Snapshot, pod_key: str, side: Side) -> Case:
 
 def outcomes(
     snapshot: Snapshot, revision: Revision, pod_keys: Iterable[str], *, seconds: float = 10.0
-) -> dict[str, Outcome]:
+) -> dict[str, DecisionSummary]:
     """What becomes of each pod; those for which ``seconds`` did not suffice are left out, the first is always there."""
-    found: dict[str, Outcome] = {}
+    found: dict[str, DecisionSummary] = {}
     version = decider(revision).version(snapshot)
     begun = 0.0
     for key in pod_keys:
@@ -147,14 +147,14 @@ def forget() -> None:
         cache.clear()
 
 
-def _outcome(snapshot: Snapshot, revision: Revision, pod_key: str) -> Outcome:
+def _outcome(snapshot: Snapshot, revision: Revision, pod_key: str) -> DecisionSummary:
     try:
         explanation = explain(snapshot, pod_key, revision)
     except (NotFound, Unprocessable) as error:
-        return Outcome("", 0, error.detail, (error.detail,))
+        return DecisionSummary("", 0, error.detail, (error.detail,))
     held = explanation.pre_enqueue
     if not held.ok:
-        return Outcome("", 0, held.message, held.reasons)
+        return DecisionSummary("", 0, held.message, held.reasons)
     if explanation.node:
-        return Outcome(explanation.node, len(explanation.feasible), "")
-    return Outcome("", 0, explanation.message, last_reasons(explanation) or (explanation.message,))
+        return DecisionSummary(explanation.node, len(explanation.feasible), "")
+    return DecisionSummary("", 0, explanation.message, last_reasons(explanation) or (explanation.message,))

@@ -10,7 +10,7 @@ import pytest
 from kschedweb.engine.framework.preparation import ReserveClaim, SelectNode, TakeVolume
 from kschedweb.engine.live import PodRef
 from kschedweb.live.schedulers.writing.preparing import BIND_COMPLETED, SELECTED_NODE, Preparer
-from kschedweb.live.schedulers.writing.writer import Outcome, Result
+from kschedweb.live.schedulers.writing.writer import Result, WriteResult
 from tests.live.test_volumes_live import CLAIMS, VOLUMES, claim, volume
 from tests.support.place import Place
 from tests.support.processes import wait_until
@@ -27,12 +27,12 @@ class Preparing:
     """A pod whose preparation is under way in a thread."""
 
     def __init__(self, at: Place, pod: PodRef, *preparations: Any, seconds: float = 60.0) -> None:
-        self.found: list[Outcome] = []
+        self.found: list[WriteResult] = []
         preparer = Preparer(at.writer, at.leads.is_set, threading.Event(), seconds=seconds)
         self._thread = threading.Thread(target=lambda: self.found.append(preparer.prepare(pod, preparations)))
         self._thread.start()
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> WriteResult:
         self._thread.join(30)
         assert self.found, "it is still not prepared"
         return self.found[0]

@@ -14,7 +14,7 @@ from kschedweb.clusters.connecting.client import Client
 from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.live.schedulers.writing.limits import TokenBucket
 from kschedweb.live.schedulers.writing.recorder import Recorder
-from kschedweb.live.schedulers.writing.writer import Outcome, Result, Writer
+from kschedweb.live.schedulers.writing.writer import Result, Writer, WriteResult
 from tests.support.faultproxy import FaultProxy
 from tests.support.faults import DropReply, Fault, Hang, Refuse, Sever, Truncate
 from tests.support.place import PODS, Place
@@ -84,7 +84,7 @@ def test_leadership_is_asked_for_after_the_wait_for_a_turn(place: Place) -> None
     first, second = place.pod("first"), place.pod("second")
     writer = Writer(place.client, place.pods, leading=place.leads.is_set, limit=TokenBucket(1.5, 1))
     assert writer.bind(first, "node-a").result is Result.BOUND
-    found: list[Outcome] = []
+    found: list[WriteResult] = []
     waiting = threading.Thread(target=lambda: found.append(writer.bind(second, "node-a")))
     waiting.start()
     place.leads.clear()

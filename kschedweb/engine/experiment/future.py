@@ -8,7 +8,7 @@ import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.experiment.policies import FUTURE, Document, configuration, profile
-from kschedweb.engine.experiment.replay import Outcome, Progress, replay
+from kschedweb.engine.experiment.replay import Progress, ReplayResult, replay
 from kschedweb.engine.experiment.workload import Workload
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Status
@@ -76,7 +76,7 @@ def document(weight: int = 1) -> Document:
     return profile({NAME: weight})
 
 
-def knowing_future(workload: Workload, *, weight: int = 1, progress: Progress | None = None) -> Outcome:
+def knowing_future(workload: Workload, *, weight: int = 1, progress: Progress | None = None) -> ReplayResult:
     """Replay ``workload`` placed by somebody who knows what will be used."""
     points = frozenset({"score", "reserve"})
 

@@ -19,7 +19,7 @@ Progress = Callable[[float], None]  # told the simulated seconds that have passe
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class ReplayResult:
     """``levels`` is the one-hour CPU watermark in percent after each interval: float64[intervals, nodes]."""
 
     balance: Balance
@@ -45,7 +45,7 @@ def replay(
     *,
     registry: Mapping[str, Factory] | None = None,
     progress: Progress | None = None,
-) -> Outcome:
+) -> ReplayResult:
     """Let the pods of ``workload`` come and go under ``configuration``; ``registry`` is as for Scheduler.
 
     ``progress`` is called each simulated hour; what it raises ends the run. Raises SimulationError.
@@ -59,7 +59,7 @@ def replay(
             if progress is not None:
                 progress(end)
     result = simulation.result
-    return Outcome(
+    return ReplayResult(
         balance(use, workload.setup.since),
         workload.setup.interval,
         use.levels(),

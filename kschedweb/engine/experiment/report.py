@@ -11,7 +11,7 @@ import numpy as np
 
 from kschedweb.engine.experiment.future import knowing_future
 from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, PolicyError, configuration
-from kschedweb.engine.experiment.replay import Outcome, Progress, replay
+from kschedweb.engine.experiment.replay import Progress, ReplayResult, replay
 from kschedweb.engine.experiment.search import Found, document
 from kschedweb.engine.experiment.workload import HOUR, Setup, Workload
 from kschedweb.engine.simulation.recording import Recording
@@ -28,7 +28,7 @@ class Run:
 
     policy: str
     seed: int
-    outcome: Outcome
+    outcome: ReplayResult
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """(policy, seed, hours, skew, mean, lowest, highest) after each interval."""

@@ -16,7 +16,7 @@ from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.preemption.disruption import budgets, split
 from kschedweb.engine.preemption.importance import by_importance, earliest_start
-from kschedweb.engine.preemption.trials import Outcome, Rooms, Rows, Trials, pods_on_each
+from kschedweb.engine.preemption.trials import Rooms, Rows, TrialResult, Trials, pods_on_each
 from kschedweb.engine.state.columns import ALL, Mask
 from kschedweb.engine.state.snapshot import Snapshot
 
@@ -156,9 +156,9 @@ class Search:
         left, parts = [], []
         for place, (node, code) in enumerate(zip(nodes.tolist(), codes.tolist(), strict=True)):
             if not victims[place]:
-                self._trials.put(node, Outcome(refusal=NO_VICTIMS))
+                self._trials.put(node, TrialResult(refusal=NO_VICTIMS))
             elif code:
-                self._trials.put(node, Outcome(refusal=statuses[code].decisive))
+                self._trials.put(node, TrialResult(refusal=statuses[code].decisive))
             else:
                 left.append(node)
                 parts.append(self._split(victims[place]))
@@ -173,13 +173,13 @@ class Search:
     def _split(self, victims: list[Pod]) -> tuple[list[Pod], list[Pod]]:
         return split(by_importance(victims), budgets(self._cycle.snapshot))
 
-    def _outcome(self, node: int, violating: list[Pod], others: list[Pod], gone: list[Pod]) -> Outcome:
+    def _outcome(self, node: int, violating: list[Pod], others: list[Pod], gone: list[Pod]) -> TrialResult:
         if not gone:
-            return Outcome(refusal=error(no_victim(self._cycle.snapshot.names[node])))
+            return TrialResult(refusal=error(no_victim(self._cycle.snapshot.names[node])))
         kept_by_budget = sum(pod in violating for pod in gone) if violating else 0
-        return Outcome(tuple(by_importance(gone) if violating and others else gone), kept_by_budget)
+        return TrialResult(tuple(by_importance(gone) if violating and others else gone), kept_by_budget)
 
-    def _dry_run(self, node: int) -> Outcome:
+    def _dry_run(self, node: int) -> TrialResult:
         """Take out all pods of lower priority, then let back in, in order of importance, whom there is room for."""
         if self._world is None:
             self._world = self._cycle.on(self._cycle.snapshot.copy())
@@ -187,14 +187,14 @@ class Search:
         original = snapshot.pods.on(node)
         victims = self._lower(original)
         if not victims:
-            return Outcome(refusal=NO_VICTIMS)
+            return TrialResult(refusal=NO_VICTIMS)
         trial = world.on(snapshot)
         try:
             for victim in victims:
                 self._move(trial, victim, node, add=False)
             verdict = self._handle.fits(trial, node)
             if not verdict.ok:
-                return Outcome(refusal=verdict)
+                return TrialResult(refusal=verdict)
             violating, others = self._split(victims)
             gone: list[Pod] = []
             for victim in violating + others:

@@ -27,7 +27,7 @@ FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TrialResult:
     """The pods that would have to go (the most important first; how many a budget would keep), or why it is no use."""
 
     victims: tuple[Pod, ...] = ()
@@ -46,7 +46,7 @@ class Trials:
         self.refusals: list[Status] = []
         self._refusal_codes: dict[Status, int] = {}
         self._refused: Codes = np.zeros(nodes, dtype=np.int32)
-        self._outcomes: list[Outcome | None] = [None] * nodes
+        self._outcomes: list[TrialResult | None] = [None] * nodes
         self._keys: Ints = np.zeros((4, nodes), dtype=np.int64)
         self._started: NDArray[np.float64] = np.zeros(nodes, dtype=np.float64)
         self.heeded: dict[Hashable, bool] = {}
@@ -65,7 +65,7 @@ class Trials:
         self.state[list(self._fleeting)] = UNTRIED
         self._fleeting = set()
 
-    def put(self, node: int, outcome: Outcome, *, fleeting: bool = False) -> None:
+    def put(self, node: int, outcome: TrialResult, *, fleeting: bool = False) -> None:
         """Keep what came of ``node``; where it is ``fleeting``, for this cycle."""
         self._outcomes[node] = outcome
         if fleeting:
@@ -119,7 +119,7 @@ class Trials:
                 break
         return int(nodes[0])
 
-    def outcome(self, node: int) -> Outcome:
+    def outcome(self, node: int) -> TrialResult:
         found = self._outcomes[node]
         assert found is not None
         return found

@@ -171,7 +171,7 @@ def _count(user: User, row: ApprovalRequest, verdict: str, reason: str, now: dat
 
 
 @dataclass(frozen=True)
-class Outcome:
+class VoteResult:
     """What became of one of several requests; ``problem`` is empty where it worked."""
 
     request_id: str
@@ -180,7 +180,7 @@ class Outcome:
     problem: str = ""
 
 
-def requests_decide(*, user: User, request_ids: Iterable[Any], verdict: str, reason: str = "") -> list[Outcome]:
+def requests_decide(*, user: User, request_ids: Iterable[Any], verdict: str, reason: str = "") -> list[VoteResult]:
     """The same vote on several requests, each for itself. Raises ``ApplicationError`` where nothing can be done at all.
 
     What is missing for all of them (a reason, the role) is not said of each.
@@ -196,11 +196,11 @@ def requests_decide(*, user: User, request_ids: Iterable[Any], verdict: str, rea
     for request_id in wanted:
         try:
             row = request_decide(user=user, request_id=request_id, verdict=verdict, reason=reason)
-            found.append(Outcome(request_id, row.pod, row.state))
+            found.append(VoteResult(request_id, row.pod, row.state))
         except ApplicationError as error:
             known = ApprovalRequest.objects.filter(pk=request_id).first()
             pod, state = (known.pod, known.state) if known else ("", "")
-            found.append(Outcome(request_id, pod, state, error.detail))
+            found.append(VoteResult(request_id, pod, state, error.detail))
     return found
 
 

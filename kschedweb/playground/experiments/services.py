@@ -11,8 +11,8 @@ from django.db import transaction
 
 from kschedweb.accounts import audit
 from kschedweb.decisions.selectors import profiles_named
-from kschedweb.engine.experiment import Outcome, RecordingError, Setup, SetupError, Workload, replay
 from kschedweb.engine.experiment import Recording as EngineRecording
+from kschedweb.engine.experiment import RecordingError, ReplayResult, Setup, SetupError, Workload, replay
 from kschedweb.engine.experiment.future import knowing_future
 from kschedweb.engine.experiment.policies import FUTURE, PolicyError, configuration, policies
 from kschedweb.engine.simulation import SimulationError
@@ -158,7 +158,7 @@ def _teller(step: Step, text: str, begun: int, total: int) -> Progress:
     return tell
 
 
-def _replay(workload: Workload, policy: str, progress: Progress) -> Outcome:
+def _replay(workload: Workload, policy: str, progress: Progress) -> ReplayResult:
     config = _configuration(policy, workload.setup.nodes)
     try:
         if config is None:
@@ -168,7 +168,7 @@ def _replay(workload: Workload, policy: str, progress: Progress) -> Outcome:
         raise Unprocessable(f"{selectors.title(policy)}: {error}") from None
 
 
-def _keep(experiment: Experiment, policy: str, seed: int, outcome: Outcome) -> None:
+def _keep(experiment: Experiment, policy: str, seed: int, outcome: ReplayResult) -> None:
     Run.objects.update_or_create(
         experiment=experiment,
         policy=policy,

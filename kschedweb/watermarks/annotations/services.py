@@ -16,7 +16,14 @@ from django.db.models import Q
 from django.utils import timezone
 
 from kschedweb.accounts import audit
-from kschedweb.clusters.annotating import KINDS, Change, Outcome, annotations_read, annotations_write, patch_permissions
+from kschedweb.clusters.annotating import (
+    KINDS,
+    Change,
+    WriteReport,
+    annotations_read,
+    annotations_write,
+    patch_permissions,
+)
 from kschedweb.clusters.connecting.client import Client, ClusterError
 from kschedweb.clusters.connecting.sources import endpoint_of, secret_of
 from kschedweb.clusters.kinds import BY_NAME, Kind
@@ -207,7 +214,7 @@ def annotations_remove(
     """Take the annotations of one form or both off every object of ``cluster``. Raises ``ClusterError``."""
     annotating = annotating_get(cluster)
     changes: list[Change] = []
-    total = Outcome()
+    total = WriteReport()
     with _client(cluster, REMOVAL_SECONDS + MARGIN) as client:
         for kind in KINDS:
             try:

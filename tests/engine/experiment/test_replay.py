@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kschedweb.engine.experiment import Outcome, Recording, Setup, Workload, replay
+from kschedweb.engine.experiment import Recording, ReplayResult, Setup, Workload, replay
 from kschedweb.engine.experiment.future import knowing_future
 from kschedweb.engine.experiment.policies import HHE, PolicyError, configuration, policies, profile
 
@@ -19,28 +19,28 @@ def workload() -> Workload:
 
 
 @pytest.fixture(scope="module")
-def default(workload: Workload) -> Outcome:
+def default(workload: Workload) -> ReplayResult:
     return replay(workload, configuration(policies(10)["default"]))
 
 
-def test_every_pod_is_placed_and_every_node_measured(workload: Workload, default: Outcome) -> None:
+def test_every_pod_is_placed_and_every_node_measured(workload: Workload, default: ReplayResult) -> None:
     assert default.pods == default.placed == len(workload.arrivals)
     assert default.levels.shape == (120, 10)
     assert default.skew[48:].mean() == pytest.approx(default.balance.skew)
 
 
-def test_the_water_level_makes_nodes_more_even(workload: Workload, default: Outcome) -> None:
+def test_the_water_level_makes_nodes_more_even(workload: Workload, default: ReplayResult) -> None:
     level = replay(workload, configuration(profile({HHE: 2})))
     assert level.balance.skew < 0.75 * default.balance.skew
     assert level.balance.deviation < 0.75 * default.balance.deviation
     assert level.balance.mean == pytest.approx(default.balance.mean, rel=0.05)  # the same pods, placed elsewhere
 
 
-def test_who_knows_the_future_places_better_than_by_requests(workload: Workload, default: Outcome) -> None:
+def test_who_knows_the_future_places_better_than_by_requests(workload: Workload, default: ReplayResult) -> None:
     assert knowing_future(workload).balance.skew < 0.75 * default.balance.skew
 
 
-def test_a_run_can_be_repeated_and_pods_used_again(workload: Workload, default: Outcome) -> None:
+def test_a_run_can_be_repeated_and_pods_used_again(workload: Workload, default: ReplayResult) -> None:
     again = replay(Workload(RECORDING, 1, SMALL), configuration(None))
     assert again.levels.tolist() == default.levels.tolist()
     assert replay(workload, configuration(None)).to_dict() == default.to_dict()

@@ -37,7 +37,7 @@ AWAY = (OperationalError, InterfaceError)  # the database does not answer, which
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DecisionResult:
     """What a decision that was kept already came to."""
 
     decision: UUID
@@ -64,7 +64,7 @@ class TakenOver:
     at: datetime
 
 
-Record = LiveDecision | Outcome | Columns | TakenOver
+Record = LiveDecision | DecisionResult | Columns | TakenOver
 
 
 class DecisionLog:
@@ -164,7 +164,7 @@ def records_write(scheduler: UUID, batch: list[Record]) -> None:
         columns = [record for record in batch if isinstance(record, Columns)]
         _columns_write(columns)
         for record in batch:
-            if isinstance(record, Outcome):
+            if isinstance(record, DecisionResult):
                 _outcome_write(record)
             elif isinstance(record, TakenOver):
                 _open_end(scheduler, record)
@@ -180,7 +180,7 @@ def _columns_write(columns: list[Columns]) -> None:
     LiveDecision.objects.filter(pk__in=there).update(has_columns=True)
 
 
-def _outcome_write(record: Outcome) -> None:
+def _outcome_write(record: DecisionResult) -> None:
     values: dict[str, Any] = {"result": record.result, "ended_at": record.at, "latency": record.latency}
     if record.message:
         values["message"] = record.message

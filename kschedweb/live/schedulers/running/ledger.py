@@ -11,7 +11,7 @@ from django.utils.dateparse import parse_datetime
 
 from kschedweb.engine.framework.status import Code
 from kschedweb.live.schedulers.decisions import columns, insight
-from kschedweb.live.schedulers.decisions.log import Columns, DecisionLog, Outcome, TakenOver
+from kschedweb.live.schedulers.decisions.log import Columns, DecisionLog, DecisionResult, TakenOver
 from kschedweb.live.schedulers.decisions.rows import decision_id, decision_row, moment
 from kschedweb.live.schedulers.models import Result
 from kschedweb.live.schedulers.running.figures import Figures
@@ -130,7 +130,7 @@ class Ledger:
             code = Code.SUCCESS if result in (Result.BOUND, Result.FAILED) else Code.UNSCHEDULABLE
             self.instruments.permit_waited(now - since, code)
         if row is not None:
-            self._log.add(Outcome(row, result, moment(now), message, latency))
+            self._log.add(DecisionResult(row, result, moment(now), message, latency))
 
     def forget(self) -> None:
         """Another leads now, and will say what becomes of what is open."""

@@ -18,7 +18,7 @@ import structlog
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.live.schedulers.writing.lanes import Lanes, Work
 from kschedweb.live.schedulers.writing.preparing import Preparer
-from kschedweb.live.schedulers.writing.writer import WITHHELD, Outcome, Result, Writer
+from kschedweb.live.schedulers.writing.writer import WITHHELD, Result, Writer, WriteResult
 
 if TYPE_CHECKING:
     from kschedweb.engine.live import Bind, Evict, Free, Nominate, PodRef, Report
@@ -136,7 +136,7 @@ class Carrier:
             outcome = self._preparer(term).prepare(intent.pod, intent.preparations)
         except Exception as error:
             logger.exception("live_prepare_failed", pod=intent.pod.key)
-            outcome = Outcome(Result.REFUSED, f"preparing failed: {type(error).__name__}")
+            outcome = WriteResult(Result.REFUSED, f"preparing failed: {type(error).__name__}")
         if outcome.done:
             self._begin(intent, term, patience)
         elif outcome.result is not Result.WITHHELD:
@@ -148,10 +148,10 @@ class Carrier:
         try:
             outcome = self._bound(intent, term)
         except CycleError as error:
-            outcome = Outcome(Result.MISSING, str(error))
+            outcome = WriteResult(Result.MISSING, str(error))
         except Exception as error:
             logger.exception("live_bind_failed", pod=intent.pod.key)
-            outcome = Outcome(Result.MISSING, f"binding failed: {type(error).__name__}")
+            outcome = WriteResult(Result.MISSING, f"binding failed: {type(error).__name__}")
         if outcome.result is Result.WITHHELD:
             return
         if outcome.result is Result.REFUSED and time.monotonic() + rest < until and not self._ended.is_set():
@@ -167,10 +167,10 @@ class Carrier:
         else:
             self._sink(BindEnded(term, intent, "refused", outcome.text))
 
-    def _bound(self, intent: Bind, term: int) -> Outcome:
+    def _bound(self, intent: Bind, term: int) -> WriteResult:
         """What came of one try; withheld also where another leads by now, so that nobody waits for an answer."""
         if intent.extender is not None and intent.extender():
-            return Outcome(Result.BOUND)
+            return WriteResult(Result.BOUND)
         outcome = self._writer.bind(intent.pod, intent.node)
         while outcome.result is Result.UNKNOWN:
             # Nothing else may be done with the pod until it is known whether it is bound.
@@ -197,6 +197,6 @@ class Carrier:
     def _preparer(self, term: int) -> Preparer:
         return Preparer(self._writer, lambda: self._leads(term), self._ended)
 
-    def _check(self, pod: PodRef, what: str, outcome: Outcome) -> None:
+    def _check(self, pod: PodRef, what: str, outcome: WriteResult) -> None:
         if not outcome.done and outcome.result not in (Result.MISSING, Result.WITHHELD):
             self._sink(WriteFailed(f"{what} of {pod.key}: {outcome.text}"))

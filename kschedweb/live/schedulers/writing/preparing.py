@@ -14,7 +14,7 @@ from kschedweb.clusters.connecting.client import MERGE, ClusterError
 from kschedweb.clusters.following.facts import Json, Named
 from kschedweb.clusters.kinds import BY_NAME
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation, ReserveClaim, SelectNode, TakeVolume
-from kschedweb.live.schedulers.writing.writer import DONE, MISSING, WITHHELD, Outcome, Result, Writer
+from kschedweb.live.schedulers.writing.writer import DONE, MISSING, WITHHELD, Result, Writer, WriteResult
 
 BIND_SECONDS = 600.0  # VolumeBinding's bindTimeoutSeconds
 LOOK_SECONDS = 0.5  # between two looks whether claims are bound
@@ -33,7 +33,7 @@ class Preparer:
     def __init__(self, writer: Writer, leads: Callable[[], bool], stop: Stop, *, seconds: float = BIND_SECONDS) -> None:
         self._writer, self._leads, self._stop, self._seconds = writer, leads, stop, seconds
 
-    def prepare(self, pod: Named, preparations: Sequence[Preparation]) -> Outcome:
+    def prepare(self, pod: Named, preparations: Sequence[Preparation]) -> WriteResult:
         """Done, withheld, or why the pod cannot be bound: its text is PreBind's error."""
         try:
             for one in preparations:
@@ -44,25 +44,25 @@ class Preparer:
         except ClusterError as error:
             return _failed(preparations[0], error.detail)
 
-    def free(self, pod: Named, one: FreeClaim) -> Outcome:
+    def free(self, pod: Named, one: FreeClaim) -> WriteResult:
         """Take the devices of a claim away that nobody but ``pod`` uses, as kube-scheduler's PostFilter does."""
         path = BY_NAME["ResourceClaim"].object_path(one.namespace, one.claim)
         try:
             found = self._read(path)
         except ClusterError as error:
-            return Outcome(Result.REFUSED, error.detail)
+            return WriteResult(Result.REFUSED, error.detail)
         status = (found or {}).get("status") or {}
         if found is None or not status.get("allocation"):
             return DONE
         if any(user.get("uid") != pod.uid for user in status.get("reservedFor") or []):
-            return Outcome(Result.CONFLICT, "it is reserved for another pod by now")
+            return WriteResult(Result.CONFLICT, "it is reserved for another pod by now")
         version = {"resourceVersion": found["metadata"]["resourceVersion"]}
         nothing = {"allocation": None, "reservedFor": None, "devices": None}
         return self._change(f"{path}/status", {"metadata": version, "status": nothing}, found["metadata"]["uid"])
 
     # Writing.
 
-    def _write(self, pod: Named, one: Preparation) -> Outcome:
+    def _write(self, pod: Named, one: Preparation) -> WriteResult:
         match one:
             case SelectNode():
                 return self._change(_claim_path(one), {"metadata": {"annotations": {SELECTED_NODE: one.node}}}, one.uid)
@@ -71,14 +71,14 @@ class Preparer:
             case ReserveClaim():
                 return self._reserve(pod, one)
 
-    def _take(self, one: TakeVolume) -> Outcome:
+    def _take(self, one: TakeVolume) -> WriteResult:
         path = BY_NAME["PersistentVolume"].object_path("", one.volume)
         found = self._read(path)
         if found is None:
-            return Outcome(Result.MISSING, f'persistentvolume "{one.volume}" not found')
+            return WriteResult(Result.MISSING, f'persistentvolume "{one.volume}" not found')
         taken = found["spec"].get("claimRef")
         if taken and (taken.get("namespace"), taken.get("name")) != (one.namespace, one.claim):
-            return Outcome(Result.CONFLICT, f'persistentvolume "{one.volume}" was taken by another claim')
+            return WriteResult(Result.CONFLICT, f'persistentvolume "{one.volume}" was taken by another claim')
         claim: Json = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "uid": one.uid}
         claim |= {"namespace": one.namespace, "name": one.claim}
         # Nobody may take the volume in between: the version that was looked at must still be there.
@@ -88,23 +88,23 @@ class Preparer:
             metadata["annotations"] = {BY_CONTROLLER: "yes"}
         return self._change(path, {"metadata": metadata, "spec": {"claimRef": claim}}, found["metadata"]["uid"])
 
-    def _reserve(self, pod: Named, one: ReserveClaim) -> Outcome:
+    def _reserve(self, pod: Named, one: ReserveClaim) -> WriteResult:
         path = BY_NAME["ResourceClaim"].object_path(one.namespace, one.claim)
         found = self._read(path)
         if found is None:
-            return Outcome(Result.MISSING, f'resourceclaim "{one.namespace}/{one.claim}" not found')
+            return WriteResult(Result.MISSING, f'resourceclaim "{one.namespace}/{one.claim}" not found')
         status = found.get("status") or {}
         reserved: list[Json] = status.get("reservedFor") or []
         if any(user.get("uid") == pod.uid for user in reserved):
             return DONE
         if not status.get("allocation"):
-            return Outcome(Result.CONFLICT, f"resourceclaim {one.namespace}/{one.claim} has no devices any more")
+            return WriteResult(Result.CONFLICT, f"resourceclaim {one.namespace}/{one.claim} has no devices any more")
         users = [*reserved, {"resource": "pods", "name": pod.name, "uid": pod.uid}]
         version = {"resourceVersion": found["metadata"]["resourceVersion"]}
         change = {"metadata": version, "status": {"reservedFor": users}}
         return self._change(f"{path}/status", change, found["metadata"]["uid"])
 
-    def _change(self, path: str, patch: dict[str, Any], uid: str) -> Outcome:
+    def _change(self, path: str, patch: dict[str, Any], uid: str) -> WriteResult:
         metadata = {"uid": uid, **patch["metadata"]} if uid else patch["metadata"]
         return self._writer.persist("PATCH", path, {**patch, "metadata": metadata}, MERGE)
 
@@ -119,7 +119,7 @@ class Preparer:
 
     # Waiting.
 
-    def _bound(self, pod: Named, wanted: Sequence[Preparation]) -> Outcome:
+    def _bound(self, pod: Named, wanted: Sequence[Preparation]) -> WriteResult:
         """Wait until the claims are bound, as controllers and provisioners do that."""
         until = time.monotonic() + self._seconds
         waiting = list(wanted)
@@ -159,7 +159,7 @@ def _claim_path(one: Preparation) -> str:
     return BY_NAME["PersistentVolumeClaim"].object_path(one.namespace, one.claim)
 
 
-def _failed(one: Preparation, why: str) -> Outcome:
+def _failed(one: Preparation, why: str) -> WriteResult:
     plugin = DEVICES if isinstance(one, ReserveClaim) else VOLUMES
     doing = "reserving claims" if plugin == DEVICES else "binding volumes"
-    return Outcome(Result.REFUSED, f'running PreBind plugin "{plugin}": {doing}: {why}')
+    return WriteResult(Result.REFUSED, f'running PreBind plugin "{plugin}": {doing}: {why}')

@@ -44,7 +44,7 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class WriteResult:
     """What came of a write. ``text`` says why not, and is fit for an event, a log, or a page."""
 
     result: Result
@@ -55,8 +55,8 @@ class Outcome:
         return self.result in (Result.BOUND, Result.DONE)
 
 
-BOUND, DONE = Outcome(Result.BOUND), Outcome(Result.DONE)
-WITHHELD = Outcome(Result.WITHHELD, "This scheduler does not lead any more.")
+BOUND, DONE = WriteResult(Result.BOUND), WriteResult(Result.DONE)
+WITHHELD = WriteResult(Result.WITHHELD, "This scheduler does not lead any more.")
 
 
 class Writer:
@@ -81,7 +81,7 @@ class Writer:
 
     # Bindings.
 
-    def bind(self, pod: Named, node: str) -> Outcome:
+    def bind(self, pod: Named, node: str) -> WriteResult:
         """Bind ``pod`` to ``node``: bound, conflict, missing, refused, withheld or unknown."""
         body = {
             "apiVersion": "v1",
@@ -93,7 +93,7 @@ class Writer:
             answer = self._send("POST", f"{pod_path(pod)}/binding", body)
         except ClusterError as error:
             if not error.reached:
-                return Outcome(Result.REFUSED, error.detail)
+                return WriteResult(Result.REFUSED, error.detail)
             return self.look(pod, node)
         if answer is None:
             return WITHHELD
@@ -102,9 +102,9 @@ class Writer:
         if answer.code in (CONFLICT, MISSING) or answer.code >= 500:
             # Also who was bound by an earlier try of ours gets a conflict.
             return self.look(pod, node, _said(answer))
-        return Outcome(Result.REFUSED, _said(answer))
+        return WriteResult(Result.REFUSED, _said(answer))
 
-    def look(self, pod: Named, node: str, why: str = "") -> Outcome:
+    def look(self, pod: Named, node: str, why: str = "") -> WriteResult:
         """Whether ``pod`` is bound to ``node``, by what stands on the server; ``why`` is what is known of the reason.
 
         Asks until there is an answer or the time for it is over.
@@ -120,19 +120,19 @@ class Writer:
                 why = why or error.detail
             rest = min(1.0, rest * 2)
             if time.monotonic() + rest > until or self._client.stop.wait(rest):
-                return Outcome(Result.UNKNOWN, why)
+                return WriteResult(Result.UNKNOWN, why)
 
     # The status of pods.
 
-    def unscheduled(self, pod: Named, reason: str, message: str, nominated: str | None = None) -> Outcome:
+    def unscheduled(self, pod: Named, reason: str, message: str, nominated: str | None = None) -> WriteResult:
         """The condition PodScheduled=False with ``reason``; ``nominated`` as well where it is not ``None``."""
         return self._status(pod, (POD_SCHEDULED, "False", reason, message), nominated)
 
-    def nominate(self, pod: Named, node: str) -> Outcome:
+    def nominate(self, pod: Named, node: str) -> WriteResult:
         """Set status.nominatedNodeName, "" clears it."""
         return self._status(pod, None, node)
 
-    def _status(self, pod: Named, condition: tuple[str, str, str, str] | None, nominated: str | None) -> Outcome:
+    def _status(self, pod: Named, condition: tuple[str, str, str, str] | None, nominated: str | None) -> WriteResult:
         facts = self._pods.of(pod.uid)
         patch = status_patch(pod.uid, facts, now=_now(), condition=condition, nominated=nominated)
         if patch is None:
@@ -141,7 +141,7 @@ class Writer:
 
     # Evictions.
 
-    def evict(self, victim: Named, preemptor: Named, *, keep_budgets: bool = False) -> Outcome:
+    def evict(self, victim: Named, preemptor: Named, *, keep_budgets: bool = False) -> WriteResult:
         """Make ``victim`` leave for ``preemptor``: the condition DisruptionTarget, then a deletion of that very pod.
 
         kube-scheduler deletes even where a budget forbids it, once no other choice is left. ``keep_budgets`` asks for
@@ -170,7 +170,7 @@ class Writer:
         """What stands at ``path``. Raises ClusterError where there is no answer."""
         return self._client.send("GET", path, seconds=self._call_seconds)
 
-    def persist(self, method: str, path: str, body: Json, content: str = JSON, *, patient: bool = True) -> Outcome:
+    def persist(self, method: str, path: str, body: Json, content: str = JSON, *, patient: bool = True) -> WriteResult:
         """A write that does no harm when it is done twice: tried again where the server was busy or away."""
         outcome, rest = WITHHELD, FIRST_REST
         for attempt in range(1, TRIES + 1):
@@ -183,7 +183,7 @@ class Writer:
                 outcome = _refused(answer)
                 again = answer.code >= 500 or outcome.result is Result.CONFLICT
             except ClusterError as error:
-                outcome, again = Outcome(Result.UNKNOWN if error.reached else Result.REFUSED, error.detail), True
+                outcome, again = WriteResult(Result.UNKNOWN if error.reached else Result.REFUSED, error.detail), True
             if not again or attempt == TRIES or self._client.stop.wait(rest * random.uniform(1.0, 1.1)):  # noqa: S311
                 return outcome
             rest *= FACTOR
@@ -218,24 +218,24 @@ def _said(answer: Answer) -> str:
     return status_text(answer) or refusal(answer.code, "the pod", method="PATCH").detail
 
 
-def _refused(answer: Answer) -> Outcome:
+def _refused(answer: Answer) -> WriteResult:
     text = _said(answer)
     # The pod of that name is another one now: a deletion calls that a conflict, a patch an invalid change.
     another = "Precondition failed: UID" in text or (answer.code == INVALID and "metadata.uid" in text)
     if answer.code == MISSING or another:
-        return Outcome(Result.MISSING, text)
-    return Outcome(Result.CONFLICT if answer.code == CONFLICT else Result.REFUSED, text)
+        return WriteResult(Result.MISSING, text)
+    return WriteResult(Result.CONFLICT if answer.code == CONFLICT else Result.REFUSED, text)
 
 
-def _seen(answer: Answer, pod: Named, node: str, why: str) -> Outcome:
+def _seen(answer: Answer, pod: Named, node: str, why: str) -> WriteResult:
     found = answer.json() if answer.code == 200 else None
     if not isinstance(found, dict) or found.get("metadata", {}).get("uid") != pod.uid:
-        return Outcome(Result.MISSING, why or f"There is no pod {pod.namespace}/{pod.name} with this uid any more.")
+        return WriteResult(Result.MISSING, why or f"There is no pod {pod.namespace}/{pod.name} with this uid any more.")
     there = (found.get("spec") or {}).get("nodeName") or ""
     if there == node:
         return BOUND
     if there:
-        return Outcome(Result.CONFLICT, why or f"The pod is already assigned to node {there}.")
+        return WriteResult(Result.CONFLICT, why or f"The pod is already assigned to node {there}.")
     if found["metadata"].get("deletionTimestamp") or (found.get("spec") or {}).get("schedulingGates"):
-        return Outcome(Result.CONFLICT, why or "The pod is being deleted or has scheduling gates.")
-    return Outcome(Result.REFUSED, why or "The connection broke, and the pod is not bound.")
+        return WriteResult(Result.CONFLICT, why or "The pod is being deleted or has scheduling gates.")
+    return WriteResult(Result.REFUSED, why or "The connection broke, and the pod is not bound.")

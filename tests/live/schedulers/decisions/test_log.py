@@ -16,7 +16,7 @@ from django.utils import timezone
 from kschedweb.engine.live import Decision, Ranked
 from kschedweb.live.schedulers import selectors
 from kschedweb.live.schedulers.decisions import log as decisionlog
-from kschedweb.live.schedulers.decisions.log import Columns, DecisionLog, Outcome, records_write
+from kschedweb.live.schedulers.decisions.log import Columns, DecisionLog, DecisionResult, records_write
 from kschedweb.live.schedulers.decisions.retention import decisions_clean
 from kschedweb.live.schedulers.decisions.rows import decision_id, decision_row
 from kschedweb.live.schedulers.metrics import Instruments
@@ -70,7 +70,7 @@ def test_a_decision_is_kept_as_it_was_made(live: LiveScheduler) -> None:
 
 def test_writing_a_batch_again_after_a_crash_changes_nothing(live: LiveScheduler) -> None:
     held = row(live, result=Result.HELD)
-    outcome = Outcome(held.pk, Result.BOUND, timezone.now(), latency=1.5)
+    outcome = DecisionResult(held.pk, Result.BOUND, timezone.now(), latency=1.5)
     records_write(live.pk, [held, outcome])
     records_write(live.pk, [row(live, result=Result.HELD)])
     kept = LiveDecision.objects.get()
@@ -79,8 +79,8 @@ def test_writing_a_batch_again_after_a_crash_changes_nothing(live: LiveScheduler
 
 def test_the_first_end_of_a_decision_counts(live: LiveScheduler) -> None:
     held = row(live, result=Result.HELD)
-    records_write(live.pk, [held, Outcome(held.pk, Result.DENIED, timezone.now(), "denied by ann: too large")])
-    records_write(live.pk, [Outcome(held.pk, Result.UNSCHEDULABLE, timezone.now(), "something else")])
+    records_write(live.pk, [held, DecisionResult(held.pk, Result.DENIED, timezone.now(), "denied by ann: too large")])
+    records_write(live.pk, [DecisionResult(held.pk, Result.UNSCHEDULABLE, timezone.now(), "something else")])
     kept = LiveDecision.objects.get()
     assert (kept.result, kept.message) == (Result.DENIED, "denied by ann: too large")
 
@@ -126,7 +126,7 @@ def test_what_a_person_is_asked_about_is_kept_in_full_and_bound_pods_displace_no
     decisions_clean()
     kept = {held.pk, fits_nowhere.pk, bound[-1].pk, bound[-2].pk}
     assert set(LiveColumns.objects.values_list("decision_id", flat=True)) == kept
-    records_write(live.pk, [Outcome(held.pk, Result.DENIED, timezone.now())])
+    records_write(live.pk, [DecisionResult(held.pk, Result.DENIED, timezone.now())])
     decisions_clean()
     assert not LiveDecision.objects.filter(pk=held.pk).exists()
 
@@ -184,7 +184,7 @@ def test_records_wait_while_the_database_is_away_and_are_written_in_their_order(
     held = row(live, result=Result.HELD)
     log.add(held)
     until(lambda: log.away)
-    log.add(Outcome(held.pk, Result.BOUND, timezone.now()))
+    log.add(DecisionResult(held.pk, Result.BOUND, timezone.now()))
     away.clear()
     until(lambda: log.waiting == 0 and not log.away)
     log.stop(5)

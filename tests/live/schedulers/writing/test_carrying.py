@@ -11,25 +11,25 @@ import pytest
 
 from kschedweb.engine.live import Bind, PodRef
 from kschedweb.live.schedulers.writing.carrying import BindEnded, Carrier
-from kschedweb.live.schedulers.writing.writer import BOUND, Outcome, Result
+from kschedweb.live.schedulers.writing.writer import BOUND, Result, WriteResult
 
 POD = PodRef("default", "web", "uid-web")
-BUSY = Outcome(Result.REFUSED, "The server is busy.")
-TAKEN = Outcome(Result.CONFLICT, "The pod is already assigned to node two.")
+BUSY = WriteResult(Result.REFUSED, "The server is busy.")
+TAKEN = WriteResult(Result.CONFLICT, "The pod is already assigned to node two.")
 
 
 class Scripted:
     """A writer whose bindings come out as told, one after the other."""
 
-    def __init__(self, *outcomes: Outcome) -> None:
+    def __init__(self, *outcomes: WriteResult) -> None:
         self.outcomes = list(outcomes)
 
-    def bind(self, pod: PodRef, node: str) -> Outcome:
+    def bind(self, pod: PodRef, node: str) -> WriteResult:
         return self.outcomes.pop(0)
 
 
 class Run:
-    def __init__(self, *outcomes: Outcome) -> None:
+    def __init__(self, *outcomes: WriteResult) -> None:
         self.writer, self.told = Scripted(*outcomes), queue.SimpleQueue[Any]()
         self.leads = True
         recorder = SimpleNamespace(scheduled=lambda pod, node: None)
