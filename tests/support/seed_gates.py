@@ -18,7 +18,7 @@ def gate(user: User, snapshot: Snapshot) -> Gate:
     from kschedweb.playground.gate.words import about_snapshot
     from tests.support.seed_runs import PACKED
 
-    question = services.Question(
+    question = services.GateRequest(
         policy=Policy("packed.yaml", PACKED),
         baseline=Policy(DEFAULTS),
         thresholds=read({"maxMoved": 0, "maxSkewIncrease": 100}),

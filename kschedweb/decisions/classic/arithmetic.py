@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kschedweb.decisions.arithmetic import place, scored
 from kschedweb.decisions.classic import counting, nodes, rooms
-from kschedweb.decisions.classic.worked import Asked, Worked
+from kschedweb.decisions.classic.worked import ScoreContext, Worked
 from kschedweb.decisions.parts import Arithmetic, Step
 from kschedweb.engine.releases.classic.priorities import node, room, spreading
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kschedweb.decisions.case import ClassicCase
     from kschedweb.decisions.matrix import Matrix
 
-WORKED: dict[type, Callable[[Asked], Worked]] = {
+WORKED: dict[type, Callable[[ScoreContext], Worked]] = {
     node.Equal: nodes.equal,
     node.NodeLabel: nodes.label,
     node.NodePreferAvoidPods: nodes.avoid,
@@ -46,7 +46,7 @@ def explain(matrix: Matrix, case: ClassicCase, position: int, priority: str) -> 
         return Arithmetic(name, priority, "", error=found)
     column, index = found
     plugin = plugin_of(case.scheduler.algorithm.priorities, priority)
-    worked = WORKED[type(plugin)](Asked(case, position, index, plugin, column))
+    worked = WORKED[type(plugin)](ScoreContext(case, position, index, plugin, column))
     mapped, reduced = int(column.raw[index]), int(column.normalized[index])
     steps = [
         *worked.steps,

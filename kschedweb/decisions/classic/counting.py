@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.decisions.classic.worked import MOST, Asked, Worked
+from kschedweb.decisions.classic.worked import MOST, ScoreContext, Worked
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins.interpodaffinity import SCORE
 from kschedweb.engine.releases.classic.priorities.spreading import ZONE_WEIGHT
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.objects.labels import Selector
 
 
-def spread(asked: Asked) -> Worked:
+def spread(asked: ScoreContext) -> Worked:
     selectors = _selectors(asked)
     worked = Worked(
         "Counts pods of the services and controllers that the pod is of; fewer are better."
@@ -47,7 +47,7 @@ def spread(asked: Asked) -> Worked:
     return worked
 
 
-def apart(asked: Asked) -> Worked:
+def apart(asked: ScoreContext) -> Worked:
     """serviceAntiAffinity of 1.13 and of 1.9."""
     plugin, key, selectors = asked.plugin, asked.plugin.label, _selectors(asked)
     worked = Worked(
@@ -70,7 +70,7 @@ def apart(asked: Asked) -> Worked:
     return worked
 
 
-def affinity(asked: Asked) -> Worked:
+def affinity(asked: ScoreContext) -> Worked:
     worked = Worked(
         "Weights of preferred affinity less those of anti-affinity, of this pod towards pods there and of theirs "
         f"towards it; a required affinity term of a pod there counts {asked.plugin.hard_weight}."
@@ -88,7 +88,7 @@ def affinity(asked: Asked) -> Worked:
     return worked
 
 
-def _parts(asked: Asked) -> list[tuple[str, int]]:
+def _parts(asked: ScoreContext) -> list[tuple[str, int]]:
     """What the terms that hold add up to, by the place of the node."""
     case = asked.case
     cycle = Cycle(case.snapshot, case.pod)
@@ -105,12 +105,12 @@ def _parts(asked: Asked) -> list[tuple[str, int]]:
     return found
 
 
-def _selectors(asked: Asked) -> list[Selector]:
+def _selectors(asked: ScoreContext) -> list[Selector]:
     found: list[Selector] = asked.plugin.selectors(Cycle(asked.case.snapshot, asked.case.pod))
     return found
 
 
-def _pods(asked: Asked, node: int, selectors: list[Selector]) -> int:
+def _pods(asked: ScoreContext, node: int, selectors: list[Selector]) -> int:
     """How many pods on ``node``, of the pod's namespace, any of ``selectors`` means."""
     pod = asked.case.pod
     return sum(

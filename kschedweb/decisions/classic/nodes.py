@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kschedweb.decisions.classic.worked import MOST, Asked, Worked, scaled
+from kschedweb.decisions.classic.worked import MOST, ScoreContext, Worked, scaled
 from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, tolerated
 from kschedweb.engine.plugins.imagelocality import LEAST, MOST_A_CONTAINER, normalized
 from kschedweb.engine.releases.classic.objects import owner_uid
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from kschedweb.engine import Pod
 
 
-def equal(asked: Asked) -> Worked:
+def equal(asked: ScoreContext) -> Worked:
     return Worked("1 for every node.").unreduced(1)
 
 
-def label(asked: Asked) -> Worked:
+def label(asked: ScoreContext) -> Worked:
     key, wanted = asked.plugin.label, asked.plugin.presence
     worked = Worked(f"10 for nodes {'with' if wanted else 'without'} the label {key}, 0 for others.")
     has = key in asked.labels
@@ -30,7 +30,7 @@ def label(asked: Asked) -> Worked:
     return worked.unreduced(score)
 
 
-def avoid(asked: Asked) -> Worked:
+def avoid(asked: ScoreContext) -> Worked:
     worked = Worked("0 where the node's annotation preferAvoidPods names the pod's controller, else 10.")
     kind = asked.case.pod.controller[1] if asked.case.pod.controller else ""
     if kind not in AVOIDING:
@@ -43,7 +43,7 @@ def avoid(asked: Asked) -> Worked:
     return worked.unreduced(score)
 
 
-def affinity(asked: Asked) -> Worked:
+def affinity(asked: ScoreContext) -> Worked:
     worked = Worked("The weights of the pod's preferred terms of node affinity that the node meets.")
     total = 0
     for preferred in asked.case.pod.node_affinity.preferred or ():
@@ -60,7 +60,7 @@ def affinity(asked: Asked) -> Worked:
     return scaled(worked, asked.mapped, reverse=False)
 
 
-def taints(asked: Asked) -> Worked:
+def taints(asked: ScoreContext) -> Worked:
     worked = Worked("Counts the node's PreferNoSchedule taints that the pod does not tolerate; fewer are better.")
     soft = [one for one in asked.case.snapshot.nodes[asked.position].taints if one.effect == PREFER_NO_SCHEDULE]
     considered = tuple(one for one in asked.case.pod.tolerations if one.effect in ("", PREFER_NO_SCHEDULE))
@@ -71,7 +71,7 @@ def taints(asked: Asked) -> Worked:
     return scaled(worked, asked.mapped, reverse=True)
 
 
-def images(asked: Asked) -> Worked:
+def images(asked: ScoreContext) -> Worked:
     worked = Worked("Bytes of the pod's images on the node, each times the share of nodes that had it by then.")
     snapshot, total = asked.case.snapshot, 0
     for image in _images(asked.case.pod):
@@ -89,7 +89,7 @@ def images(asked: Asked) -> Worked:
     return worked.unreduced(score)
 
 
-def plain_images(asked: Asked) -> Worked:
+def plain_images(asked: ScoreContext) -> Worked:
     worked = Worked("Bytes of the pod's images on the node, by their very names: 0 below 23 MiB, then 1 to 10.")
     sizes = {name: size for names, size in asked.case.snapshot.nodes[asked.position].images for name in names}
     total = 0

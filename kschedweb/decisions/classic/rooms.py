@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kschedweb.decisions.classic.worked import MOST, Asked, Worked, cut, times
+from kschedweb.decisions.classic.worked import MOST, ScoreContext, Worked, cut, times
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.releases.classic.objects import asked as asked_then
 from kschedweb.web.units import amount
@@ -18,7 +18,7 @@ FULL = 100  # percent
 DEFAULTS = "Containers that do not say what they ask for count with 100 m of CPU and 200 MiB."
 
 
-def _shares(asked: Asked) -> list[tuple[str, int, int, str]]:
+def _shares(asked: ScoreContext) -> list[tuple[str, int, int, str]]:
     """Of CPU and memory: name, given away with the pod on the node, allocatable, and how that comes about."""
     snapshot, pod, found = asked.case.snapshot, asked.case.pod, []
     for row, name in enumerate((CPU, MEMORY)):
@@ -28,7 +28,7 @@ def _shares(asked: Asked) -> list[tuple[str, int, int, str]]:
     return found
 
 
-def _mean(asked: Asked, about: str, one: Callable[[int, int], tuple[int, str]]) -> Worked:
+def _mean(asked: ScoreContext, about: str, one: Callable[[int, int], tuple[int, str]]) -> Worked:
     """The mean of what ``one`` makes of (given away, allocatable) in CPU and in memory."""
     worked, scores = Worked(f"{about} {DEFAULTS}"), []
     for name, used, has, shown in _shares(asked):
@@ -40,7 +40,7 @@ def _mean(asked: Asked, about: str, one: Callable[[int, int], tuple[int, str]]) 
     return worked.unreduced(mean)
 
 
-def least(asked: Asked) -> Worked:
+def least(asked: ScoreContext) -> Worked:
     def one(used: int, has: int) -> tuple[int, str]:
         if not has or used > has:
             return 0, "there is none" if not has else "more than there is"
@@ -49,7 +49,7 @@ def least(asked: Asked) -> Worked:
     return _mean(asked, "What would be left of the node with the pod on it; more is better.", one)
 
 
-def most(asked: Asked) -> Worked:
+def most(asked: ScoreContext) -> Worked:
     def one(used: int, has: int) -> tuple[int, str]:
         if not has or used > has:
             return 0, "there is none" if not has else "more than there is"
@@ -58,7 +58,7 @@ def most(asked: Asked) -> Worked:
     return _mean(asked, "What would be given away of the node with the pod on it; more is better.", one)
 
 
-def ratio(asked: Asked) -> Worked:
+def ratio(asked: ScoreContext) -> Worked:
     points: list[Point] = asked.plugin.points
 
     def one(used: int, has: int) -> tuple[int, str]:
@@ -85,7 +85,7 @@ def _on_line(points: list[Point], at: int) -> tuple[int, str]:
     return low + cut((score - low) * (at - before), percent - before), formula
 
 
-def balanced(asked: Asked) -> Worked:
+def balanced(asked: ScoreContext) -> Worked:
     worked = Worked(f"Nodes are better whose CPU and memory would be given away alike. {DEFAULTS}")
     fractions = []
     for name, used, has, shown in _shares(asked):
@@ -100,7 +100,7 @@ def balanced(asked: Asked) -> Worked:
     return worked.unreduced(score)
 
 
-def limits(asked: Asked) -> Worked:
+def limits(asked: ScoreContext) -> Worked:
     worked = Worked("Whether the node has as much CPU, or as much memory, as the pod is limited to; one is enough.")
     snapshot, enough = asked.case.snapshot, False
     for name in (CPU, MEMORY):

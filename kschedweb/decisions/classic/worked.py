@@ -17,7 +17,7 @@ SIGN = 1 << 63
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScoreContext:
     """``plugin`` about the node at ``position``, which is feasible and stands at ``index`` of its ``column``."""
 
     case: ClassicCase

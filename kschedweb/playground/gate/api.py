@@ -127,7 +127,7 @@ class GateVerdict(_Verdicts):
         return self.verdict(selectors.gate_get(request.user, id))
 
 
-def _question(request: ApiRequest) -> services.Question:
+def _question(request: ApiRequest) -> services.GateRequest:
     data = validated(GateAskSerializer, _merged(request))
     try:
         limits = thresholds.read(data.get("thresholds"))
@@ -137,14 +137,14 @@ def _question(request: ApiRequest) -> services.Question:
     policy, seed = _policy(data["policy"], "policy"), data["seed"]
     if "scenario" in data:
         revision = selectors.scenario_of(request.user, data["scenario"]["id"], data["scenario"].get("revision"))
-        return services.Question(policy, baseline, limits, about_scenario(revision), revision=revision, seed=seed)
+        return services.GateRequest(policy, baseline, limits, about_scenario(revision), revision=revision, seed=seed)
     asked, place = data["snapshot"], data.get("place", ALL)
     if asked["cluster"]:
         snapshot = selectors.snapshot_of(asked["cluster"], str(asked.get("id") or ""))
         about = about_snapshot(snapshot)
-        return services.Question(policy, baseline, limits, about, snapshot=snapshot, place=place, seed=seed)
+        return services.GateRequest(policy, baseline, limits, about, snapshot=snapshot, place=place, seed=seed)
     objects, about = _objects(asked["objects"]), asked["label"] or "the objects sent"
-    return services.Question(policy, baseline, limits, about, objects=objects, place=place, seed=seed)
+    return services.GateRequest(policy, baseline, limits, about, objects=objects, place=place, seed=seed)
 
 
 def _policy(asked: dict[str, Any], path: str) -> engine.Policy:

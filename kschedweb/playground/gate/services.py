@@ -43,7 +43,7 @@ _turn = Lock()
 
 
 @dataclass(frozen=True)
-class Question:
+class GateRequest:
     """Exactly one of ``snapshot``, ``revision`` (of a scenario) and ``objects`` is there; ``about`` says it in words.
 
     ``place`` and ``seed`` are as in a scenario's run.
@@ -60,7 +60,7 @@ class Question:
     seed: int = 1
 
 
-def gate_ask(*, user: User | None, question: Question) -> Gate:
+def gate_ask(*, user: User | None, question: GateRequest) -> Gate:
     """Judge a policy: the gate has its verdict already, or a job that works it out.
 
     Raises Unprocessable with what is wrong with policies, thresholds and objects, each under its path.
@@ -108,7 +108,7 @@ def _no_secret(value: Any, path: str) -> None:
             _no_secret(inner, path)
 
 
-def _at_once(prepared: Prepared, asked: engine.Asked) -> engine.Verdict:
+def _at_once(prepared: Prepared, asked: engine.GateQuestion) -> engine.Verdict:
     nodes, pods = engine.size(prepared)
     if nodes * pods > AT_ONCE:
         raise NotNow
@@ -117,7 +117,7 @@ def _at_once(prepared: Prepared, asked: engine.Asked) -> engine.Verdict:
 
 
 @transaction.atomic
-def _known(user: User | None, question: Question, found: engine.Verdict) -> Gate:
+def _known(user: User | None, question: GateRequest, found: engine.Verdict) -> Gate:
     made = _row(user, question)
     made.verdict, made.passed, made.ended_at = _storable(found.to_dict()), found.passed, timezone.now()
     made.save()
@@ -126,7 +126,7 @@ def _known(user: User | None, question: Question, found: engine.Verdict) -> Gate
 
 
 @transaction.atomic
-def _later(user: User | None, question: Question) -> Gate:
+def _later(user: User | None, question: GateRequest) -> Gate:
     refuse_more(Gate, user, "gates")
     made = _row(user, question)
     if question.objects is not None:
@@ -140,7 +140,7 @@ def _later(user: User | None, question: Question) -> Gate:
     return made
 
 
-def _row(user: User | None, question: Question) -> Gate:
+def _row(user: User | None, question: GateRequest) -> Gate:
     """A new row; old ones go at this occasion."""
     return Gate(
         policy=question.policy.label[:120],
@@ -170,14 +170,14 @@ def _text(policy: engine.Policy) -> str:
     return policy.document if isinstance(policy.document, str) else ""
 
 
-def _again(gate: Gate) -> Question:
+def _again(gate: Gate) -> GateRequest:
     """The question that a stored gate asks."""
     given = None
     if gate.objects_given is not None:
         given = json.loads(gzip.decompress(bytes(gate.objects_given)))
     elif gate.snapshot is None and gate.revision is None:
         raise Unprocessable("The snapshot was deleted before there was a verdict.")
-    return Question(
+    return GateRequest(
         policy=engine.Policy(gate.policy, gate.policy_document),
         baseline=engine.Policy(gate.baseline, gate.baseline_document or None),
         thresholds=thresholds.read(gate.thresholds),
@@ -190,11 +190,11 @@ def _again(gate: Gate) -> Question:
     )
 
 
-def _asked(question: Question) -> engine.Asked:
-    return engine.Asked(question.policy, question.baseline, question.thresholds, question.about)
+def _asked(question: GateRequest) -> engine.GateQuestion:
+    return engine.GateQuestion(question.policy, question.baseline, question.thresholds, question.about)
 
 
-def _prepared(question: Question) -> Prepared:
+def _prepared(question: GateRequest) -> Prepared:
     if question.revision is not None:
         return scenarios.prepared(question.revision, question.seed)
     if question.snapshot is not None:

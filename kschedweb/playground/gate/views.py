@@ -86,7 +86,7 @@ def _tried(request: PageRequest, form: GateForm) -> Gate | None:
         return None
 
 
-def _question(request: PageRequest, form: GateForm) -> services.Question:
+def _question(request: PageRequest, form: GateForm) -> services.GateRequest:
     pasted = form.pasted
     policy = profiles_named(pasted.policy)
     baseline = engine.Policy(engine.DEFAULTS)
@@ -100,9 +100,9 @@ def _question(request: PageRequest, form: GateForm) -> services.Question:
     }
     if pasted.scenario:
         revision = selectors.scenario_of(request.user, UUID(pasted.scenario))
-        return services.Question(**given, about=about_scenario(revision), revision=revision)
+        return services.GateRequest(**given, about=about_scenario(revision), revision=revision)
     snapshot = selectors.snapshot_of(pasted.cluster)
-    return services.Question(**given, about=about_snapshot(snapshot), snapshot=snapshot)
+    return services.GateRequest(**given, about=about_snapshot(snapshot), snapshot=snapshot)
 
 
 def _pasted(request: PageRequest, form: GateForm) -> dict[str, Any]:

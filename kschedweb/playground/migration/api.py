@@ -172,7 +172,7 @@ class MovesList(IdempotencyMixin, generics.ListAPIView[Question]):
         all else answers 202, and a job works it out.
         """
         data = validated(MovesAskSerializer, request.data)
-        asked = services.Asked(
+        asked = services.MigrationQuestion(
             classic=_revision(data["classic"], "classic"),
             profile=_revision(data["profile"], "profile") if "profile" in data else None,
             snapshot=snapshot_of(data["snapshot"]["cluster"], str(data["snapshot"].get("id") or "")),

@@ -10,7 +10,7 @@ from django.http import Http404
 from kschedweb.clusters.models import Snapshot
 from kschedweb.decisions.selectors import policy_choices, revision_named
 from kschedweb.playground.migration import selectors
-from kschedweb.playground.migration.services import Asked
+from kschedweb.playground.migration.services import MigrationQuestion
 from kschedweb.playground.migration.words import CONVERSION
 from kschedweb.policies.kinds import CONVERTIBLE
 from kschedweb.web.errors import NotFound
@@ -63,13 +63,13 @@ class MovesForm(forms.Form):
             self.fields[name].choices = choices  # type: ignore[attr-defined]
 
     @property
-    def question(self) -> Asked:
+    def question(self) -> MigrationQuestion:
         """What is asked; raises NotFound or Http404 where something is gone in the meantime."""
         data = self.cleaned_data
         snapshot = Snapshot.objects.select_related("cluster").defer("content").filter(pk=data["snapshot"]).first()
         if snapshot is None:
             raise NotFound.at("snapshot", "This snapshot is gone: choose another one.")
-        return Asked(
+        return MigrationQuestion(
             classic=_revision("classic", data["classic"]),
             profile=_revision("profile", data["profile"]) if data["profile"] else None,
             snapshot=snapshot,

@@ -37,7 +37,7 @@ _turn = Lock()
 
 
 @dataclass(frozen=True)
-class Asked:
+class MigrationQuestion:
     """``profile`` is ``None`` for what the classic policy is converted to.
 
     ``bound``: the pods on nodes too, each as if it were taken off; ``namespaces``: of these only, of all where none is
@@ -52,7 +52,7 @@ class Asked:
     sequence: bool = False
 
 
-def question_ask(*, user: User | None, asked: Asked) -> Question:
+def question_ask(*, user: User | None, asked: MigrationQuestion) -> Question:
     """Ask; the question has its answer already, or a job that works it out.
 
     Raises Unprocessable with what is wrong, each under its field.
@@ -76,7 +76,7 @@ def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
     return {"question": str(question.pk), "answer": words.sentence(question.counts or {})}
 
 
-def _check(asked: Asked) -> None:
+def _check(asked: MigrationQuestion) -> None:
     classic_only(asked.classic, "classic")
     if asked.profile is not None:
         profiles_only(asked.profile, "profile")
@@ -129,7 +129,7 @@ def _answered(question: Question, tally: Tally, differing: list[dict[str, Any]],
     question.notes, question.ended_at = notes, timezone.now()
 
 
-def _row(user: User | None, asked: Asked) -> Question:
+def _row(user: User | None, asked: MigrationQuestion) -> Question:
     return Question(
         classic=asked.classic,
         classic_label=words.label(asked.classic),

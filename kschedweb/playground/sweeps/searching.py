@@ -24,7 +24,7 @@ WALK = 500  # steps from a point that was tried already to one that was not
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownTrial:
     """A trial that is there: ``values`` are the objectives', ``None`` where it is not done; ``notes`` the search's."""
 
     point: Point
@@ -34,14 +34,14 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SuggestedTrial:
     point: Point
     notes: dict[str, Any]
 
 
 def ask(
-    space: Space, directions: Sequence[str], known: Sequence[Known], *, method: str, seed: int, count: int
-) -> list[Asked]:
+    space: Space, directions: Sequence[str], known: Sequence[KnownTrial], *, method: str, seed: int, count: int
+) -> list[SuggestedTrial]:
     """Up to ``count`` points that are not among ``known``; fewer where there is hardly anything new.
 
     A sampler names good points again and again; where it does, a point beside is taken that was not tried yet.
@@ -60,7 +60,7 @@ def ask(
             with suppress(ValueError):  # The base policy may stand between two steps.
                 study.add_trial(_told(space, one, distributions))
     seen = {_key(one.point) for one in known}
-    found: list[Asked] = []
+    found: list[SuggestedTrial] = []
     generator = np.random.default_rng(seed + len(known))
     for _ in range(count):
         trial = study.ask(distributions)
@@ -69,7 +69,7 @@ def ask(
         if point is None:
             break
         seen.add(_key(point))
-        found.append(Asked(point, dict(study.get_trials(deepcopy=False)[trial.number].system_attrs)))
+        found.append(SuggestedTrial(point, dict(study.get_trials(deepcopy=False)[trial.number].system_attrs)))
     return found
 
 
@@ -116,7 +116,7 @@ def _distribution(one: Dimension) -> BaseDistribution:
     return distributions.FloatDistribution(one.low, high, log=one.log, step=one.step)
 
 
-def _told(space: Space, one: Known, distributions: dict[str, BaseDistribution]) -> FrozenTrial:
+def _told(space: Space, one: KnownTrial, distributions: dict[str, BaseDistribution]) -> FrozenTrial:
     from optuna.trial import TrialState, create_trial
 
     params = {dimension.path: value for dimension, value in zip(space.dimensions, one.point, strict=True)}

@@ -227,10 +227,10 @@ def _ask(sweep: Sweep) -> bool:
     return bool(asked)
 
 
-def _known(sweep: Sweep, trial: Trial) -> searching.Known:
+def _known(sweep: Sweep, trial: Trial) -> searching.KnownTrial:
     found = selectors.costs(sweep, trial) if trial.state == TrialState.DONE else None
     failed = trial.state == TrialState.FAILED or (trial.state == TrialState.DONE and found is None)
-    return searching.Known(tuple(trial.point), found, failed, trial.notes)
+    return searching.KnownTrial(tuple(trial.point), found, failed, trial.notes)
 
 
 # --- one trial

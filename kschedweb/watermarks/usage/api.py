@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
     from kschedweb.clusters.models import Cluster
-    from kschedweb.watermarks.usage.question import Asked
+    from kschedweb.watermarks.usage.question import UsageQuery
 
 
 def _parameter(name: str, description: str, enum: Any = None, type: Any = str) -> OpenApiParameter:
@@ -135,7 +135,7 @@ class UseSerializer(serializers.Serializer[Any]):
         return charts.number(use.unused, 3)
 
 
-def _asked(request: Request, form_class: type[AskedForm] = AskedForm) -> Asked:
+def _asked(request: Request, form_class: type[AskedForm] = AskedForm) -> UsageQuery:
     form = form_class(request.query_params)
     question = asked(form)
     if form.errors:

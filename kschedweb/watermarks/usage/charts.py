@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import numpy as np
 
 from kschedweb.watermarks.usage.measures import SHARES, Distribution, Floats, Row, Skew
-from kschedweb.watermarks.usage.question import Asked
+from kschedweb.watermarks.usage.question import UsageQuery
 from kschedweb.web.figures import Chart
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def thinned(count: int, most: int) -> list[int]:
     return [int(place) for place in np.unique(np.linspace(0, count - 1, most).round())]
 
 
-def skew_chart(asked: Asked, names: Sequence[str], times: Sequence[float], skew: Skew, address: str) -> Chart:
+def skew_chart(asked: UsageQuery, names: Sequence[str], times: Sequence[float], skew: Skew, address: str) -> Chart:
     """The hottest, mean and coldest node over time, and beneath how far apart nodes are.
 
     A click on a time opens ``address``, the distribution, at that time.
@@ -133,7 +133,7 @@ def _skew_summary(skew: Skew) -> str:
     )
 
 
-def heatmap_chart(asked: Asked, times: Sequence[float], rows: Sequence[Row], total: int, address: str) -> Chart:
+def heatmap_chart(asked: UsageQuery, times: Sequence[float], rows: Sequence[Row], total: int, address: str) -> Chart:
     """Nodes over time, one line a node or a group of neighbours in the order; a click on a group shows its nodes."""
     at = [moment(time) for time in times]
     grouped = any(row.last > row.first for row in rows)
@@ -186,7 +186,7 @@ def _inside(row: Row) -> dict[str, str | int]:
     return {"first": row.first, "last": row.last} if row.last > row.first else {"search": row.label}
 
 
-def distribution_chart(asked: Asked, found: Distribution) -> Chart:
+def distribution_chart(asked: UsageQuery, found: Distribution) -> Chart:
     """How many nodes lie in each bar of 5 points, with a box of the quartiles above."""
     edges = found.edges.tolist()
     spans = [f"{low:.0f}–{high:.0f}" for low, high in pairwise(edges)]
@@ -236,7 +236,7 @@ def distribution_chart(asked: Asked, found: Distribution) -> Chart:
     return Chart(figure, summary, [f"{asked.figure} ({asked.unit})", "Nodes", "Share of nodes (%)"], rows)
 
 
-def nodes_chart(asked: Asked, uses: Sequence[Use]) -> Chart | None:
+def nodes_chart(asked: UsageQuery, uses: Sequence[Use]) -> Chart | None:
     """Every node as a point: what is requested of it across, what it uses upwards; on the line both are equal."""
     known = [use for use in uses if use.known and use.allocatable]
     if not known:
@@ -285,7 +285,7 @@ def nodes_chart(asked: Asked, uses: Sequence[Use]) -> Chart | None:
 MOST_BARS = 20
 
 
-def workloads_chart(asked: Asked, uses: Sequence[Use]) -> Chart | None:
+def workloads_chart(asked: UsageQuery, uses: Sequence[Use]) -> Chart | None:
     """The first workloads of the order, what each requests beside what it uses, in cores or GiB."""
     known = [use for use in uses if use.known][:MOST_BARS]
     if not known:

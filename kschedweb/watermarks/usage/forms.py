@@ -10,7 +10,7 @@ from django import forms
 from django.utils import timezone
 
 from kschedweb.watermarks.figures import NODE_STATISTICS, WORDS, WORKLOAD_STATISTICS
-from kschedweb.watermarks.usage.question import Asked
+from kschedweb.watermarks.usage.question import UsageQuery
 
 RANGES = {"1h": 3600, "6h": 6 * 3600, "24h": 24 * 3600, "7d": 7 * 86_400}  # seconds
 RANGE_WORDS = {"1h": "1 hour", "6h": "6 hours", "24h": "24 hours", "7d": "7 days"}
@@ -86,7 +86,7 @@ class WorkloadForm(AskedForm):
     statistic = _choice({key: STATISTICS[key] for key in WORKLOAD_STATISTICS}, "Figure")
 
 
-def asked(form: AskedForm, now: datetime | None = None) -> Asked:
+def asked(form: AskedForm, now: datetime | None = None) -> UsageQuery:
     """What ``form`` asks; a field that is wrong counts as left out, so that a page has something to show beside it."""
     form.is_valid()
     given = {name: value for name, value in form.cleaned_data.items() if value not in ("", None)}
@@ -96,7 +96,7 @@ def asked(form: AskedForm, now: datetime | None = None) -> Asked:
     length = timedelta(seconds=RANGES[given.get("range", DEFAULT["range"])])
     end = ends or now
     start = begins or end - length
-    return Asked(
+    return UsageQuery(
         resource=given.get("resource", DEFAULT["resource"]),
         statistic=given.get("statistic", DEFAULT["statistic"]),
         range="" if begins or ends else given.get("range", DEFAULT["range"]),

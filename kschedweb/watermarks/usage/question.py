@@ -9,7 +9,7 @@ from kschedweb.watermarks.figures import RESOURCE_WORDS, WORDS
 
 
 @dataclass(frozen=True)
-class Asked:
+class UsageQuery:
     """A sound question: every field has its value, and the time its beginning and its end."""
 
     resource: str
@@ -41,6 +41,6 @@ class Asked:
         """What a value's number is followed by."""
         return "points" if self.is_deviation else "%"
 
-    def ended_at(self, end: datetime) -> Asked:
+    def ended_at(self, end: datetime) -> UsageQuery:
         """The same question about the same length of time, ended at ``end``."""
         return replace(self, start=end - (self.end - self.start), end=end)

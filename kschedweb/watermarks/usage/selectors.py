@@ -16,7 +16,7 @@ from kschedweb.watermarks.inventory import WITHOUT_OWNER, inventory_of
 from kschedweb.watermarks.selectors import Freshness, Table
 from kschedweb.watermarks.usage import measures
 from kschedweb.watermarks.usage.measures import Floats
-from kschedweb.watermarks.usage.question import Asked
+from kschedweb.watermarks.usage.question import UsageQuery
 
 STALE = 3  # intervals of the source
 POINTS = 300  # times of a chart; at most a row of samples each
@@ -27,7 +27,7 @@ UNFINISHED = ("", "Running", "Pending", "Unknown")
 class Seen:
     """Recorded use of nodes over the asked time. ``asked`` is the question that was answered in the end."""
 
-    asked: Asked
+    asked: UsageQuery
     late: bool  # nothing in the asked time: what is shown ended with the newest figures
     names: tuple[str, ...]
     times: Floats
@@ -55,7 +55,7 @@ class Seen:
         return int(known[max(before, 0)])
 
 
-def seen(cluster: Cluster, asked: Asked, freshness: Freshness | None = None, points: int = POINTS) -> Seen:
+def seen(cluster: Cluster, asked: UsageQuery, freshness: Freshness | None = None, points: int = POINTS) -> Seen:
     """The use of ``cluster``'s nodes that ``asked`` asks for, in at most ``points`` times.
 
     Where a time that ends now holds nothing and older figures are there, the same length of time before their end.
@@ -69,7 +69,7 @@ def seen(cluster: Cluster, asked: Asked, freshness: Freshness | None = None, poi
     return Seen(older.asked, True, older.names, older.times, older.values, older.origins, older.resolution)
 
 
-def _history(cluster: Cluster, asked: Asked, points: int) -> Seen:
+def _history(cluster: Cluster, asked: UsageQuery, points: int) -> Seen:
     found = selectors.history(
         cluster, NODE, asked.resource, asked.statistic, asked.start.timestamp(), asked.end.timestamp(), points
     )
@@ -156,7 +156,7 @@ def arranged(uses: list[Use], ordering: str) -> list[Use]:
     return known + [use for use in uses if unknown(use)]
 
 
-def node_uses(snapshot: Snapshot, asked: Asked) -> list[Use]:
+def node_uses(snapshot: Snapshot, asked: UsageQuery) -> list[Use]:
     """Every node of ``snapshot`` with what its pods request and what it uses by the newest figures."""
     resource = asked.resource
     rows = NodeRow.objects.filter(snapshot=snapshot)
@@ -171,7 +171,7 @@ def node_uses(snapshot: Snapshot, asked: Asked) -> list[Use]:
     return uses
 
 
-def workload_uses(snapshot: Snapshot, asked: Asked) -> list[Use]:
+def workload_uses(snapshot: Snapshot, asked: UsageQuery) -> list[Use]:
     """Every workload of ``snapshot`` with pods on nodes: what they request in all, and what they use."""
     resource = asked.resource
     # A pod's figure in cores becomes millicores, as requests are counted.
@@ -233,7 +233,7 @@ def total(uses: list[Use]) -> Total:
     )
 
 
-def _newest(table: Table | None, asked: Asked) -> dict[str, tuple[float, float]]:
+def _newest(table: Table | None, asked: UsageQuery) -> dict[str, tuple[float, float]]:
     """Value and time of the asked figure by object."""
     key = (asked.resource, asked.statistic)
     if table is None or key not in table.figures:

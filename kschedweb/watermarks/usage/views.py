@@ -21,7 +21,7 @@ from kschedweb.clusters.scope import cluster_scope_of
 from kschedweb.watermarks.selectors import Freshness, freshness
 from kschedweb.watermarks.usage import charts, measures, selectors
 from kschedweb.watermarks.usage.forms import RANGE_WORDS, AskedForm, WorkloadForm, asked
-from kschedweb.watermarks.usage.question import Asked
+from kschedweb.watermarks.usage.question import UsageQuery
 from kschedweb.watermarks.usage.selectors import ORIGINS, Seen, Use, seen, stale_before
 from kschedweb.web.exports import FORMATS, export
 
@@ -49,7 +49,7 @@ class Page:
     cluster: Cluster
     snapshot: Snapshot | None
     form: AskedForm
-    asked: Asked
+    asked: UsageQuery
     freshness: Freshness
 
     @property

@@ -34,7 +34,7 @@ def ask(editor: User, small: Snapshot, filling: Revision) -> Callable[..., Quest
 
     def make(**changes: Any) -> Question:
         given = {"classic": filling, "profile": revision_get(policy_get("default")), "snapshot": small} | changes
-        return services.question_ask(user=editor, asked=services.Asked(**given))
+        return services.question_ask(user=editor, asked=services.MigrationQuestion(**given))
 
     return make
 

@@ -6,7 +6,7 @@ import pytest
 
 from kschedweb.engine.config import EMPTY
 from kschedweb.engine.studies.search.space import Point, Space, read
-from kschedweb.playground.sweeps.searching import NSGA2, TPE, Known, ask
+from kschedweb.playground.sweeps.searching import NSGA2, TPE, KnownTrial, ask
 from tests.support.seed_sweeps import BALANCED, FIT, STRATEGY
 
 RANGES = [{"path": FIT, "from": 0, "to": 40}, {"path": BALANCED, "from": 1, "to": 40, "step": 3}]
@@ -16,13 +16,13 @@ def space(*more: dict[str, object]) -> Space:
     return read([*RANGES, *more], EMPTY)
 
 
-def searched(found: Space, method: str, rounds: int, best: Point, seed: int = 1) -> list[Known]:
+def searched(found: Space, method: str, rounds: int, best: Point, seed: int = 1) -> list[KnownTrial]:
     """Trials whose first objective is the distance from ``best``, the second its opposite for other methods."""
-    known = [Known(found.start, [50.0, 0.0])]
+    known = [KnownTrial(found.start, [50.0, 0.0])]
     for _ in range(rounds):
         for one in ask(found, ["lower", "lower"], known, method=method, seed=seed, count=8):
             far = float(sum(abs(a - b) for a, b in zip(one.point, best, strict=True)))
-            known.append(Known(one.point, [far, far / 10.0], notes=one.notes))
+            known.append(KnownTrial(one.point, [far, far / 10.0], notes=one.notes))
     return known
 
 
@@ -55,12 +55,12 @@ def test_trials_that_fail_or_run_are_known_and_not_asked_for_again() -> None:
         [{"path": FIT, "from": 1, "to": 3}, {"path": STRATEGY, "values": ["LeastAllocated", "MostAllocated"]}], EMPTY
     )
     points = list(found.grid())
-    known = [Known(points[0], [1.0]), Known(points[1], None, failed=True), Known(points[2], None)]
+    known = [KnownTrial(points[0], [1.0]), KnownTrial(points[1], None, failed=True), KnownTrial(points[2], None)]
     asked = ask(found, ["lower"], known, method=TPE, seed=1, count=8)
     assert sorted(one.point for one in asked) == sorted(points[3:])
 
 
 def test_a_base_policy_that_stands_beside_the_space_is_left_out() -> None:
     found = read([{"path": FIT, "from": 10, "to": 20, "step": 5}], EMPTY)
-    asked = ask(found, ["lower"], [Known(found.start, [1.0])], method=TPE, seed=1, count=8)
+    asked = ask(found, ["lower"], [KnownTrial(found.start, [1.0])], method=TPE, seed=1, count=8)
     assert sorted(one.point for one in asked) == [(10,), (15,), (20,)]

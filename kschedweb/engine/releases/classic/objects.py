@@ -28,7 +28,7 @@ Source = tuple[str, str]  # a field of ATTACHED and the volume's name, or "claim
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PodRequests:
     """What a pod asks for, in milli-CPU and whole units; each container's amounts are rounded up, then summed.
 
     ``requests`` is what it must find, init containers included; ``occupied`` what it takes from its node, without
@@ -49,7 +49,7 @@ class Asked:
         return not any(amount or name not in BASIC for name, amount in self.requests.items())
 
 
-_KNOWN: dict[int, Asked] = {}
+_KNOWN: dict[int, PodRequests] = {}
 
 
 def as_of_then(pod: Pod) -> Pod:
@@ -80,9 +80,9 @@ def as_of_then(pod: Pod) -> Pod:
     return then
 
 
-def asked(pod: Pod) -> Asked:
+def asked(pod: Pod) -> PodRequests:
     """What ``pod``, which ``as_of_then`` made, asks for."""
-    found: Asked = pod.__dict__["asked"]
+    found: PodRequests = pod.__dict__["asked"]
     return found
 
 
@@ -98,12 +98,12 @@ def owner_uid(pod: Pod) -> str:
     return found
 
 
-def _ask(pod: Pod) -> Asked:
+def _ask(pod: Pod) -> PodRequests:
     containers, inits = pod.resources.containers, pod.resources.init_containers
     occupied = _sum(container.requests for container in containers)
     spec = mapping(pod.raw, "spec")
     ports = host_ports(each(spec, "containers", "spec."), [], boolean(spec, "hostNetwork", "spec."))
-    return Asked(
+    return PodRequests(
         requests=_at_least(occupied, (container.requests for container in inits)),
         occupied=occupied,
         nonzero=_nonzero(containers),

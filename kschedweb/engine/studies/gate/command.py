@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def answer(options: argparse.Namespace) -> int:
     """Write the verdict; the exit status. Raises DocumentError, whose paths name options."""
-    asked = gate.Asked(
+    asked = gate.GateQuestion(
         policy=_policy(options.policy, "--policy"),
         baseline=_policy(options.baseline, "--baseline") if options.baseline else gate.Policy(gate.DEFAULTS),
         thresholds=_thresholds(options),

@@ -46,7 +46,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GateQuestion:
     """``baseline`` is what ``policy`` is held against, ``about`` says in a few words on which cluster."""
 
     policy: Policy
@@ -59,7 +59,7 @@ class Asked:
 class Verdict:
     """``warnings`` is what kube-scheduler would take of the policy but not heed, ``notes`` what was left out."""
 
-    asked: Asked
+    asked: GateQuestion
     judged: Judged
     nodes: int
     pods: int
@@ -89,7 +89,7 @@ class Verdict:
         return {**head, **about, **judged, "notes": list(self.notes), "warnings": list(self.warnings)}
 
 
-def verdict(prepared: Prepared, asked: Asked, *, progress: Progress | None = None) -> Verdict:
+def verdict(prepared: Prepared, asked: GateQuestion, *, progress: Progress | None = None) -> Verdict:
     """Play ``prepared`` under both policies, compare the runs, and judge.
 
     Raises DocumentError with what cannot be done, under the paths policy, baseline, scenario and thresholds.

@@ -27,7 +27,7 @@ MOST_TOLD = 20
 
 
 @dataclass(frozen=True)
-class Asked:
+class CompareRequest:
     """To the loop: compare ``fresh`` with what is known, and put what came of it into ``answer``."""
 
     fresh: Fresh
@@ -76,7 +76,7 @@ class Comparer:
 
     def _compared(self) -> Comparison:
         with self._open() as client:
-            asked = Asked(Fresh.read(_all(client, "Node"), _all(client, "Pod")))
+            asked = CompareRequest(Fresh.read(_all(client, "Node"), _all(client, "Pod")))
         self._put(asked)
         return asked.answer.get(timeout=ANSWERS_WITHIN)
 

@@ -24,7 +24,7 @@ from kschedweb.clusters.kinds import BY_NAME, kinds_watched
 from kschedweb.engine.live import Bind, Draw, Evict, Free, Hold, LiveLoop, Nominate, Report, Superseded, Wait
 from kschedweb.live.schedulers.decisions.log import DecisionLog
 from kschedweb.live.schedulers.running.asking import Answered, Asker, Opened, Permission, Stored
-from kschedweb.live.schedulers.running.comparing import Asked, Comparer
+from kschedweb.live.schedulers.running.comparing import Comparer, CompareRequest
 from kschedweb.live.schedulers.running.connection import Connection
 from kschedweb.live.schedulers.running.figures import Figures, depths_of
 from kschedweb.live.schedulers.running.ledger import Books, Ledger
@@ -290,20 +290,20 @@ class LiveRun:
                 self._listed(news, now)
             case BindEnded():
                 self._bind_ended(news, now)
-            case Commands() | Measured() | Asked():
+            case Commands() | Measured() | CompareRequest():
                 self._hear_of_host(news, now)
             case WriteFailed(what):
                 self.figures.failed(what, now)
             case _:
                 self._hear_of_term(news, now)
 
-    def _hear_of_host(self, news: Commands | Measured | Asked, now: float) -> None:
+    def _hear_of_host(self, news: Commands | Measured | CompareRequest, now: float) -> None:
         match news:
             case Commands(paused, steps):
                 self._commands = Commands(paused, (self._commands.steps if paused else 0) + steps)
             case Measured(watermarks):
                 self._loop.measured(watermarks, now)
-            case Asked(fresh, answer):
+            case CompareRequest(fresh, answer):
                 answer.put(self._loop.compare(fresh))
 
     def _listed(self, news: Listed, now: float) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kschedweb.engine.studies.gate.gate import DEFAULTS, Asked, Policy, prepared_of, verdict
+from kschedweb.engine.studies.gate.gate import DEFAULTS, GateQuestion, Policy, prepared_of, verdict
 from kschedweb.engine.studies.gate.rendering import FORMATS, LONGEST, MOST_LISTED, junit, markdown, render
 from kschedweb.engine.studies.gate.thresholds import read
 from tests.engine.studies.gates import PACKED, cluster
@@ -40,7 +40,7 @@ NASTY = '<b>|`*_"&amp;]]>\x00\x07\ud800\n@team #12 ![x](y) ~~z~~ \\'
 
 def plain(**changes: Any) -> Json:
     """A verdict with a check that passes and one that fails."""
-    asked = Asked(
+    asked = GateQuestion(
         Policy("policy.yaml", PACKED), Policy(DEFAULTS), read({"maxMoved": 0, "maxPending": 0}), "cluster.json"
     )
     return verdict(prepared_of(cluster()), asked).to_dict() | changes

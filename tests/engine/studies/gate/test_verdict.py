@@ -15,7 +15,7 @@ from kschedweb.engine.studies.compare.comparison import compare
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate.gate import (
     DEFAULTS,
-    Asked,
+    GateQuestion,
     Policy,
     Verdict,
     newest_time,
@@ -41,7 +41,7 @@ def judged(
 ) -> Verdict:
     held = Policy("baseline", baseline) if baseline is not None else Policy(DEFAULTS)
     return verdict(
-        prepared_of(objects, place=place), Asked(Policy("policy", policy), held, read(asked), "a small cluster")
+        prepared_of(objects, place=place), GateQuestion(Policy("policy", policy), held, read(asked), "a small cluster")
     )
 
 
@@ -255,7 +255,7 @@ def test_progress_hears_of_both_runs_and_may_end_them() -> None:
         if text == "Under policy:":
             raise Stop
 
-    asked = Asked(Policy("policy", PACKED), Policy(DEFAULTS), read({}), "")
+    asked = GateQuestion(Policy("policy", PACKED), Policy(DEFAULTS), read({}), "")
     with pytest.raises(Stop):
         verdict(prepared_of(cluster(20, 400)), asked, progress=progress)
     assert dict.fromkeys(heard) == {f"Under {DEFAULTS}:": None, "Under policy:": None}

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from kschedweb.clusters.connecting.client import Client, ClusterError
 from kschedweb.engine.live import LiveLoop
 from kschedweb.live.schedulers.running import comparing
-from kschedweb.live.schedulers.running.comparing import Asked, Comparer
+from kschedweb.live.schedulers.running.comparing import Comparer, CompareRequest
 from tests.engine.builders import node, pod
 from tests.engine.live.loops import live, versioned
 
@@ -50,7 +50,7 @@ def compared(loop: LiveLoop, cluster: Cluster, catches_up: Any = lambda: None) -
     """What a comparison comes to; ``catches_up`` is called after each list."""
 
     def put(asked: object) -> None:
-        assert isinstance(asked, Asked)
+        assert isinstance(asked, CompareRequest)
         asked.answer.put(loop.compare(asked.fresh))
         catches_up()
 
@@ -112,7 +112,7 @@ def test_one_comparison_is_under_way_at_a_time() -> None:
     def put(one: object) -> None:
         asked.append(one)
         release.wait(10)
-        assert isinstance(one, Asked)
+        assert isinstance(one, CompareRequest)
         one.answer.put(knowing().compare(one.fresh))
 
     comparer = Comparer("batch", lambda: cast("Client", Cluster()), put)
