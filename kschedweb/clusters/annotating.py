@@ -26,7 +26,7 @@ Found = dict[str, dict[str, str]]  # annotations by "namespace/name", "/name" fo
 
 
 @dataclass(frozen=True)
-class Change:
+class Patch:
     """What to write on one object, called ``namespace/name`` (``/name`` for a node); ``None`` takes a key away."""
 
     kind: Kind
@@ -102,7 +102,7 @@ class Pace:
 
 def annotations_write(
     client: Client,
-    changes: Iterable[Change],
+    changes: Iterable[Patch],
     *,
     rate: float,
     seconds: float,
@@ -119,7 +119,7 @@ def annotations_write(
 class _Writing:
     """One run of ``annotations_write``: what its threads share."""
 
-    def __init__(self, client: Client, changes: list[Change], rate: float, seconds: float) -> None:
+    def __init__(self, client: Client, changes: list[Patch], rate: float, seconds: float) -> None:
         self._client, self._changes = client, changes
         self._pace, self._until = Pace(rate, client.stop), time.monotonic() + seconds
         self._lock, self._outcome = threading.Lock(), WriteReport()
@@ -137,7 +137,7 @@ class _Writing:
                 raise
         return self._outcome
 
-    def _one(self, change: Change) -> None:
+    def _one(self, change: Patch) -> None:
         place = (change.kind.name, change.key.partition("/")[0])
         with self._lock:
             if place in self._forbidden or self._in_a_row >= GIVE_UP or time.monotonic() > self._until:
@@ -152,7 +152,7 @@ class _Writing:
                 self._outcome.patched += 1
                 self._in_a_row = 0
 
-    def _patch(self, change: Change) -> None:
+    def _patch(self, change: Patch) -> None:
         body = {"metadata": {"annotations": dict(change.annotations)}}
         for attempt in range(1, ATTEMPTS + 1):
             self._pace.turn()
@@ -165,7 +165,7 @@ class _Writing:
                 self._pace.rest(error.wait or 0.2 * 2**attempt * random.uniform(0.5, 1.0))  # noqa: S311
         raise AssertionError
 
-    def _failed(self, change: Change, place: tuple[str, str], error: ClusterError | Stopped) -> None:
+    def _failed(self, change: Patch, place: tuple[str, str], error: ClusterError | Stopped) -> None:
         with self._lock:
             if isinstance(error, Stopped):
                 self._outcome.left += 1

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kschedweb.engine.documents.marked import Document, Problem
-    from kschedweb.policies.diff import Change
+    from kschedweb.policies.diff import PolicyChange
     from kschedweb.web.errors import FieldProblem
 
 Json = dict[str, Any]
@@ -103,10 +103,10 @@ class Dialect(ABC, Generic[Text, Runs]):
         """What the engine runs; ValueError where the document is not valid."""
 
     @abstractmethod
-    def changes(self, old: Text, new: Text) -> list[Change]:
+    def changes(self, old: Text, new: Text) -> list[PolicyChange]:
         """What ``new`` makes kube-scheduler do otherwise than ``old``; nothing where one of them cannot run."""
 
-    def deviations(self, checked: Text) -> list[Change]:
+    def deviations(self, checked: Text) -> list[PolicyChange]:
         """What ``checked`` does otherwise than kube-scheduler by default."""
         return self.changes(self.check(self.defaults, {}), checked)
 

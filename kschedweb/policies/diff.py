@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Change:
+class PolicyChange:
     """One difference in meaning: ``where`` (profile, extension point or field), the value before and after."""
 
     where: str
@@ -25,12 +25,12 @@ class Change:
         return f"{self.what}: {self.before or 'absent'} → {self.after or 'absent'}"
 
 
-def changes(old: Loaded | None, new: Loaded | None) -> list[Change]:
+def changes(old: Loaded | None, new: Loaded | None) -> list[PolicyChange]:
     """What ``new`` makes kube-scheduler do otherwise than ``old``; nothing where one of them is not valid."""
     if old is None or new is None or old.configuration is None or new.configuration is None:
         return []
     found = [
-        Change("", path, _word(before), _word(after))
+        PolicyChange("", path, _word(before), _word(after))
         for path, before, after in _leaves(_top(old.configuration.document), _top(new.configuration.document))
     ]
     return [*found, *_profile_changes(old.configuration, new.configuration)]
@@ -40,18 +40,18 @@ def _top(defaulted: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in defaulted.items() if key != "profiles"}
 
 
-def _profile_changes(old: Configuration, new: Configuration) -> Iterator[Change]:
+def _profile_changes(old: Configuration, new: Configuration) -> Iterator[PolicyChange]:
     before = {profile.scheduler_name: profile for profile in old.profiles}
     after = {profile.scheduler_name: profile for profile in new.profiles}
     for name in before.keys() - after.keys():
-        yield Change(name, "profile", name, "")
+        yield PolicyChange(name, "profile", name, "")
     for name, profile in after.items():
         former = before.get(name)
         if former is None:
-            yield Change(name, "profile", "", name)
+            yield PolicyChange(name, "profile", "", name)
             continue
         if former.percentage_of_nodes_to_score != profile.percentage_of_nodes_to_score:
-            yield Change(
+            yield PolicyChange(
                 name,
                 "percentageOfNodesToScore",
                 _word(former.percentage_of_nodes_to_score),
@@ -62,21 +62,21 @@ def _profile_changes(old: Configuration, new: Configuration) -> Iterator[Change]
         for plugin in sorted(former.args.keys() & profile.args.keys()):
             for path, was, now in _leaves(former.args[plugin], profile.args[plugin]):
                 what = plugin if path in _TELLING else f"{plugin} {path}"
-                yield Change(name, what, _word(was), _word(now))
+                yield PolicyChange(name, what, _word(was), _word(now))
 
 
 # Fields whose value says by itself what it is about.
 _TELLING = frozenset({"scoringStrategy.type"})
 
 
-def _plugin_changes(name: str, old: Profile, new: Profile) -> Iterator[Change]:
+def _plugin_changes(name: str, old: Profile, new: Profile) -> Iterator[PolicyChange]:
     """Plugins on or off, weights and order; what happens alike at several extension points is said once."""
     points: dict[tuple[str, str, str], list[str]] = {}
     for point in new.points:
         for change in _point_changes(old.points[point], new.points[point], point):
             points.setdefault(change, []).append(point)
     for (what, before, after), where in points.items():
-        yield Change(f"{name} · {', '.join(where)}", what, before, after)
+        yield PolicyChange(f"{name} · {', '.join(where)}", what, before, after)
 
 
 def _point_changes(

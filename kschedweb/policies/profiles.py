@@ -10,7 +10,7 @@ from kschedweb.engine.config import Configuration
 from kschedweb.engine.releases import json_schema, load
 from kschedweb.policies import diff
 from kschedweb.policies.dialect import Dialect, Json, Kind
-from kschedweb.policies.diff import Change
+from kschedweb.policies.diff import PolicyChange
 from kschedweb.policies.editing import editor
 from kschedweb.policies.editing.editor import Editor
 from kschedweb.policies.validation import Checked, check
@@ -34,7 +34,7 @@ class Profiles(Dialect[Checked, Configuration]):
             raise ValueError("; ".join(loaded.errors))
         return loaded.configuration
 
-    def changes(self, old: Checked, new: Checked) -> list[Change]:
+    def changes(self, old: Checked, new: Checked) -> list[PolicyChange]:
         return diff.changes(old.loaded, new.loaded)
 
     def effective(self, checked: Checked) -> Json:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
     from kschedweb.engine.releases.classic import Algorithm
     from kschedweb.policies.dialect import CheckedText
-    from kschedweb.policies.diff import Change
+    from kschedweb.policies.diff import PolicyChange
 
 # The policy of kube-scheduler's defaults; a migration makes it and nobody can delete it.
 DEFAULT_POLICY = "default"
@@ -90,12 +90,12 @@ def _runs(_pk: int, kind: str, document: str, process: str) -> Configuration | A
     return found
 
 
-def changes_since(saved: Revision, checked: CheckedText) -> list[Change]:
+def changes_since(saved: Revision, checked: CheckedText) -> list[PolicyChange]:
     """What ``checked`` makes kube-scheduler do otherwise than ``saved``; nothing where it is of another kind."""
     dialect = saved.policy.dialect
     return dialect.changes(saved.checked(), checked) if dialect.kind == checked.kind else []
 
 
-def revision_changes(old: Revision, new: Revision) -> list[Change]:
+def revision_changes(old: Revision, new: Revision) -> list[PolicyChange]:
     """What differs in meaning between two revisions of a policy."""
     return changes_since(old, new.checked())

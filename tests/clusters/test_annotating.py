@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kschedweb.clusters import annotating
-from kschedweb.clusters.annotating import KINDS, METADATA_ONLY, Change, annotations_read, annotations_write
+from kschedweb.clusters.annotating import KINDS, METADATA_ONLY, Patch, annotations_read, annotations_write
 from kschedweb.clusters.connecting.client import Client, ClusterError
 from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.clusters.kinds import BY_NAME
@@ -23,11 +23,11 @@ def connect(server: OddServer) -> Client:
     return Client.open(Secret(server=server.url, token="s3cret"))
 
 
-def nodes(count: int) -> list[Change]:
-    return [Change(NODE, f"/node-{number}", {"use": str(number)}) for number in range(count)]
+def nodes(count: int) -> list[Patch]:
+    return [Patch(NODE, f"/node-{number}", {"use": str(number)}) for number in range(count)]
 
 
-def write(server: OddServer, changes: list[Change], rate: float = FAST, seconds: float = 30.0) -> dict[str, Any]:
+def write(server: OddServer, changes: list[Patch], rate: float = FAST, seconds: float = 30.0) -> dict[str, Any]:
     with connect(server) as client:
         outcome = annotations_write(client, changes, rate=rate, seconds=seconds)
     return vars(outcome)
@@ -43,7 +43,7 @@ def short_rests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_object_is_merged_into_once(odd_server: OddServer) -> None:
-    outcome = write(odd_server, [*nodes(3), Change(DEPLOYMENT, "shop/web", {"use": None})])
+    outcome = write(odd_server, [*nodes(3), Patch(DEPLOYMENT, "shop/web", {"use": None})])
     assert outcome == {"patched": 4, "gone": 0, "left": 0, "failures": 0, "failed": []}
     assert {request.method for request in odd_server.requests} == {"PATCH"}
     assert {request.headers["Content-Type"] for request in odd_server.requests} == {"application/merge-patch+json"}
@@ -83,7 +83,7 @@ def test_what_went_away_is_skipped(odd_server: OddServer) -> None:
 
 def test_the_forbidden_is_not_asked_for_again_and_does_not_hold_up_what_is_allowed(odd_server: OddServer) -> None:
     odd_server.json(lambda request: (403 if "/nodes/" in request.path else 200, {}))
-    web = Change(DEPLOYMENT, "shop/web", {"use": "1"})
+    web = Patch(DEPLOYMENT, "shop/web", {"use": "1"})
     outcome = write(odd_server, [*nodes(200), web])
     assert outcome["patched"] == 1
     assert 1 <= outcome["failures"] <= annotating.WORKERS

@@ -70,7 +70,7 @@ class ClusterEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ObjectChange:
     """The object of an event before and after: a Pod, a Node, or the raw object of another kind.
 
     ``old`` is ``None`` where it was added, ``new`` where it was deleted. ``cluster`` holds the other objects.
@@ -81,7 +81,7 @@ class Change:
     cluster: ClusterObjects
 
 
-Hint = Callable[[Pod, Change], bool]
+Hint = Callable[[Pod, ObjectChange], bool]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,9 @@ from kschedweb.engine.framework.events import (
     RESOURCE_CLAIM,
     RESOURCE_SLICE,
     Action,
-    Change,
     ClusterEvent,
     EventHint,
+    ObjectChange,
 )
 from kschedweb.engine.framework.interface import Cycle, Handle, PostFilterResult, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation, ReserveClaim
@@ -307,7 +307,7 @@ def _too_many(reserved: tuple[str, ...]) -> str:
     return ""
 
 
-def _after_claim(pod: Pod, change: Change) -> bool:
+def _after_claim(pod: Pod, change: ObjectChange) -> bool:
     """Devices came free, or the status of a claim of the pod changed."""
     try:
         used = claims_of(change.cluster.devices, pod)
@@ -330,7 +330,7 @@ def _status(claim: Any) -> Any:
     return mapping(claim, "status")
 
 
-def _after_own_update(pod: Pod, change: Change) -> bool:
+def _after_own_update(pod: Pod, change: ObjectChange) -> bool:
     """The pod's own claims are all there now."""
     if change.new.uid != pod.uid:
         return False

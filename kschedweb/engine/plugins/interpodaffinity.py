@@ -15,7 +15,7 @@ import numpy as np
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import BOOL, INT32, Field
-from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint, has_place
+from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange, has_place
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
@@ -248,7 +248,7 @@ def _tally(snapshot: Snapshot, meant: list[PodTerm], term: PodTerm, weight: int)
     return term.topology_key, weight, Tally(snapshot, selection, column.codes, len(column.values))
 
 
-def _after_pod(pod: Pod, change: Change) -> bool:
+def _after_pod(pod: Pod, change: ObjectChange) -> bool:
     """A pod is there now that this one wants near, or gone that kept it away."""
     old, new, own = change.old, change.new, pod.pod_affinity
     if old is not None and new is not None and new.uid == pod.uid:
@@ -267,7 +267,7 @@ def _matches_all(terms: tuple[PodTerm, ...], pod: Pod) -> bool:
     return bool(terms) and all(_matches_group(term, pod.namespace, pod.labels) for term in terms)
 
 
-def _after_node(pod: Pod, change: Change) -> bool:
+def _after_node(pod: Pod, change: ObjectChange) -> bool:
     """A node came to a place that the pod's terms tell apart, or moved to another one."""
     own, new = pod.pod_affinity, change.new.labels
     if change.old is None:

@@ -12,7 +12,7 @@ import numpy as np
 from kschedweb.engine.config.args import args_struct
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.config.types import INT32, STRING, Field, ListOf, Struct, text
-from kschedweb.engine.framework.events import NODE, Action, Change, ClusterEvent, EventHint
+from kschedweb.engine.framework.events import NODE, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status, error, unresolvable
@@ -42,7 +42,7 @@ class NodeAffinity:
     def events(self) -> list[EventHint]:
         return [EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_LABEL), self._after_node)]
 
-    def _after_node(self, pod: Pod, change: Change) -> bool:
+    def _after_node(self, pod: Pod, change: ObjectChange) -> bool:
         """The node matches now, and did not before."""
         if self.added.required is not None and not _any_matches(self.added.required, change.new):
             return False

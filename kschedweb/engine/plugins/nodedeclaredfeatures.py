@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
-from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint
+from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, unresolvable
 from kschedweb.engine.objects.access import Json, mapping, objects
@@ -54,11 +54,11 @@ def needed_features(spec: Json) -> frozenset[str]:
     return frozenset(needed)
 
 
-def _after_node(pod: Pod, change: Change) -> bool:
+def _after_node(pod: Pod, change: ObjectChange) -> bool:
     return change.old is None or bool(change.old.declared_features != change.new.declared_features)
 
 
-def _after_own_update(pod: Pod, change: Change) -> bool:
+def _after_own_update(pod: Pod, change: ObjectChange) -> bool:
     """The pod needs other features now."""
     if change.new.uid != pod.uid:
         return False

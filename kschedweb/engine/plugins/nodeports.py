@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
-from kschedweb.engine.framework.events import NODE_ADD, POD, Action, Change, ClusterEvent, EventHint, has_place
+from kschedweb.engine.framework.events import NODE_ADD, POD, Action, ClusterEvent, EventHint, ObjectChange, has_place
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, error, unschedulable
 from kschedweb.engine.objects.pod import Pod, Port
@@ -60,7 +60,7 @@ def _same_address(ip: str, other: str) -> bool:
     return ANY in (ip, other) or ip == other
 
 
-def _after_deletion(pod: Pod, change: Change) -> bool:
+def _after_deletion(pod: Pod, change: ObjectChange) -> bool:
     """A pod left that had a port which this one asks for."""
 
     def conflicts(mine: Port, theirs: Port) -> bool:

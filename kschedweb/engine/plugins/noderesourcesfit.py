@@ -17,9 +17,9 @@ from kschedweb.engine.framework.events import (
     NODE,
     POD,
     Action,
-    Change,
     ClusterEvent,
     EventHint,
+    ObjectChange,
     has_place,
 )
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
@@ -195,7 +195,7 @@ def _status(failures: list[Failure], kind: int) -> Status:
     return Status(code, tuple(one.reason for one in here), about=tuple(one.about for one in here))
 
 
-def _after_pod(pod: Pod, change: Change) -> bool:
+def _after_pod(pod: Pod, change: ObjectChange) -> bool:
     """A pod left its node, or asks for less of something that this pod asks for too."""
     if change.new is None:
         return has_place(change.old)
@@ -211,7 +211,7 @@ def _after_pod(pod: Pod, change: Change) -> bool:
     )
 
 
-def _after_node(pod: Pod, change: Change) -> bool:
+def _after_node(pod: Pod, change: ObjectChange) -> bool:
     """The node, were it empty, has room for the pod; a node there was has more than before of what it asks for."""
     wanted = {
         name: amount
@@ -243,7 +243,7 @@ def _resource_names(device_class: dict[str, Any]) -> tuple[str, Any]:
     return f"deviceclass.resource.kubernetes.io/{name}", mapping(device_class, "spec").get("extendedResourceName")
 
 
-def _after_device_class(pod: Pod, change: Change) -> bool:
+def _after_device_class(pod: Pod, change: ObjectChange) -> bool:
     """A class of devices stands now for an extended resource that the pod asks for."""
     implicit, named = _resource_names(change.new)
     if change.old is not None and (named or "") == (_resource_names(change.old)[1] or ""):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.specs import PluginSpec
-from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint
+from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
 from kschedweb.engine.framework.status import unresolvable
 from kschedweb.engine.objects.pod import Pod
@@ -38,12 +38,12 @@ class NodeUnschedulable:
         return Verdicts.where(cycle.snapshot.unschedulable[rows], REJECTED)
 
 
-def _after_node(pod: Pod, change: Change) -> bool:
+def _after_node(pod: Pod, change: ObjectChange) -> bool:
     """A node came that is not cordoned, or is no longer."""
     return not change.new.unschedulable and (change.old is None or change.old.unschedulable)
 
 
-def _after_toleration(pod: Pod, change: Change) -> bool:
+def _after_toleration(pod: Pod, change: ObjectChange) -> bool:
     """The pod tolerates the cordon now."""
     return change.new.uid == pod.uid and tolerated(CORDONED, change.new.tolerations)
 

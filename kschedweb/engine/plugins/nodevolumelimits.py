@@ -13,9 +13,9 @@ from kschedweb.engine.framework.events import (
     POD,
     VOLUME_CLAIM,
     Action,
-    Change,
     ClusterEvent,
     EventHint,
+    ObjectChange,
     has_place,
 )
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
@@ -134,26 +134,26 @@ def _limits(snapshot: Snapshot, driver: str) -> Ints:
     return snapshot.related(("volume limits", driver), compute)
 
 
-def _after_csi_node(pod: Pod, change: Change) -> bool:
+def _after_csi_node(pod: Pod, change: ObjectChange) -> bool:
     """A driver can attach more volumes to a node."""
     old, new = CSINode.read(change.old), CSINode.read(change.new)
     return any(limit > old.limits.get(driver, 0) for driver, limit in new.limits.items())
 
 
-def _after_deletion(pod: Pod, change: Change) -> bool:
+def _after_deletion(pod: Pod, change: ObjectChange) -> bool:
     """A pod left that had volumes which count."""
     return has_place(change.old) and any(
         volume.claim is not None or volume.in_tree is not None for volume in change.old.volumes
     )
 
 
-def _after_claim(pod: Pod, change: Change) -> bool:
+def _after_claim(pod: Pod, change: ObjectChange) -> bool:
     """A claim came that the pod uses."""
     claim = Claim.read(change.new)
     return claim.namespace == pod.namespace and any(volume.claim == claim.name for volume in pod.volumes)
 
 
-def _after_detachment(pod: Pod, change: Change) -> bool:
+def _after_detachment(pod: Pod, change: ObjectChange) -> bool:
     """A volume was detached, and the pod has one that may be of the same driver."""
     driver = VolumeAttachment.read(change.old).attacher
     return any(

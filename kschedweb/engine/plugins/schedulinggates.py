@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kschedweb.engine.config.specs import PluginSpec
-from kschedweb.engine.framework.events import POD, Action, Change, ClusterEvent, EventHint
+from kschedweb.engine.framework.events import POD, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.status import SUCCESS, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.cluster import ClusterObjects
@@ -26,7 +26,7 @@ class SchedulingGates:
         return [EventHint(ClusterEvent(POD, Action.POD_GATES_GONE), _after_own_update)]
 
 
-def _after_own_update(pod: Pod, change: Change) -> bool:
+def _after_own_update(pod: Pod, change: ObjectChange) -> bool:
     return bool(change.new.uid == pod.uid)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
-from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint
+from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.interface import Cycle, Scope, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unresolvable
@@ -65,13 +65,13 @@ class TaintToleration:
         return default_normalize(scores, reverse=True)
 
 
-def _after_node(pod: Pod, change: Change) -> bool:
+def _after_node(pod: Pod, change: ObjectChange) -> bool:
     """The node has no taint any more, or from the start, that keeps the pod away."""
     kept_away = change.old is None or not lets_in(change.old.taints, pod.tolerations)
     return kept_away and lets_in(change.new.taints, pod.tolerations)
 
 
-def _after_toleration(pod: Pod, change: Change) -> bool:
+def _after_toleration(pod: Pod, change: ObjectChange) -> bool:
     return bool(change.new.uid == pod.uid)
 
 

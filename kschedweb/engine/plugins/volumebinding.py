@@ -22,9 +22,9 @@ from kschedweb.engine.framework.events import (
     VOLUME,
     VOLUME_CLAIM,
     Action,
-    Change,
     ClusterEvent,
     EventHint,
+    ObjectChange,
 )
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.preparation import Preparation, SelectNode, TakeVolume
@@ -255,25 +255,25 @@ class _Answer:
         return unresolvable(*reasons) if reasons else SUCCESS
 
 
-def _after_class(pod: Pod, change: Change) -> bool:
+def _after_class(pod: Pod, change: ObjectChange) -> bool:
     """A class came, or allows other places."""
     if change.old is None:
         return True
     return objects(change.old, "allowedTopologies") != objects(change.new, "allowedTopologies")
 
 
-def _after_claim(pod: Pod, change: Change) -> bool:
+def _after_claim(pod: Pod, change: ObjectChange) -> bool:
     """A claim came or changed that the pod uses."""
     claim = Claim.read(change.new)
     return claim.namespace == pod.namespace and any(volume.claim == claim.name for volume in pod.volumes)
 
 
-def _after_csi_node(pod: Pod, change: Change) -> bool:
+def _after_csi_node(pod: Pod, change: ObjectChange) -> bool:
     """A node's drivers became known, or stand in for other in-tree plugins."""
     return change.old is None or CSINode.read(change.old).migrated != CSINode.read(change.new).migrated
 
 
-def _after_csi_driver(pod: Pod, change: Change) -> bool:
+def _after_csi_driver(pod: Pod, change: ObjectChange) -> bool:
     """A driver whose volume the pod brings along does not say any more how much room it has."""
     old, new = CSIDriver.read(change.old), CSIDriver.read(change.new)
     volumes = objects(mapping(pod.raw, "spec"), "volumes", "spec.")
@@ -281,7 +281,7 @@ def _after_csi_driver(pod: Pod, change: Change) -> bool:
     return used and old.storage_capacity and not new.storage_capacity
 
 
-def _after_capacity(pod: Pod, change: Change) -> bool:
+def _after_capacity(pod: Pod, change: ObjectChange) -> bool:
     """There is room for larger volumes."""
     if change.old is None:
         return True

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
-from kschedweb.engine.framework.events import NODE_ADD, POD, VOLUME_CLAIM, Action, Change, ClusterEvent, EventHint
+from kschedweb.engine.framework.events import NODE_ADD, POD, VOLUME_CLAIM, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, SUCCESS, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
@@ -99,7 +99,7 @@ def _disk_conflicts(cycle: Cycle) -> Mask:
     return mask
 
 
-def _after_deletion(pod: Pod, change: Change) -> bool:
+def _after_deletion(pod: Pod, change: ObjectChange) -> bool:
     """A pod left that had a disk this one cannot share, or a claim this one uses too."""
     old: Pod = change.old
     if old.namespace != pod.namespace:
@@ -110,7 +110,7 @@ def _after_deletion(pod: Pod, change: Change) -> bool:
     )
 
 
-def _after_claim(pod: Pod, change: Change) -> bool:
+def _after_claim(pod: Pod, change: ObjectChange) -> bool:
     """A claim came that the pod uses."""
     claim = Claim.read(change.new)
     return claim.namespace == pod.namespace and claim.name in _claims(pod)

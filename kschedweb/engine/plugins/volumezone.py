@@ -13,9 +13,9 @@ from kschedweb.engine.framework.events import (
     VOLUME,
     VOLUME_CLAIM,
     Action,
-    Change,
     ClusterEvent,
     EventHint,
+    ObjectChange,
 )
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.status import SKIP, Status, unresolvable
@@ -149,11 +149,11 @@ def _placed(snapshot: Snapshot) -> Mask:
     return present
 
 
-def _after_class(pod: Pod, change: Change) -> bool:
+def _after_class(pod: Pod, change: ObjectChange) -> bool:
     return StorageClass.read(change.new).binding_mode == WAIT_FOR_FIRST_CONSUMER
 
 
-def _after_claim(pod: Pod, change: Change) -> bool:
+def _after_claim(pod: Pod, change: ObjectChange) -> bool:
     """A claim came or changed that the pod uses."""
     claim = Claim.read(change.new)
     return claim.namespace == pod.namespace and any(
@@ -161,7 +161,7 @@ def _after_claim(pod: Pod, change: Change) -> bool:
     )
 
 
-def _after_volume(pod: Pod, change: Change) -> bool:
+def _after_volume(pod: Pod, change: ObjectChange) -> bool:
     """A volume came, or is in other zones now."""
     if change.old is None:
         return True

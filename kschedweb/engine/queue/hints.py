@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from kschedweb.engine.framework.diagnosis import EXTENDER
-from kschedweb.engine.framework.events import EVERYTHING, NODE, Action, Change, ClusterEvent, EventHint, Hint
+from kschedweb.engine.framework.events import EVERYTHING, NODE, Action, ClusterEvent, EventHint, Hint, ObjectChange
 from kschedweb.engine.framework.interface import EnqueueExtensions, Plugin
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import CycleError
@@ -55,7 +55,7 @@ class Hints:
         """Whether ``event`` is one that the PreEnqueue plugin ``plugin`` waits for."""
         return any(asked.covers(event) for asked in self._events_of.get(plugin, ()))
 
-    def strategy(self, queued: QueuedPod, event: ClusterEvent, change: Change) -> Strategy:
+    def strategy(self, queued: QueuedPod, event: ClusterEvent, change: ObjectChange) -> Strategy:
         """What ``event`` means for ``queued``; a wildcard event may name the one pod that it is for."""
         rejectors = queued.rejectors
         if not rejectors:
@@ -77,7 +77,7 @@ class Hints:
         return strategy
 
 
-def _may_help(hint: Hint | None, pod: Pod, change: Change) -> bool:
+def _may_help(hint: Hint | None, pod: Pod, change: ObjectChange) -> bool:
     if hint is None:
         return True
     try:

@@ -13,8 +13,8 @@ from kschedweb.engine.framework.events import (
     FORCE_ACTIVATE,
     UNSCHEDULABLE_TIMEOUT,
     UNSCHEDULED_POD_UPDATE,
-    Change,
     ClusterEvent,
+    ObjectChange,
     pod_changes,
 )
 from kschedweb.engine.framework.runtime import Framework
@@ -86,7 +86,7 @@ class SchedulingQueue:
         self.unschedulable = Pool()
         self.in_flight: dict[str, QueuedPod] = {}  # by uid, in the order in which they were taken
         self._since: dict[str, int] = {}  # uid -> the number of the first event that came after it was taken
-        self._events: deque[tuple[int, ClusterEvent, Change]] = deque()
+        self._events: deque[tuple[int, ClusterEvent, ObjectChange]] = deque()
         self._counted = 0
         self._looked = 0  # the last period in which old pods were looked for
         self.incoming: Counter[tuple[str, str]] = Counter()  # pods by the part they came into, and what brought them
@@ -118,7 +118,7 @@ class SchedulingQueue:
             queued.pod = new
             self.nominator.update(old, new)
             for event in events:
-                strategy = self._hints.strategy(queued, event, Change(old, new, self.cluster))
+                strategy = self._hints.strategy(queued, event, ObjectChange(old, new, self.cluster))
                 if self._requeue(queued, strategy, now, nominate=event == UNSCHEDULED_POD_UPDATE):
                     break
         else:
@@ -247,7 +247,7 @@ class SchedulingQueue:
         self._wake(candidates, event, old, new, now)
 
     def _wake(self, candidates: Iterable[QueuedPod], event: ClusterEvent, old: Any, new: Any, now: float) -> None:
-        change = Change(old, new, self.cluster)
+        change = ObjectChange(old, new, self.cluster)
         self._cause = event.name
         for queued in candidates:
             if queued.gating and not self._hints.opens_gate(queued.gating, event):
@@ -379,5 +379,5 @@ class SchedulingQueue:
         return True
 
     def _remember(self, event: ClusterEvent, old: Any, new: Any) -> None:
-        self._events.append((self._counted, event, Change(old, new, self.cluster)))
+        self._events.append((self._counted, event, ObjectChange(old, new, self.cluster)))
         self._counted += 1

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.editing.effect import Effect
     from kschedweb.live.schedulers.models import LiveScheduler
-    from kschedweb.policies.diff import Change
+    from kschedweb.policies.diff import PolicyChange
     from kschedweb.policies.models import Revision
     from kschedweb.web.errors import ApplicationError
 
@@ -28,7 +28,7 @@ class Review:
 
     before: Revision
     after: Revision
-    changes: list[Change]
+    changes: list[PolicyChange]
     problem: ApplicationError | None
 
 

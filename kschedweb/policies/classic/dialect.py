@@ -13,7 +13,7 @@ from kschedweb.policies.classic.effective import effective
 from kschedweb.policies.classic.schema import classic_schema
 from kschedweb.policies.classic.validation import ClassicChecked, check_classic
 from kschedweb.policies.dialect import Dialect, Json, Kind
-from kschedweb.policies.diff import Change
+from kschedweb.policies.diff import PolicyChange
 
 
 class Classic(Dialect[ClassicChecked, Algorithm]):
@@ -35,7 +35,7 @@ class Classic(Dialect[ClassicChecked, Algorithm]):
         # A registry is one process: weights of one policy would hold for the next one too.
         return Registry(edition_of(dict(process))).algorithm(loaded.policy)
 
-    def changes(self, old: ClassicChecked, new: ClassicChecked) -> list[Change]:
+    def changes(self, old: ClassicChecked, new: ClassicChecked) -> list[PolicyChange]:
         return diff.changes(old, new)
 
     def effective(self, checked: ClassicChecked) -> Json:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kschedweb.policies.classic.effective import Effective, Rule, effective
 from kschedweb.policies.classic.validation import ClassicChecked
-from kschedweb.policies.diff import Change
+from kschedweb.policies.diff import PolicyChange
 
 
-def changes(old: ClassicChecked, new: ClassicChecked) -> list[Change]:
+def changes(old: ClassicChecked, new: ClassicChecked) -> list[PolicyChange]:
     """What ``new`` does otherwise than ``old``; nothing where one of them cannot run."""
     before, after = effective(old), effective(new)
     if before is None or after is None:
@@ -22,37 +22,37 @@ def changes(old: ClassicChecked, new: ClassicChecked) -> list[Change]:
     ]
 
 
-def _settings(before: Effective, after: Effective) -> Iterator[Change]:
+def _settings(before: Effective, after: Effective) -> Iterator[PolicyChange]:
     for was, now in zip(before.settings, after.settings, strict=True):
         if was.value != now.value and was.name != "extenders":
-            yield Change("policy", was.name, was.value, now.value)
+            yield PolicyChange("policy", was.name, was.value, now.value)
 
 
-def _rules(where: str, before: list[Rule], after: list[Rule]) -> Iterator[Change]:
+def _rules(where: str, before: list[Rule], after: list[Rule]) -> Iterator[PolicyChange]:
     old, new = {one.name: one for one in before}, {one.name: one for one in after}
     for name in [*new, *(name for name in old if name not in new)]:
         was, now = old.get(name), new.get(name)
         if was is None or now is None:
-            yield Change(where, name, "off" if was is None else _on(was), "off" if now is None else _on(now))
+            yield PolicyChange(where, name, "off" if was is None else _on(was), "off" if now is None else _on(now))
             continue
         if was.weight != now.weight:
-            yield Change(where, f"{name} weight", str(was.weight), str(now.weight))
+            yield PolicyChange(where, f"{name} weight", str(was.weight), str(now.weight))
         if was.argument != now.argument:
-            yield Change(where, f"{name} argument", was.argument, now.argument)
+            yield PolicyChange(where, f"{name} argument", was.argument, now.argument)
 
 
 def _on(rule: Rule) -> str:
     return " ".join(["on", *([f"×{rule.weight}"] if rule.weight else []), *([rule.argument] if rule.argument else [])])
 
 
-def _extenders(before: Effective, after: Effective) -> Iterator[Change]:
+def _extenders(before: Effective, after: Effective) -> Iterator[PolicyChange]:
     """One by one in their order, which decides who is asked first."""
     for place in range(max(len(before.extenders), len(after.extenders))):
         old, new = (dict(side[place]) if place < len(side) else {} for side in (before.extenders, after.extenders))
         where = f"extenders[{place}]"
         if not old or not new:
-            yield Change(where, "extender", old.get("urlPrefix", ""), new.get("urlPrefix", ""))
+            yield PolicyChange(where, "extender", old.get("urlPrefix", ""), new.get("urlPrefix", ""))
             continue
         for path in [*new, *(path for path in old if path not in new)]:
             if old.get(path) != new.get(path):
-                yield Change(where, path, old.get(path, ""), new.get(path, ""))
+                yield PolicyChange(where, path, old.get(path, ""), new.get(path, ""))

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from kschedweb.clusters.annotating import Change, Found
+from kschedweb.clusters.annotating import Found, Patch
 from kschedweb.clusters.kinds import BY_NAME, Kind
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.state.watermarks.annotations import (
@@ -35,7 +35,7 @@ TextsOf = Callable[[str, Mapping[str, str]], Texts]  # (name as watermarks have 
 class Plan:
     """The changes to make, and how many objects need none, or are not in the cluster any more."""
 
-    changes: list[Change] = field(default_factory=list)
+    changes: list[Patch] = field(default_factory=list)
     unchanged: int = 0
     gone: int = 0
 
@@ -46,7 +46,7 @@ class Plan:
             if key not in found:
                 self.gone += 1
             elif texts := texts_of(name, found[key]):
-                self.changes.append(Change(kind, key, texts))
+                self.changes.append(Patch(kind, key, texts))
             else:
                 self.unchanged += 1
 
@@ -150,11 +150,11 @@ def fractions(watermarks: Watermarks, inventory: Inventory) -> dict[str, dict[st
     return found
 
 
-def removals(kind: Kind, found: Found, *, own: bool, crane_too: bool) -> list[Change]:
+def removals(kind: Kind, found: Found, *, own: bool, crane_too: bool) -> list[Patch]:
     """What takes the annotations of one form or both away from all objects of ``kind``."""
     keys = ({KEY} if own else set()) | (CRANE_KEYS if crane_too and kind.name == "Node" else set())
     return [
-        Change(kind, name, dict.fromkeys(sorted(keys & there.keys())))
+        Patch(kind, name, dict.fromkeys(sorted(keys & there.keys())))
         for name, there in found.items()
         if not keys.isdisjoint(there)
     ]

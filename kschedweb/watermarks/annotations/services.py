@@ -18,7 +18,7 @@ from django.utils import timezone
 from kschedweb.accounts import audit
 from kschedweb.clusters.annotating import (
     KINDS,
-    Change,
+    Patch,
     WriteReport,
     annotations_read,
     annotations_write,
@@ -213,7 +213,7 @@ def annotations_remove(
 ) -> dict[str, Any]:
     """Take the annotations of one form or both off every object of ``cluster``. Raises ``ClusterError``."""
     annotating = annotating_get(cluster)
-    changes: list[Change] = []
+    changes: list[Patch] = []
     total = WriteReport()
     with _client(cluster, REMOVAL_SECONDS + MARGIN) as client:
         for kind in KINDS:

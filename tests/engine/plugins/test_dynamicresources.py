@@ -13,8 +13,8 @@ from kschedweb.engine.framework.events import (
     RESOURCE_CLAIM_UPDATE,
     UNSCHEDULED_POD,
     Action,
-    Change,
     ClusterEvent,
+    ObjectChange,
 )
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.preparation import FreeClaim
@@ -422,7 +422,7 @@ def woken(wanting: dict, event: ClusterEvent, old: Any, new: Any, *objects: dict
     pod_ = Pod.read(wanting)
     plugin = engine.framework(pod_).plugin("DynamicResources")
     hints = [item.hint for item in plugin.events() if item.event.covers(event)]
-    change = Change(old, new, engine.snapshot.objects)
+    change = ObjectChange(old, new, engine.snapshot.objects)
     return any(hint is None or hint(pod_, change) for hint in hints)
 
 

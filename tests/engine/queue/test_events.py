@@ -18,8 +18,8 @@ from kschedweb.engine.framework.events import (
     VOLUME,
     VOLUME_CLAIM,
     Action,
-    Change,
     ClusterEvent,
+    ObjectChange,
 )
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
@@ -54,7 +54,7 @@ def test_who_does_not_say_what_it_waits_for_is_woken_by_everything() -> None:
     made = {**CURRENT.factories, Silent.name: lambda args: Silent()}
     hints = Hints({"default-scheduler": Framework(configuration.profiles[0], made)})
     queued = QueuedPod(Pod.read(pod("p")), 0.0, rejected_by=frozenset({Silent.name}))
-    change = Change(None, None, ClusterObjects())
+    change = ObjectChange(None, None, ClusterObjects())
     for resource in (ASSIGNED_POD, UNSCHEDULED_POD, NODE, VOLUME, VOLUME_CLAIM, STORAGE_CLASS, CSI_NODE, DEVICE_CLASS):
         for action in (Action.ADD, Action.UPDATE, Action.DELETE):
             assert hints.strategy(queued, ClusterEvent(resource, action), change) is Strategy.AFTER_BACKOFF

@@ -15,8 +15,8 @@ from kschedweb.engine.framework.events import (
     NODE_ADD,
     NODE_DELETE,
     Action,
-    Change,
     ClusterEvent,
+    ObjectChange,
     node_changes,
     pod_changes,
 )
@@ -38,7 +38,7 @@ Question = Callable[[], bool]
 def wakes(plugin: str, raw: Json, event: ClusterEvent, old: Any, new: Any, cluster: ClusterObjects = NOTHING) -> bool:
     """Whether ``event`` makes a pod be tried again that ``plugin`` rejected."""
     queued = QueuedPod(Pod.read(raw), 0.0, rejected_by=frozenset({plugin}))
-    return HINTS.strategy(queued, event, Change(old, new, cluster)) is Strategy.AFTER_BACKOFF
+    return HINTS.strategy(queued, event, ObjectChange(old, new, cluster)) is Strategy.AFTER_BACKOFF
 
 
 def happens(plugin: str, raw: Json, event: ClusterEvent, old: Any, new: Any) -> Question:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
-from kschedweb.engine.framework.events import POD, Action, Change, ClusterEvent, EventHint
+from kschedweb.engine.framework.events import POD, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status
 from kschedweb.engine.objects.access import Json, mapping
@@ -261,7 +261,7 @@ def _named(selector: Selector, labels: dict[str, str]) -> str:
     return ", ".join(f"{key}={labels[key]}" for key in keys if key in labels)
 
 
-def _after_own_update(pod: Pod, change: Change) -> bool:
+def _after_own_update(pod: Pod, change: ObjectChange) -> bool:
     return bool(change.new is not None and change.new.uid == pod.uid)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
-from kschedweb.engine.framework.events import NODE, POD, Action, Change, ClusterEvent, EventHint, has_place
+from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange, has_place
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Scope, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, rounded
 from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status, error, unresolvable, unschedulable
@@ -94,7 +94,7 @@ class PodTopologySpread:
             EventHint(ClusterEvent(NODE, nodes), self._after_node),
         ]
 
-    def _after_pod(self, pod: Pod, change: Change) -> bool:
+    def _after_pod(self, pod: Pod, change: ObjectChange) -> bool:
         """A pod came, went or changed its labels that a hard constraint of this one counts."""
         old, new = change.old, change.new
         if any(one is not None and not _involved(one, pod) for one in (old, new)):
@@ -107,7 +107,7 @@ class PodTopologySpread:
             return True
         return any(selector.matches(old.labels) != selector.matches(new.labels) for _, selector in rules)
 
-    def _after_node(self, pod: Pod, change: Change) -> bool:
+    def _after_node(self, pod: Pod, change: ObjectChange) -> bool:
         """The domains of the hard constraints are others now, or one of their nodes has other taints."""
         keys = [rule.topology_key for rule, _ in self._rules(change.cluster, pod, hard=True)]
         old, new = change.old, change.new

@@ -25,7 +25,7 @@ from kschedweb.engine.studies.prepare.prepared import Prepared
 if TYPE_CHECKING:
     from kschedweb.engine.simulation.life import Life
 
-__all__ = ["Change", "Comparison", "compare", "interval", "significance"]
+__all__ = ["Comparison", "PlacementChange", "compare", "interval", "significance"]
 
 NOT_SCORED = "The scheduler did not score the node the pod went to before: it had found enough others."
 ROOM_MADE = "Room had been made for the pod on its new node, so no scores were needed."
@@ -34,7 +34,7 @@ NEVER_TRIED = "The pod was never tried."
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PlacementChange:
     """A pod that was last on node ``before`` in the first run and on ``after`` in the second, "" for none.
 
     ``plugin`` is the one whose weighted score favours the new node most over the old one at the pod's last try, by
@@ -59,9 +59,9 @@ class Comparison:
     """Of ``pods`` pods that both runs have: those with another node, and those with a node in one run only."""
 
     pods: int
-    moved: list[Change]
-    newly_unscheduled: list[Change]
-    newly_scheduled: list[Change]
+    moved: list[PlacementChange]
+    newly_unscheduled: list[PlacementChange]
+    newly_scheduled: list[PlacementChange]
 
     def counts(self) -> dict[str, Any]:
         """How many there are of each, and how many pods each plugin moved, most first."""
@@ -113,14 +113,14 @@ def compare(
     )
 
 
-def _changes(first: Outcome, second: Outcome) -> Iterable[Change]:
+def _changes(first: Outcome, second: Outcome) -> Iterable[PlacementChange]:
     """Pods that ended elsewhere, in the order in which they came in the first run."""
     for pod, row in first.index.items():
         other = second.index.get(pod)
         if other is not None and (first.attempts[row] or second.attempts[other]):
             before, after = _last_node(first, row), _last_node(second, other)
             if before != after:
-                yield Change(pod, before, after)
+                yield PlacementChange(pod, before, after)
 
 
 def _last_node(outcome: Outcome, row: int) -> str:
@@ -128,7 +128,7 @@ def _last_node(outcome: Outcome, row: int) -> str:
     return outcome.nodes[node] if node >= 0 else ""
 
 
-def _turned(change: Change) -> Change:
+def _turned(change: PlacementChange) -> PlacementChange:
     """Seen from the other run: what was gained is lost."""
     return replace(change, before=change.after, after=change.before)
 
@@ -142,14 +142,14 @@ class _Why(Observer):
 
     scheduler: Scheduler
 
-    def __init__(self, changes: list[Change], outcome: Outcome, progress: Progress | None) -> None:
+    def __init__(self, changes: list[PlacementChange], outcome: Outcome, progress: Progress | None) -> None:
         rows = {outcome.index[change.pod]: change for change in changes}
         self._outcome, self._progress, self._steps = outcome, progress, 0
         self._wanted = {row: change for row, change in rows.items() if outcome.attempts[row]}
         self._left = set(self._wanted)
         self._rows: dict[Life, int] = {}
-        self._found: dict[str, Change] = {}
-        self._asked: tuple[Change, Status] | None = None
+        self._found: dict[str, PlacementChange] = {}
+        self._asked: tuple[PlacementChange, Status] | None = None
 
     def find_out(self, prepared: Prepared, configuration: Configuration, registry: Registry | None) -> None:
         """By the run's moves where they tell enough, for the others by replaying the run."""
@@ -168,7 +168,7 @@ class _Why(Observer):
             with suppress(_AllAskedError):
                 finish(simulation, prepared)
 
-    def known(self, change: Change) -> Change:
+    def known(self, change: PlacementChange) -> PlacementChange:
         """The change, with its reason."""
         return self._found.get(change.pod, replace(change, said=NEVER_TRIED))
 
@@ -214,7 +214,7 @@ class _Why(Observer):
             self._found[change.pod] = _reason(change, verdict, pod, placement)
 
 
-def _reason(change: Change, verdict: Status, pod: Pod, placement: Placement) -> Change:
+def _reason(change: PlacementChange, verdict: Status, pod: Pod, placement: Placement) -> PlacementChange:
     if not verdict.ok:
         return replace(change, plugin=verdict.plugin, said=verdict.message)
     if not placement.node:

@@ -176,8 +176,8 @@ ACTIONS: dict[str, Struct] = {
 }
 
 
-def _change(at: float, **actions: Any) -> parts.Change:
-    return next(parts.Change(at, action, key) for key, action in actions.items() if action is not None)
+def _change(at: float, **actions: Any) -> parts.ScenarioChange:
+    return next(parts.ScenarioChange(at, action, key) for key, action in actions.items() if action is not None)
 
 
 CHANGE = Struct(

@@ -131,7 +131,7 @@ Action = OfNodes | AddNodes | FailZone | OfWorkloads
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ScenarioChange:
     at: float
     action: Action
     path: str = ""  # such as changes[2].drainNodes
@@ -296,7 +296,7 @@ class Document:
     description: str = ""
     base: Base = field(default_factory=Base)
     objects: tuple[Json, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ScenarioChange, ...] = ()
     arrivals: tuple[Trace | Generate, ...] = ()
     use: UseOf = field(default_factory=UseOf)
     run: RunOf = field(default_factory=RunOf)

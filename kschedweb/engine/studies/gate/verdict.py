@@ -8,7 +8,7 @@ from typing import Any
 
 from kschedweb.engine.documents.leaves import Problem
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.studies.compare.comparison import NEVER_TRIED, Change, Comparison
+from kschedweb.engine.studies.compare.comparison import NEVER_TRIED, Comparison, PlacementChange
 from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate.thresholds import Amount, Limits, Thresholds
 from kschedweb.engine.studies.measure.measures import HIGHER, LOWER, PODS, POINTS, Measure, Measures
@@ -41,7 +41,7 @@ class Check:
     unit: str
     limits: Mapping[str, Any]
     sentence: str
-    pods: tuple[Change, ...] = ()
+    pods: tuple[PlacementChange, ...] = ()
     more: int = 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def judge(pair: Pair, thresholds: Thresholds) -> Judged:
     return Judged(tuple(_checks(pair, thresholds, lost, scheduled)), scheduled, counts, measures)
 
 
-def _checks(pair: Pair, asked: Thresholds, lost: list[Change], scheduled: int) -> Iterator[Check]:
+def _checks(pair: Pair, asked: Thresholds, lost: list[PlacementChange], scheduled: int) -> Iterator[Check]:
     if asked.max_newly_unschedulable is not None:
         whole = int((pair.after.attempts > 0).sum())
         said = "No pod is newly unschedulable"
@@ -127,14 +127,14 @@ def _checks(pair: Pair, asked: Thresholds, lost: list[Change], scheduled: int) -
     yield from (_measured(pair, name, limits) for name, limits in asked.measures.items())
 
 
-def _of_pods(name: str, label: str, pods: list[Change], limit: Amount, whole: int, said: str) -> Check:
+def _of_pods(name: str, label: str, pods: list[PlacementChange], limit: Amount, whole: int, said: str) -> Check:
     most = limit.of(whole)
     passed = len(pods) <= most + ROUNDING
     sentence = f"{said}; {_allowed(limit)}."
     return _listing(Check(name, label, passed, float(len(pods)), None, PODS, {"max": limit.plain}, sentence), pods)
 
 
-def _listing(check: Check, pods: Iterable[Change]) -> Check:
+def _listing(check: Check, pods: Iterable[PlacementChange]) -> Check:
     listed = list(pods)
     return replace(check, pods=tuple(listed[:MOST_PODS]), more=max(0, len(listed) - MOST_PODS))
 
@@ -142,7 +142,7 @@ def _listing(check: Check, pods: Iterable[Change]) -> Check:
 def _pending(pair: Pair, most: float) -> Check:
     outcome = pair.after
     waiting = [
-        Change(outcome.pods[row], _node(pair.before, outcome.pods[row]), "", said=_said(outcome, row))
+        PlacementChange(outcome.pods[row], _node(pair.before, outcome.pods[row]), "", said=_said(outcome, row))
         for row in outcome.pending.tolist()
     ]
     value, before = float(len(waiting)), float(len(pair.before.pending))
@@ -206,7 +206,7 @@ def _sentence(measure: Measure, limits: Limits, value: float, base: float | None
 # What is looked at.
 
 
-def newly_unschedulable(pair: Pair) -> list[Change]:
+def newly_unschedulable(pair: Pair) -> list[PlacementChange]:
     """Pods without a node under the policy that have one, or are none of those that wait, under the baseline.
 
     Pods that only this run has are among them, such as replacements of pods that were preempted; and pods that no
@@ -218,14 +218,14 @@ def newly_unschedulable(pair: Pair) -> list[Change]:
     for row in second.pending.tolist():
         pod = second.pods[row]
         if pod not in waited:
-            found.setdefault(pod, Change(pod, _node(first, pod), "", said=_said(second, row)))
+            found.setdefault(pod, PlacementChange(pod, _node(first, pod), "", said=_said(second, row)))
     for pod in second.ignored:
         if pod not in waited:
-            found[pod] = Change(pod, _node(first, pod), "", said=NO_PROFILE)
+            found[pod] = PlacementChange(pod, _node(first, pod), "", said=NO_PROFILE)
     return [_with_message(change, second) for change in found.values()]
 
 
-def _with_message(change: Change, outcome: Outcome) -> Change:
+def _with_message(change: PlacementChange, outcome: Outcome) -> PlacementChange:
     """The change with what was said of the pod last, where its comparison says nothing."""
     row = outcome.index.get(change.pod)
     if row is None or change.said not in ("", NEVER_TRIED):

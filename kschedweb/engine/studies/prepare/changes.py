@@ -50,7 +50,7 @@ class Changes:
             parts.RemoveWorkload: lambda action, at: workloads.remove(action.workload, at),
         }
 
-    def apply(self, change: parts.Change) -> None:
+    def apply(self, change: parts.ScenarioChange) -> None:
         """Raises PartError where the change cannot be made."""
         if change.at > 0.0:
             self._pass_to(change.at)

@@ -41,7 +41,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Change:
+class MeasureChange:
     """Another policy's value of a measure, held against the reference over the seeds that both have."""
 
     value: str
@@ -71,7 +71,7 @@ class Line:
 
     measure: Measure
     reference: str
-    changes: list[Change]
+    changes: list[MeasureChange]
     weight: float  # how much changes: what orders the table
     values: list[dict[int, float]]
 
@@ -117,7 +117,7 @@ def _moved(listed: Sequence[Side], differences: Sequence[Difference]) -> list[Li
         values.append({seed: float(one["moved"]) for seed, one in counts.items()})
         mean, pods = _mean(values[-1]), _mean({seed: one["pods"] for seed, one in counts.items()})
         share = mean / pods if mean and pods else 0.0
-        changes.append(Change(amount(MOVED, mean), f"{100 * share:.1f} % of all pods", None, None, share, ""))
+        changes.append(MeasureChange(amount(MOVED, mean), f"{100 * share:.1f} % of all pods", None, None, share, ""))
     if not any(values):
         return []
     return [Line(MOVED, "–", changes, max(change.share for change in changes), values)]
@@ -147,7 +147,9 @@ def _change(measure: Measure, base: dict[int, float], other: dict[int, float]) -
     return (abs(after - before) / largest if largest else 0.0), after - before
 
 
-def _shown(measure: Measure, base: dict[int, float], other: dict[int, float], change: float, share: float) -> Change:
+def _shown(
+    measure: Measure, base: dict[int, float], other: dict[int, float], change: float, share: float
+) -> MeasureChange:
     pairs = [(base[seed], other[seed]) for seed in sorted(base) if seed in other]
     before = _mean(dict(enumerate(first for first, _ in pairs)))
     percent = 100 * change / before if before else None
@@ -155,7 +157,7 @@ def _shown(measure: Measure, base: dict[int, float], other: dict[int, float], ch
     if change and measure.direction in ("lower", "higher"):
         better = (change < 0) == (measure.direction == "lower")
     value, said = amount(measure, _mean(other)), difference(measure, change)
-    return Change(value, said, percent, better, share, chance.verdict(pairs))
+    return MeasureChange(value, said, percent, better, share, chance.verdict(pairs))
 
 
 def _mean(values: dict[int, float]) -> float | None:

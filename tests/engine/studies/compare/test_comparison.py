@@ -12,8 +12,8 @@ from kschedweb.engine.simulation import Event, PodArrives, Settings
 from kschedweb.engine.studies.compare.comparison import (
     NO_SCORES,
     NOT_SCORED,
-    Change,
     Comparison,
+    PlacementChange,
     compare,
     interval,
     significance,
@@ -68,7 +68,7 @@ def test_a_node_that_another_pod_took_is_said_to_be_full() -> None:
     found = compared(prepared, configuration(), configuration(PACKING))
     assert {change.pod for change in found.moved} == {"default/big", "default/bigger"}
     by_pod = {change.pod: change for change in found.moved}
-    assert by_pod["default/bigger"] == Change(
+    assert by_pod["default/bigger"] == PlacementChange(
         "default/bigger", "a", "b", "NodeResourcesFit", None, by_pod["default/bigger"].said
     )
     assert by_pod["default/bigger"].said == "Insufficient cpu"
@@ -94,10 +94,10 @@ def test_where_no_plugin_prefers_the_new_node_that_is_said() -> None:
     all_off = {"disabled": [{"name": "*"}]}
     equal = configuration(plugins={"score": {**all_off, "enabled": [{"name": "ImageLocality"}]}})
     (change,) = compared(prepared, configuration(), equal).moved
-    assert change == Change("default/one", "b", "a", said=NO_SCORES)
+    assert change == PlacementChange("default/one", "b", "a", said=NO_SCORES)
     unscored = configuration(plugins={"score": all_off, "preScore": all_off})
     (change,) = compared(prepared, configuration(), unscored).moved
-    assert change == Change("default/one", "b", "a", said=NOT_SCORED)
+    assert change == PlacementChange("default/one", "b", "a", said=NOT_SCORED)
 
 
 @settings(max_examples=6, deadline=None)
