@@ -297,7 +297,7 @@ SPECTACULAR_SETTINGS = {
         "JobState": "kschedweb.jobs.models.State",
         "TokenState": ["active", "expired", "revoked"],
         "ApprovalState": "kschedweb.live.approvals.models.State",
-        "VoteVerdict": "kschedweb.live.approvals.models.Verdict",
+        "VoteVerdict": "kschedweb.live.approvals.models.VoteVerdict",
         "MovesRuleKind": ["rejects", "prefers", "fails"],
         "LiveMode": "kschedweb.live.schedulers.models.Mode",
         "LiveResult": "kschedweb.live.schedulers.models.Result",

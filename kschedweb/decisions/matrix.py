@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kschedweb.decisions.parts import Cell, Row, Stage, Verdict
+from kschedweb.decisions.parts import Cell, FilterVerdict, Row, Stage
 from kschedweb.decisions.words import Reading
 from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE
 
@@ -197,20 +197,20 @@ class Matrix:
             return Reading(f"{self.explanation.nodes[node]} was not looked at: {why}")
         return None if status is None else self.read(node, status)
 
-    def verdicts(self, node: int) -> list[Verdict]:
+    def verdicts(self, node: int) -> list[FilterVerdict]:
         """Every filter's word on a node, in the scheduler's order."""
         found = self.explanation
         verdicts = []
         if found.rejected_by[node] == EXCLUDED:
-            verdicts.append(Verdict("PreFilter", "fail", found.verdict_at(node), True, self.reading(node)))
+            verdicts.append(FilterVerdict("PreFilter", "fail", found.verdict_at(node), True, self.reading(node)))
         for position, column in enumerate(found.filters):
             code = int(column.codes[node])
             if column.skipped or code == 0:
-                verdicts.append(Verdict(column.plugin, "skip" if column.skipped else "pass"))
+                verdicts.append(FilterVerdict(column.plugin, "skip" if column.skipped else "pass"))
                 continue
             status = column.verdicts[code]
             reading = self.read(node, status)
-            verdicts.append(Verdict(column.plugin, "fail", status, found.rejected_by[node] == position, reading))
+            verdicts.append(FilterVerdict(column.plugin, "fail", status, found.rejected_by[node] == position, reading))
         return verdicts
 
     def decided_by(self, first: int, second: int) -> str:

@@ -70,7 +70,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FilterVerdict:
     """One filter's word on one node. ``state`` is "pass", "fail" or "skip".
 
     ``asked`` is false where an earlier one had ended the trial of the node: then it is what it would have said.

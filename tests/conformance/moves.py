@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.releases.classic.comparing import Kind, Move, Rule, Side, Verdict
+from kschedweb.engine.releases.classic.comparing import Kind, Move, MoveVerdict, Rule, Side
 
 Json = dict[str, Any]
 CONFIG: Json = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -52,14 +52,14 @@ def check(move: Move, classic: Json, profile: Json) -> None:
     assert move.rule.share == share == max(shares.values()) > 0
 
 
-def verdict(ours: list[str], theirs: list[str], common: set[str]) -> Verdict:
+def verdict(ours: list[str], theirs: list[str], common: set[str]) -> MoveVerdict:
     if common:
-        return Verdict.SAME if ours == theirs and len(ours) == 1 else Verdict.EITHER
+        return MoveVerdict.SAME if ours == theirs and len(ours) == 1 else MoveVerdict.EITHER
     if ours and theirs:
-        return Verdict.MOVES
+        return MoveVerdict.MOVES
     if not ours and not theirs:
-        return Verdict.NEITHER
-    return Verdict.ONLY_CLASSIC if ours else Verdict.ONLY_PROFILE
+        return MoveVerdict.NEITHER
+    return MoveVerdict.ONLY_CLASSIC if ours else MoveVerdict.ONLY_PROFILE
 
 
 def told(rule: Rule) -> tuple[str, Side, list[str]]:

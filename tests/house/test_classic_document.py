@@ -13,7 +13,7 @@ from kschedweb.clusters import demo
 from kschedweb.engine.releases import load
 from kschedweb.engine.releases.classic import Registry
 from kschedweb.engine.releases.classic.catalogue import GATES, ORDER, Edition
-from kschedweb.engine.releases.classic.comparing import Verdict
+from kschedweb.engine.releases.classic.comparing import MoveVerdict
 from kschedweb.engine.releases.classic.counterparts import NONE, PREDICATES, PRIORITIES, Counterpart, of_argument
 from tests.conftest import ROOT
 from tests.engine.releases.classic.test_policy import ARTICLE
@@ -48,7 +48,7 @@ def test_the_comparison_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_verdicts_of_a_comparison_are_listed() -> None:
     section = TEXT.partition("## Comparison\n")[2].partition("\n## ")[0]
-    assert {name.strip(" `") for name in rows(section)[1:]} >= set(Verdict)
+    assert {name.strip(" `") for name in rows(section)[1:]} >= set(MoveVerdict)
 
 
 def rows(section: str) -> list[str]:

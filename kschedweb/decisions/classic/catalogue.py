@@ -13,7 +13,7 @@ from kschedweb.engine.releases.classic.describing import DESCRIBED, PREDICATE, D
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kschedweb.decisions.parts import Row, Step, Verdict
+    from kschedweb.decisions.parts import FilterVerdict, Row, Step
 
 WORDS = {
     "mandatory": "always",
@@ -61,7 +61,7 @@ class Shown:
     """One node of an example: the verdict of a predicate, or the steps to the score of a priority."""
 
     row: Row
-    verdict: Verdict | None = None
+    verdict: FilterVerdict | None = None
     steps: Sequence[Step] = ()
 
 

@@ -11,7 +11,7 @@ from kschedweb.decisions.words import Reason
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import AnyCase, ClassicCase
-    from kschedweb.decisions.parts import Arithmetic, Verdict
+    from kschedweb.decisions.parts import Arithmetic, FilterVerdict
     from kschedweb.decisions.words import Reading, Shortage
     from kschedweb.engine import Status
 
@@ -70,7 +70,7 @@ class ClassicDecision(Presentation):
         ]
         return [(reason, number) for reason, number in counted(listed) if number]
 
-    def verdicts(self, node: int) -> list[Verdict]:
+    def verdicts(self, node: int) -> list[FilterVerdict]:
         """Every predicate's word on a node; behind the first that rejects it they are what they would have said."""
         found, ended = [], False
         for verdict in super().verdicts(node):

@@ -13,7 +13,7 @@ from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unres
 from kschedweb.engine.objects.pod import Pod
 
 
-class Verdict(StrEnum):
+class Agreement(StrEnum):
     """How the other scheduler's answer compares with the policy's."""
 
     AGREE = "agree"  # its node is among the best, or neither finds one
@@ -34,7 +34,7 @@ class Judgement:
     why ``node`` does not pass, why no node does, or how the cycle failed.
     """
 
-    verdict: Verdict
+    verdict: Agreement
     node: str
     best: tuple[str, ...] = ()
     feasible: int = 0
@@ -46,7 +46,7 @@ class Judgement:
 
     @property
     def agrees(self) -> bool:
-        return self.verdict is Verdict.AGREE
+        return self.verdict is Agreement.AGREE
 
 
 def judge(scheduler: Scheduler, pod: Pod, node: str) -> Judgement:
@@ -59,26 +59,26 @@ def judge(scheduler: Scheduler, pod: Pod, node: str) -> Judgement:
     try:
         found = scheduler.explain(pod.on("") if pod.node_name else pod)
     except CycleError as error:
-        return Judgement(Verdict.FAILED, node, message=str(error))
+        return Judgement(Agreement.FAILED, node, message=str(error))
     if found.chosen is None:
         return _nowhere(found, node)
     best = tuple(found.nodes[position] for position in found.best)
     feasible = len(found.feasible)
     if not node:
-        return Judgement(Verdict.WOULD_PLACE, node, best, feasible)
+        return Judgement(Agreement.WOULD_PLACE, node, best, feasible)
     place = np.flatnonzero(found.feasible == found.nodes.index(node)) if node in found.nodes else np.zeros(0)
     if not place.size:
         status = rejection(found, node)
-        return Judgement(Verdict.INFEASIBLE, node, best, feasible, plugin=status.plugin, message=status.message)
+        return Judgement(Agreement.INFEASIBLE, node, best, feasible, plugin=status.plugin, message=status.message)
     return _compared(found, node, int(place[0]), best)
 
 
 def _nowhere(found: Explanation, node: str) -> Judgement:
     held = found.pre_enqueue
     if not node:
-        return Judgement(Verdict.AGREE, node, message=found.message or held.message)
+        return Judgement(Agreement.AGREE, node, message=found.message or held.message)
     status = rejection(found, node)
-    return Judgement(Verdict.INFEASIBLE, node, plugin=status.plugin, message=status.message or found.message)
+    return Judgement(Agreement.INFEASIBLE, node, plugin=status.plugin, message=status.message or found.message)
 
 
 def rejection(found: Explanation, node: str) -> Status:
@@ -97,11 +97,11 @@ def _compared(found: Explanation, node: str, place: int, best: tuple[str, ...]) 
     rank = 1 + int(np.count_nonzero(total > total[place]))
     difference = int(total[first] - total[place])
     if not difference:
-        return Judgement(Verdict.AGREE, node, best, len(total), rank, difference)
+        return Judgement(Agreement.AGREE, node, best, len(total), rank, difference)
     parts = leads(found, first, place)
     most = max(parts, key=lambda plugin: parts[plugin])
     parts = {plugin: part for plugin, part in parts.items() if part}
-    return Judgement(Verdict.DIFFER, node, best, len(total), rank, difference, most, parts)
+    return Judgement(Agreement.DIFFER, node, best, len(total), rank, difference, most, parts)
 
 
 @dataclass(frozen=True, slots=True)

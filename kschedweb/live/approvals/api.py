@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.live.approvals import rules, selectors, services
 from kschedweb.live.approvals.filters import RequestFilter
-from kschedweb.live.approvals.models import ApprovalRequest, Verdict, Vote
+from kschedweb.live.approvals.models import ApprovalRequest, Vote, VoteVerdict
 from kschedweb.live.approvals.services import LONGEST_REASON, MOST_TOGETHER
 from kschedweb.web.rest import IdempotencyMixin, validated
 
@@ -95,7 +95,7 @@ class ApprovalSerializer(serializers.ModelSerializer[ApprovalRequest]):
 
     def get_missing(self, row: ApprovalRequest) -> dict[str, int]:
         """How many are still missing, by role."""
-        return rules.missing(row.ask, [vote.role for vote in row.votes.all() if vote.verdict == Verdict.APPROVE])
+        return rules.missing(row.ask, [vote.role for vote in row.votes.all() if vote.verdict == VoteVerdict.APPROVE])
 
     def get_on_timeout(self, row: ApprovalRequest) -> str:
         """`Deny` or `Allow`: what happens when nobody decides in time."""
@@ -121,7 +121,7 @@ class DenySerializer(serializers.Serializer[Any]):
 
 class DecideSerializer(serializers.Serializer[Any]):
     requests = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=MOST_TOGETHER)
-    verdict = serializers.ChoiceField(choices=Verdict.choices)
+    verdict = serializers.ChoiceField(choices=VoteVerdict.choices)
     reason = serializers.CharField(max_length=LONGEST_REASON, required=False, allow_blank=True, default="")
 
 
@@ -160,7 +160,7 @@ class Approve(IdempotencyMixin, APIView):
     @extend_schema(request=ApproveSerializer, responses=ApprovalSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Approve. The pod is bound once all who are asked have; until then the state stays `waiting`."""
-        return _decide(request, id, Verdict.APPROVE, ApproveSerializer(data=request.data))
+        return _decide(request, id, VoteVerdict.APPROVE, ApproveSerializer(data=request.data))
 
 
 class Deny(IdempotencyMixin, APIView):
@@ -169,7 +169,7 @@ class Deny(IdempotencyMixin, APIView):
     @extend_schema(request=DenySerializer, responses=ApprovalSerializer)
     def post(self, request: ApiRequest, id: UUID) -> Response:
         """Deny, with a reason. One denial is enough: the pod goes back to the queue."""
-        return _decide(request, id, Verdict.DENY, DenySerializer(data=request.data))
+        return _decide(request, id, VoteVerdict.DENY, DenySerializer(data=request.data))
 
 
 class Reopen(IdempotencyMixin, APIView):

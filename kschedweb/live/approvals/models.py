@@ -84,7 +84,7 @@ class ApprovalRequest(models.Model):
         return f"{self.namespace}/{self.name}"
 
 
-class Verdict(models.TextChoices):
+class VoteVerdict(models.TextChoices):
     APPROVE = "approve", "Approved"
     DENY = "deny", "Denied"
 
@@ -96,7 +96,7 @@ class Vote(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     username = models.CharField(max_length=150)
     role = models.CharField(max_length=16, choices=Role.choices)
-    verdict = models.CharField(max_length=16, choices=Verdict.choices)
+    verdict = models.CharField(max_length=16, choices=VoteVerdict.choices)
     reason = models.TextField(blank=True)
     at = models.DateTimeField()
 

@@ -16,7 +16,7 @@ from kschedweb.accounts.roles import Action, may
 from kschedweb.clusters.models import NodeRow
 from kschedweb.engine.plugins.humanapproval import lasting
 from kschedweb.live.approvals import rules
-from kschedweb.live.approvals.models import ApprovalRequest, State, Verdict
+from kschedweb.live.approvals.models import ApprovalRequest, State, VoteVerdict
 from kschedweb.live.schedulers.models import LiveDecision
 from kschedweb.watermarks.selectors import current
 from kschedweb.web.errors import ApplicationError, Conflict
@@ -121,7 +121,7 @@ class Item:
 
     @cached_property
     def approvals(self) -> list[Any]:
-        return [vote for vote in self.row.votes.all() if vote.verdict == Verdict.APPROVE]
+        return [vote for vote in self.row.votes.all() if vote.verdict == VoteVerdict.APPROVE]
 
     @property
     def who(self) -> str:

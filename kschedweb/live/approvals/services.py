@@ -14,7 +14,7 @@ from django.utils import timezone
 from kschedweb.accounts import audit
 from kschedweb.engine.cycle.binding import duration
 from kschedweb.live.approvals import rules, transitions
-from kschedweb.live.approvals.models import ApprovalRequest, Event, State, Verdict, Vote
+from kschedweb.live.approvals.models import ApprovalRequest, Event, State, Vote, VoteVerdict
 from kschedweb.live.approvals.selectors import not_asked, refused
 from kschedweb.live.approvals.webhooks.services import tell
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound
@@ -136,14 +136,14 @@ def _checked(user: User, row: ApprovalRequest, verdict: str, reason: str) -> str
     """The reason to keep. Raises where this person may not say this about this request, now."""
     if refusal := refused(user, row):
         raise refusal
-    if verdict == Verdict.DENY and not reason:
+    if verdict == VoteVerdict.DENY and not reason:
         raise _field("reason", "Say why it is denied: the pod's event will tell it.")
     if len(reason) > LONGEST_REASON or "\0" in reason:
         raise _field("reason", f"A reason has at most {LONGEST_REASON} characters.")
-    given = [vote for vote in row.votes.all() if vote.verdict == Verdict.APPROVE]
+    given = [vote for vote in row.votes.all() if vote.verdict == VoteVerdict.APPROVE]
     if any(vote.user_id == user.pk for vote in given):
         raise Conflict(f"You have approved {row.pod} already.")
-    if verdict == Verdict.APPROVE and not rules.counts(row.ask, [vote.role for vote in given], user.role):
+    if verdict == VoteVerdict.APPROVE and not rules.counts(row.ask, [vote.role for vote in given], user.role):
         left = rules.people(rules.missing(row.ask, [vote.role for vote in given]))
         raise Conflict(f"No further {user.role} is needed for {row.pod}: it waits for {left}.")
     return reason
@@ -153,14 +153,14 @@ def _count(user: User, row: ApprovalRequest, verdict: str, reason: str, now: dat
     """Audit the vote, and decide the request where it makes the difference."""
     name = user.get_username()
     details = {"node": row.node, "reason": reason, "uid": row.uid}
-    if verdict == Verdict.DENY:
+    if verdict == VoteVerdict.DENY:
         said = f"denied by {name}: {reason}"
         if not transitions.decide(row.pk, State.DENIED, now=now, by=name, reason=said):
             raise Conflict(f"{row.pod} was decided, or ran out of time, a moment ago.")
         audit.record(user, "approval.denied", row, row.pod, **details)
         tell(Event.DECIDED, row)
         return
-    roles = row.votes.filter(verdict=Verdict.APPROVE).values_list("role", flat=True)
+    roles = row.votes.filter(verdict=VoteVerdict.APPROVE).values_list("role", flat=True)
     left = rules.missing(row.ask, roles)
     audit.record(user, "approval.approved", row, row.pod, missing=left, **details)
     if left:
@@ -190,7 +190,7 @@ def requests_decide(*, user: User, request_ids: Iterable[Any], verdict: str, rea
         raise _field("requests", "Choose at least one request.")
     if len(wanted) > MOST_TOGETHER:
         raise _field("requests", f"At most {MOST_TOGETHER} requests at a time.")
-    if verdict == Verdict.DENY and not reason.strip():
+    if verdict == VoteVerdict.DENY and not reason.strip():
         raise _field("reason", "Say why: the pods' events will tell it.")
     found = []
     for request_id in wanted:

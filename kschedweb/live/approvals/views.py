@@ -17,7 +17,7 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may
 from kschedweb.live.approvals import selectors, services
 from kschedweb.live.approvals.filters import RequestFilter
-from kschedweb.live.approvals.models import State, Verdict
+from kschedweb.live.approvals.models import State, VoteVerdict
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export
 from kschedweb.web.pages import done, part
@@ -126,7 +126,7 @@ def decide(request: PageRequest) -> HttpResponse:
     """Approve or deny what was ticked."""
     ticked = tuple(value for value in request.POST.getlist("requests") if _uuid(value))
     reason, verdict = request.POST.get("reason", ""), request.POST.get("verdict", "")
-    if verdict not in Verdict.values:
+    if verdict not in VoteVerdict.values:
         return _inbox(request, None, error="Choose to approve or to deny.", reason=reason, ticked=ticked)
     try:
         outcomes = services.requests_decide(user=request.user, request_ids=ticked, verdict=verdict, reason=reason)
@@ -142,7 +142,7 @@ def decide(request: PageRequest) -> HttpResponse:
 
 def _say(request: PageRequest, pods: list[str], verdict: str) -> None:
     if pods:
-        did = "Approved" if verdict == Verdict.APPROVE else "Denied"
+        did = "Approved" if verdict == VoteVerdict.APPROVE else "Denied"
         names = ", ".join(pods) if len(pods) <= 3 else f"{', '.join(pods[:3])} and {len(pods) - 3} more"
         messages.success(request, f"{did}: {names}.")
 

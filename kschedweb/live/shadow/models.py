@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from django.db import models
 
-from kschedweb.engine.cycle.judgement import Verdict
+from kschedweb.engine.cycle.judgement import Agreement
 from kschedweb.live.schedulers.models import LiveScheduler
 from kschedweb.policies.models import Revision
 
 
 class VerdictChoice(models.TextChoices):
-    AGREE = Verdict.AGREE.value, "Agree"
-    DIFFER = Verdict.DIFFER.value, "Differ"
-    INFEASIBLE = Verdict.INFEASIBLE.value, "Infeasible here"
-    WOULD_PLACE = Verdict.WOULD_PLACE.value, "Would be placed here"
-    FAILED = Verdict.FAILED.value, "Failed here"
+    AGREE = Agreement.AGREE.value, "Agree"
+    DIFFER = Agreement.DIFFER.value, "Differ"
+    INFEASIBLE = Agreement.INFEASIBLE.value, "Infeasible here"
+    WOULD_PLACE = Agreement.WOULD_PLACE.value, "Would be placed here"
+    FAILED = Agreement.FAILED.value, "Failed here"
 
 
 class ShadowVerdict(models.Model):

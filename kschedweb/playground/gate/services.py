@@ -108,7 +108,7 @@ def _no_secret(value: Any, path: str) -> None:
             _no_secret(inner, path)
 
 
-def _at_once(prepared: Prepared, asked: engine.GateQuestion) -> engine.Verdict:
+def _at_once(prepared: Prepared, asked: engine.GateQuestion) -> engine.GateVerdict:
     nodes, pods = engine.size(prepared)
     if nodes * pods > AT_ONCE:
         raise NotNow
@@ -117,7 +117,7 @@ def _at_once(prepared: Prepared, asked: engine.GateQuestion) -> engine.Verdict:
 
 
 @transaction.atomic
-def _known(user: User | None, question: GateRequest, found: engine.Verdict) -> Gate:
+def _known(user: User | None, question: GateRequest, found: engine.GateVerdict) -> Gate:
     made = _row(user, question)
     made.verdict, made.passed, made.ended_at = _storable(found.to_dict()), found.passed, timezone.now()
     made.save()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.releases.classic.comparing import Kind, Side, Verdict
+from kschedweb.engine.releases.classic.comparing import Kind, MoveVerdict, Side
 from kschedweb.engine.releases.classic.describing import DESCRIBED
 from kschedweb.playground.migration.words import VERDICTS, rule_name, rule_words
 from kschedweb.playground.runs.rows import Rows, arranged
@@ -20,9 +20,9 @@ HEAD = (
 ORDERS = ("pod", "verdict", "bound", "classic", "profile", "rule", "share")
 ANY = {"verdict": "", "rule": "", "search": ""}
 WORDS = {
-    Verdict.MOVES: "moves",
-    Verdict.ONLY_CLASSIC: "fits only under the classic policy",
-    Verdict.ONLY_PROFILE: "fits only under the profile",
+    MoveVerdict.MOVES: "moves",
+    MoveVerdict.ONLY_CLASSIC: "fits only under the classic policy",
+    MoveVerdict.ONLY_PROFILE: "fits only under the profile",
 }
 DIFFER = tuple(WORDS)
 

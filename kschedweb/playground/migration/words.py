@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.engine.releases.classic.comparing import Kind, Side, Verdict
+from kschedweb.engine.releases.classic.comparing import Kind, MoveVerdict, Side
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 CONVERSION = "its conversion"
 SIDES = {Side.CLASSIC: "classic policy", Side.PROFILE: "profile"}
 VERDICTS = {
-    Verdict.MOVES: ("would move", "No node that one could choose is one that the other could."),
-    Verdict.ONLY_CLASSIC: ("fit only under the classic policy", "The profile finds no node for them."),
-    Verdict.ONLY_PROFILE: ("fit only under the profile", "The classic policy finds no node for them."),
-    Verdict.EITHER: ("may go to the same node", "Both could choose it, and it is one of several equal ones."),
-    Verdict.SAME: ("go to the same node", "It is the only one that either could choose."),
-    Verdict.NEITHER: ("fit nowhere", "Neither finds a node for them."),
+    MoveVerdict.MOVES: ("would move", "No node that one could choose is one that the other could."),
+    MoveVerdict.ONLY_CLASSIC: ("fit only under the classic policy", "The profile finds no node for them."),
+    MoveVerdict.ONLY_PROFILE: ("fit only under the profile", "The classic policy finds no node for them."),
+    MoveVerdict.EITHER: ("may go to the same node", "Both could choose it, and it is one of several equal ones."),
+    MoveVerdict.SAME: ("go to the same node", "It is the only one that either could choose."),
+    MoveVerdict.NEITHER: ("fit nowhere", "Neither finds a node for them."),
 }
 
 
@@ -59,14 +59,14 @@ def sentence(counts: dict[str, Any]) -> str:
     pods, verdicts = counts["pods"], counts["verdicts"]
     if not pods:
         return "No pod was there to ask about"
-    moving = verdicts[Verdict.MOVES]
+    moving = verdicts[MoveVerdict.MOVES]
     of = f"Of {_counted(pods, 'pod')} " if moving else f"None of {_counted(pods, 'pod')} "
     said = f"{of}{f'{moving:,} ' if moving else ''}would move"
     most = max(counts["rules"], key=lambda rule: rule["moves"], default=None)
     if moving and most is not None:
         how_many = "; all" if most["moves"] == moving else f"; {most['moves']:,}"
         said += f"{how_many if moving > 1 else ','} by {rule_name(most)}"
-    for verdict in (Verdict.ONLY_CLASSIC, Verdict.ONLY_PROFILE):
+    for verdict in (MoveVerdict.ONLY_CLASSIC, MoveVerdict.ONLY_PROFILE):
         if number := verdicts[verdict]:
             verb = "fits" if number == 1 else "fit"
             said += f"; {number:,} {verb} only under the {SIDES[Side(verdict.removeprefix('only '))]}"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
-from kschedweb.engine.cycle.judgement import Judgement, Reason, Verdict, judge, why_moved
+from kschedweb.engine.cycle.judgement import Agreement, Judgement, Reason, judge, why_moved
 from tests.engine.builders import node, pod, scheduler
 
 MOST = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
@@ -23,7 +23,7 @@ def judged(where: str, *objects: dict, raw: dict | None = None, **profile: Any) 
 
 def test_the_best_node_is_agreed_to() -> None:
     found = judged("empty")
-    assert (found.verdict, found.best, found.rank, found.difference) == (Verdict.AGREE, ("empty",), 1, 0)
+    assert (found.verdict, found.best, found.rank, found.difference) == (Agreement.AGREE, ("empty",), 1, 0)
 
 
 def test_any_of_the_best_is_agreed_to() -> None:
@@ -34,14 +34,18 @@ def test_any_of_the_best_is_agreed_to() -> None:
 
 def test_another_strategy_differs_and_is_named() -> None:
     found = judged("empty", pluginConfig=[MOST])
-    assert (found.verdict, found.best, found.rank) == (Verdict.DIFFER, ("half",), 2)
+    assert (found.verdict, found.best, found.rank) == (Agreement.DIFFER, ("half",), 2)
     assert found.plugin == "NodeResourcesFit"
     assert found.difference == sum(found.differences.values()) == 50
 
 
 def test_a_node_without_room_is_infeasible_in_the_filters_words() -> None:
     found = judged("half", raw=pod("p", requests={"cpu": "3"}))
-    assert (found.verdict, found.plugin, found.message) == (Verdict.INFEASIBLE, "NodeResourcesFit", "Insufficient cpu")
+    assert (found.verdict, found.plugin, found.message) == (
+        Agreement.INFEASIBLE,
+        "NodeResourcesFit",
+        "Insufficient cpu",
+    )
     assert (found.rank, found.difference, found.best) == (None, None, ("empty",))
 
 
@@ -53,7 +57,7 @@ def test_a_node_that_pre_filter_leaves_out_is_infeasible() -> None:
     terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["empty"]}]}]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     found = judged("half", raw=pod("p", requests=ASKING, affinity={"nodeAffinity": required}))
-    assert found.verdict is Verdict.INFEASIBLE
+    assert found.verdict is Agreement.INFEASIBLE
     assert found.message
 
 
@@ -65,13 +69,13 @@ def test_both_finding_nothing_is_agreement() -> None:
 
 def test_finding_a_node_where_the_other_found_none_is_told() -> None:
     found = judged("")
-    assert (found.verdict, found.best, found.feasible) == (Verdict.WOULD_PLACE, ("empty",), 2)
+    assert (found.verdict, found.best, found.feasible) == (Agreement.WOULD_PLACE, ("empty",), 2)
 
 
 def test_a_pod_that_has_its_node_already_is_judged_without_it() -> None:
     bound = pod("p", on="half", requests=ASKING)
     found = judged("half", node("half"), node("empty"), FILLED, bound, raw=bound)
-    assert (found.verdict, found.best) == (Verdict.DIFFER, ("empty",))
+    assert (found.verdict, found.best) == (Agreement.DIFFER, ("empty",))
 
 
 def test_a_pod_of_another_schedulers_name_is_judged_by_the_first_profile() -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kschedweb.live.approvals import rules, services
-from kschedweb.live.approvals.models import ApprovalRequest, State, Verdict
+from kschedweb.live.approvals.models import ApprovalRequest, State, VoteVerdict
 from kschedweb.live.schedulers.models import LiveScheduler
 from kschedweb.live.schedulers.running.gates import Decided, gate
 from kschedweb.web.errors import ApplicationError
@@ -36,7 +36,7 @@ ASKS = st.fixed_dictionaries(
 )
 EPOCHS = st.integers(1, 3)
 STEPS = st.one_of(
-    st.tuples(st.just("vote"), st.sampled_from(("viewer", "approver", "admin")), st.sampled_from(Verdict.values)),
+    st.tuples(st.just("vote"), st.sampled_from(("viewer", "approver", "admin")), st.sampled_from(VoteVerdict.values)),
     st.tuples(st.just("time")),
     st.tuples(st.just("hold"), EPOCHS, st.sampled_from(("a", "b"))),
     st.tuples(st.just("look"), EPOCHS),
@@ -150,10 +150,10 @@ class World:
         """It was approved by enough, or by its rule when its time was over; and nobody denied it."""
         row = ApprovalRequest.objects.get(pk=request_id)
         votes = list(row.votes.all())
-        enough = not rules.missing(row.ask, [vote.role for vote in votes if vote.verdict == Verdict.APPROVE])
+        enough = not rules.missing(row.ask, [vote.role for vote in votes if vote.verdict == VoteVerdict.APPROVE])
         by_time = row.ask["onTimeout"] == "Allow" and row.decided_by == "" and row.expires_at <= timezone.now()
         assert enough or by_time
-        assert all(vote.verdict == Verdict.APPROVE for vote in votes)
+        assert all(vote.verdict == VoteVerdict.APPROVE for vote in votes)
         assert all(vote.role != "viewer" for vote in votes)
         assert row.state == State.BINDING
 

@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from kschedweb.engine import Pod
-from kschedweb.engine.cycle.judgement import Judgement, Verdict
+from kschedweb.engine.cycle.judgement import Agreement, Judgement
 from kschedweb.live.shadow import charts, selectors, services
 from kschedweb.live.shadow.models import ShadowVerdict
 from kschedweb.live.shadow.rows import verdict_row
@@ -88,7 +88,7 @@ def test_of_a_single_moment_the_chart_shows_hours_and_no_fractions_of_a_second(s
 
 
 def test_a_verdict_that_two_processes_reach_is_kept_once(live: LiveScheduler) -> None:
-    one = Judged(Pod.read(pod("p")), 1.7e9, Judgement(Verdict.AGREE, "n", ("n", "m"), 2, 1, 0))
+    one = Judged(Pod.read(pod("p")), 1.7e9, Judgement(Agreement.AGREE, "n", ("n", "m"), 2, 1, 0))
     again = Judged(one.pod, 1.7e9 + 1, one.judgement)
     revision = live.policy.revisions.get().pk
     services.verdicts_store(rows=[verdict_row(live.pk, one, revision)])

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.cycle.judgement import Verdict
+from kschedweb.engine.cycle.judgement import Agreement
 from kschedweb.engine.releases import load
 from kschedweb.live.shadow.watching import Watcher
 from tests.engine.builders import CONFIGURATION, node, pod
@@ -40,10 +40,10 @@ def test_a_placement_is_judged_as_of_just_before() -> None:
     found = begun(watcher())
     assert found.apply("Pod", raw("p"), NOW) == []
     (first,) = found.apply("Pod", raw("p", on="a"), NOW + 1)
-    assert (first.judgement.verdict, first.judgement.best, first.time) == (Verdict.AGREE, ("a", "b"), NOW + 1)
+    assert (first.judgement.verdict, first.judgement.best, first.time) == (Agreement.AGREE, ("a", "b"), NOW + 1)
     found.apply("Pod", raw("q"), NOW)
     (second,) = found.apply("Pod", raw("q", on="a"), NOW)
-    assert (second.judgement.verdict, second.judgement.best) == (Verdict.DIFFER, ("b",))
+    assert (second.judgement.verdict, second.judgement.best) == (Agreement.DIFFER, ("b",))
     assert found.apply("Pod", raw("q", on="a"), NOW) == []
 
 
@@ -67,20 +67,22 @@ def test_each_reason_for_finding_no_node_is_judged_once() -> None:
     big: dict[str, Any] = {"requests": {"cpu": "9"}}
     found.apply("Pod", raw("p", **big), NOW)
     (judged,) = found.apply("Pod", raw("p", says="0/2 nodes are available", **big), NOW)
-    assert judged.judgement.verdict is Verdict.AGREE
+    assert judged.judgement.verdict is Agreement.AGREE
     assert judged.said == "0/2 nodes are available"
     assert judged.judgement.message == "0/2 nodes are available: 2 Insufficient cpu."
     assert found.apply("Pod", raw("p", says="0/2 nodes are available", **big), NOW) == []
     assert len(found.apply("Pod", raw("p", says="another", **big), NOW)) == 1
     found.apply("Pod", raw("q"), NOW)
     (judged,) = found.apply("Pod", raw("q", says="no room"), NOW)
-    assert judged.judgement.verdict is Verdict.WOULD_PLACE
+    assert judged.judgement.verdict is Agreement.WOULD_PLACE
 
 
 def test_what_happened_while_nobody_looked_is_judged_late() -> None:
     found = begun(watcher(), raw("p"), raw("q"))
     late = found.replace("Pod", [raw("p", on="a"), raw("q")], NOW)
-    assert [(judged.pod.name, judged.late, judged.judgement.verdict) for judged in late] == [("p", True, Verdict.AGREE)]
+    assert [(judged.pod.name, judged.late, judged.judgement.verdict) for judged in late] == [
+        ("p", True, Agreement.AGREE)
+    ]
 
 
 def test_a_pod_of_the_same_name_with_another_uid_is_another_pod() -> None:
@@ -102,7 +104,7 @@ def test_room_that_is_kept_for_a_nominated_pod_is_not_taken() -> None:
     found.apply("Pod", big, NOW)
     found.apply("Pod", raw("p"), NOW)
     (judged,) = found.apply("Pod", raw("p", on="b"), NOW)
-    assert judged.judgement.verdict is Verdict.INFEASIBLE
+    assert judged.judgement.verdict is Agreement.INFEASIBLE
     assert judged.judgement.best == ("a",)
 
 
@@ -120,5 +122,5 @@ def test_two_opposite_policies_never_both_differ_where_nodes_are_unequal(placed:
             found.apply("Pod", raw(f"p{number}", **asks), NOW)
             (judged,) = found.apply("Pod", raw(f"p{number}", on=where, **asks), NOW)
             verdicts.add(judged.judgement.verdict)
-        if Verdict.INFEASIBLE not in verdicts:
-            assert Verdict.AGREE in verdicts
+        if Agreement.INFEASIBLE not in verdicts:
+            assert Agreement.AGREE in verdicts

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.engine.releases.classic.comparing import Verdict
+from kschedweb.engine.releases.classic.comparing import MoveVerdict
 from kschedweb.playground.migration import listing, words
 
 RULE = {"name": "SelectorSpreadPriority", "side": "classic", "kind": "prefers"}
@@ -14,7 +14,7 @@ FILTER = {"name": "TaintToleration", "side": "profile", "kind": "rejects"}
 
 
 def counts(pods: int, rules: list[dict[str, Any]], **verdicts: int) -> dict[str, Any]:
-    numbers = {str(verdict): verdicts.get(verdict.replace(" ", "_"), 0) for verdict in Verdict}
+    numbers = {str(verdict): verdicts.get(verdict.replace(" ", "_"), 0) for verdict in MoveVerdict}
     return {"pods": pods, "verdicts": numbers, "rules": rules}
 
 

@@ -23,7 +23,7 @@ from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
 from kschedweb.engine.state.snapshot import Snapshot
 
 
-class Verdict(StrEnum):
+class MoveVerdict(StrEnum):
     """What becomes of a pod when the profile replaces the classic policy."""
 
     SAME = "same"  # both choose the same node
@@ -82,7 +82,7 @@ class Move:
 
     pod: str
     bound_to: str
-    verdict: Verdict
+    verdict: MoveVerdict
     classic: str = ""
     profile: str = ""
     classic_best: int = 0
@@ -105,8 +105,8 @@ class Tally:
     """How many pods there are of each verdict, and how many each rule moves or keeps from fitting."""
 
     def __init__(self) -> None:
-        self._verdicts: Counter[Verdict] = Counter()
-        self._rules: dict[tuple[str, Side, Kind], Counter[Verdict]] = {}
+        self._verdicts: Counter[MoveVerdict] = Counter()
+        self._rules: dict[tuple[str, Side, Kind], Counter[MoveVerdict]] = {}
 
     def add(self, move: Move) -> None:
         self._verdicts[move.verdict] += 1
@@ -119,8 +119,8 @@ class Tally:
         rules = []
         for (name, side, kind), counts in ordered:
             rule = {"name": name, "side": str(side), "kind": str(kind)}
-            rules.append({**rule, "pods": counts.total(), "moves": counts[Verdict.MOVES]})
-        verdicts = {str(verdict): self._verdicts[verdict] for verdict in Verdict}
+            rules.append({**rule, "pods": counts.total(), "moves": counts[MoveVerdict.MOVES]})
+        verdicts = {str(verdict): self._verdicts[verdict] for verdict in MoveVerdict}
         return {"pods": self._verdicts.total(), "verdicts": verdicts, "rules": rules}
 
 
@@ -209,14 +209,14 @@ class Pair:
         common = np.intersect1d(ours.best, theirs.best, assume_unique=True)
         numbers = len(ours.best), len(theirs.best)
         if common.size:
-            verdict = Verdict.SAME if len(ours.best) == len(theirs.best) == 1 else Verdict.EITHER
+            verdict = MoveVerdict.SAME if len(ours.best) == len(theirs.best) == 1 else MoveVerdict.EITHER
             node = self.profile.snapshot.names[int(common[0])]
             return Move(pod.key, pod.node_name, verdict, node, node, *numbers)
         if not ours.node and not theirs.node:
-            return Move(pod.key, pod.node_name, Verdict.NEITHER)
-        verdict = Verdict.MOVES
+            return Move(pod.key, pod.node_name, MoveVerdict.NEITHER)
+        verdict = MoveVerdict.MOVES
         if not ours.node or not theirs.node:
-            verdict = Verdict.ONLY_CLASSIC if ours.node else Verdict.ONLY_PROFILE
+            verdict = MoveVerdict.ONLY_CLASSIC if ours.node else MoveVerdict.ONLY_PROFILE
         return Move(pod.key, pod.node_name, verdict, ours.node, theirs.node, *numbers, _rule(ours, theirs))
 
     def _by_classic(self, pod: Pod) -> _Answer:

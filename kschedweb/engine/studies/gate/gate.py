@@ -56,7 +56,7 @@ class GateQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GateVerdict:
     """``warnings`` is what kube-scheduler would take of the policy but not heed, ``notes`` what was left out."""
 
     asked: GateQuestion
@@ -89,7 +89,7 @@ class Verdict:
         return {**head, **about, **judged, "notes": list(self.notes), "warnings": list(self.warnings)}
 
 
-def verdict(prepared: Prepared, asked: GateQuestion, *, progress: Progress | None = None) -> Verdict:
+def verdict(prepared: Prepared, asked: GateQuestion, *, progress: Progress | None = None) -> GateVerdict:
     """Play ``prepared`` under both policies, compare the runs, and judge.
 
     Raises DocumentError with what cannot be done, under the paths policy, baseline, scenario and thresholds.
@@ -106,7 +106,7 @@ def verdict(prepared: Prepared, asked: GateQuestion, *, progress: Progress | Non
     measures = [measure(outcome) for outcome in outcomes]
     judged = judge(Pair(outcomes[0], outcomes[1], measures[0], measures[1], comparison), asked.thresholds)
     notes = tuple(_notes(outcomes[0], pods))
-    return Verdict(asked, judged, nodes, pods, prepared.seed, after.release.engine, notes, warnings)
+    return GateVerdict(asked, judged, nodes, pods, prepared.seed, after.release.engine, notes, warnings)
 
 
 def configured(policy: Policy, path: str) -> tuple[Configuration, tuple[str, ...]]:

@@ -11,7 +11,7 @@ from kschedweb.engine import Snapshot
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.releases import load
 from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
-from kschedweb.engine.releases.classic.comparing import Kind, Move, Side, Tally, Verdict, asked, moves
+from kschedweb.engine.releases.classic.comparing import Kind, Move, MoveVerdict, Side, Tally, asked, moves
 from kschedweb.engine.scenario import Scenario
 from kschedweb.engine.scenario.classic import ClassicScenario
 from tests.conformance.classic import RECORDED, unpacked
@@ -41,19 +41,19 @@ def compared(*objects: dict, policy: dict | None = None, sequence: bool = False,
 
 def test_both_choose_the_same_node() -> None:
     found = compared(node("half"), node("empty"), FILLED, pod("p", requests=ASKING))["p"]
-    assert (found.verdict, found.classic, found.profile, found.rule) == (Verdict.SAME, "empty", "empty", None)
+    assert (found.verdict, found.classic, found.profile, found.rule) == (MoveVerdict.SAME, "empty", "empty", None)
 
 
 def test_equal_nodes_on_both_sides_are_no_move() -> None:
     found = compared(node("a"), node("b"), pod("p"))["p"]
-    assert (found.verdict, found.classic_best, found.profile_best) == (Verdict.EITHER, 2, 2)
+    assert (found.verdict, found.classic_best, found.profile_best) == (MoveVerdict.EITHER, 2, 2)
     assert found.classic == found.profile
     assert not found.differs
 
 
 def test_the_score_that_draws_the_pod_elsewhere_is_named() -> None:
     found = compared(node("half"), node("empty"), FILLED, pod("p", requests=ASKING), pluginConfig=[MOST])["p"]
-    assert (found.verdict, found.classic, found.profile) == (Verdict.MOVES, "empty", "half")
+    assert (found.verdict, found.classic, found.profile) == (MoveVerdict.MOVES, "empty", "half")
     assert found.rule is not None
     assert (found.rule.name, found.rule.side, found.rule.kind) == ("LeastRequestedPriority", Side.CLASSIC, Kind.PREFERS)
     assert found.rule.lead == 5  # of 10: the other node is half full
@@ -63,7 +63,7 @@ def test_the_score_that_draws_the_pod_elsewhere_is_named() -> None:
 def test_a_filter_that_rejects_the_old_node_comes_before_any_score() -> None:
     tainted = node("empty", taints=[{"key": "gpu", "effect": "NoSchedule"}])
     found = compared(node("half"), tainted, FILLED, pod("p", requests=ASKING))["p"]
-    assert (found.verdict, found.classic, found.profile) == (Verdict.MOVES, "empty", "half")
+    assert (found.verdict, found.classic, found.profile) == (MoveVerdict.MOVES, "empty", "half")
     assert found.rule is not None
     assert (found.rule.name, found.rule.side, found.rule.kind) == ("TaintToleration", Side.PROFILE, Kind.REJECTS)
     assert found.rule.reason == "node(s) had untolerated taint(s)"
@@ -74,7 +74,7 @@ def test_a_predicate_that_rejects_the_new_node_is_named() -> None:
     nodes = node("half", labels={"gen": "6"}), node("empty")
     policy = {**LEAST, "predicates": [{"name": "CheckNodeLabelPresence", "argument": argument}]}
     found = compared(*nodes, FILLED, pod("p", requests=ASKING), policy=policy)["p"]
-    assert (found.verdict, found.classic, found.profile) == (Verdict.MOVES, "half", "empty")
+    assert (found.verdict, found.classic, found.profile) == (MoveVerdict.MOVES, "half", "empty")
     assert found.rule is not None
     assert (found.rule.name, found.rule.side) == ("CheckNodeLabelPresence", Side.CLASSIC)
 
@@ -82,18 +82,18 @@ def test_a_predicate_that_rejects_the_new_node_is_named() -> None:
 def test_a_pod_that_fits_only_under_one_says_what_rejects_it() -> None:
     tainted = node("a", taints=[{"key": "gpu", "effect": "NoSchedule"}])
     found = compared(tainted, pod("p"))["p"]
-    assert (found.verdict, found.classic, found.profile) == (Verdict.ONLY_CLASSIC, "a", "")
+    assert (found.verdict, found.classic, found.profile) == (MoveVerdict.ONLY_CLASSIC, "a", "")
     assert found.rule is not None
     assert found.rule.name == "TaintToleration"
     turned = compared(tainted, pod("p"), policy={}, plugins={"multiPoint": {"disabled": [{"name": "TaintToleration"}]}})
-    assert turned["p"].verdict is Verdict.ONLY_PROFILE
+    assert turned["p"].verdict is MoveVerdict.ONLY_PROFILE
     assert turned["p"].rule is not None
     assert (turned["p"].rule.name, turned["p"].rule.side) == ("PodToleratesNodeTaints", Side.CLASSIC)
 
 
 def test_a_gated_pod_waits_only_under_the_profile() -> None:
     found = compared(node("a"), pod("p", schedulingGates=[{"name": "example.com/wait"}]))["p"]
-    assert found.verdict is Verdict.ONLY_CLASSIC
+    assert found.verdict is MoveVerdict.ONLY_CLASSIC
     assert found.rule is not None
     assert found.rule.name == "SchedulingGates"
 
@@ -102,7 +102,7 @@ def test_a_cycle_that_fails_says_why() -> None:
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "gone"}}]
     blind = {"disabled": [{"name": "*"}], "enabled": [{"name": name} for name in ("PrioritySort", "DefaultBinder")]}
     found = compared(node("a"), pod("p", volumes=volumes), plugins={"multiPoint": blind})["p"]
-    assert found.verdict is Verdict.ONLY_PROFILE
+    assert found.verdict is MoveVerdict.ONLY_PROFILE
     assert found.rule is not None
     assert (found.rule.side, found.rule.kind) == (Side.CLASSIC, Kind.FAILS)
     assert 'persistentvolumeclaim "gone" not found' in found.rule.reason
@@ -110,7 +110,7 @@ def test_a_cycle_that_fails_says_why() -> None:
 
 def test_a_pod_that_fits_nowhere_stays_where_it_is() -> None:
     found = compared(node("a"), pod("p", requests={"cpu": "100"}))["p"]
-    assert (found.verdict, found.classic, found.profile, found.rule) == (Verdict.NEITHER, "", "", None)
+    assert (found.verdict, found.classic, found.profile, found.rule) == (MoveVerdict.NEITHER, "", "", None)
 
 
 def test_a_node_that_pre_filter_leaves_out_is_one_that_the_profile_rejects() -> None:
@@ -119,7 +119,7 @@ def test_a_node_that_pre_filter_leaves_out_is_one_that_the_profile_rejects() -> 
     blind = {**LEAST, "predicates": [{"name": "PodFitsResources"}]}
     raw = pod("p", requests=ASKING, affinity={"nodeAffinity": required})
     found = compared(node("half"), node("empty"), FILLED, raw, policy=blind)["p"]
-    assert (found.verdict, found.classic, found.profile) == (Verdict.MOVES, "empty", "half")
+    assert (found.verdict, found.classic, found.profile) == (MoveVerdict.MOVES, "empty", "half")
     assert found.rule is not None
     assert (found.rule.name, found.rule.kind) == ("NodeAffinity", Kind.REJECTS)
 
@@ -127,22 +127,22 @@ def test_a_node_that_pre_filter_leaves_out_is_one_that_the_profile_rejects() -> 
 def test_a_bound_pod_is_looked_at_as_if_it_were_off_its_node() -> None:
     whole = pod("whole", on="a", requests={"cpu": "4"})
     found = compared(node("a"), node("b", allocatable={"cpu": "1"}), whole)["whole"]
-    assert (found.bound_to, found.verdict, found.classic) == ("a", Verdict.SAME, "a")
+    assert (found.bound_to, found.verdict, found.classic) == ("a", MoveVerdict.SAME, "a")
 
 
 def test_a_pod_of_an_unknown_scheduler_is_under_the_first_profile() -> None:
     found = compared(node("a"), pod("p", schedulerName="mine"))["p"]
-    assert found.verdict is Verdict.SAME
+    assert found.verdict is MoveVerdict.SAME
 
 
 def test_in_sequence_each_sees_those_before_it_and_both_take_a_node_that_both_can() -> None:
     nodes = [node("a", allocatable={"cpu": "1"}), node("b", allocatable={"cpu": "1"})]
     pods = [pod(f"p{number}", requests={"cpu": "1"}) for number in range(3)]
     found = compared(*nodes, *pods, sequence=True)
-    assert [one.verdict for one in found.values()] == [Verdict.EITHER, Verdict.SAME, Verdict.NEITHER]
+    assert [one.verdict for one in found.values()] == [MoveVerdict.EITHER, MoveVerdict.SAME, MoveVerdict.NEITHER]
     assert {found["p0"].classic, found["p1"].classic} == {"a", "b"}
     alone = compared(*nodes, *pods)
-    assert {one.verdict for one in alone.values()} == {Verdict.EITHER}
+    assert {one.verdict for one in alone.values()} == {MoveVerdict.EITHER}
 
 
 def test_neither_snapshot_is_changed() -> None:

@@ -16,8 +16,8 @@ from kschedweb.engine.studies.document.document import DocumentError
 from kschedweb.engine.studies.gate.gate import (
     DEFAULTS,
     GateQuestion,
+    GateVerdict,
     Policy,
-    Verdict,
     newest_time,
     prepared_of,
     unfolded,
@@ -38,14 +38,14 @@ Json = dict[str, Any]
 
 def judged(
     objects: list[Json], policy: Any = PACKED, baseline: Any = None, place: str = "all", **asked: Any
-) -> Verdict:
+) -> GateVerdict:
     held = Policy("baseline", baseline) if baseline is not None else Policy(DEFAULTS)
     return verdict(
         prepared_of(objects, place=place), GateQuestion(Policy("policy", policy), held, read(asked), "a small cluster")
     )
 
 
-def check(found: Verdict, name: str) -> Any:
+def check(found: GateVerdict, name: str) -> Any:
     return next(one for one in found.judged.checks if one.name == name)
 
 
