@@ -94,7 +94,7 @@ class Miss:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Headline:
     """``title`` is the answer in one sentence; ``quote`` the scheduler's own words; ``state`` gives the colour."""
 
     title: str

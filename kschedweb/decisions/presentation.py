@@ -10,7 +10,7 @@ import numpy as np
 
 from kschedweb.decisions import words
 from kschedweb.decisions.matrix import Matrix
-from kschedweb.decisions.parts import Answer, Arithmetic, Miss
+from kschedweb.decisions.parts import Arithmetic, Headline, Miss
 from kschedweb.engine.framework.explanation import FEASIBLE
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.plugins.humanapproval import words as waiting
@@ -90,24 +90,24 @@ class Presentation(Matrix, ABC):
         lacking = sum(item.missing / max(item.asked, 1) for item in self.shortages(node))
         return status.code is Code.UNRESOLVABLE, len(status.reasons), lacking
 
-    def answer(self) -> Answer:
+    def answer(self) -> Headline:
         """What became of the pod, in one sentence, with what else belongs beside it."""
         name = self.case.pod.name
         if self.waiting:
             return self._held(name)
         if (unknown := self.explanation.unsimulated()) is not None:
-            return Answer(f"{name} cannot be judged: {unknown.about[0]}", "amber", [UNKNOWN], unknown.message)
+            return Headline(f"{name} cannot be judged: {unknown.about[0]}", "amber", [UNKNOWN], unknown.message)
         if self.explanation.chosen is None:
             return self._unschedulable(name)
         return self._scheduled(name)
 
-    def _held(self, name: str) -> Answer:
+    def _held(self, name: str) -> Headline:
         status = self.explanation.pre_enqueue
         if status.plugin == "SchedulingGates":
             details = f"A gated pod is not scheduled until its gates are removed. {self._without_gates()}"
-            return Answer(f"{name} is gated: {status.message}", "amber", [details], status.message)
+            return Headline(f"{name} is gated: {status.message}", "amber", [details], status.message)
         details = f"{status.plugin} keeps it out of the queue until that has changed."
-        return Answer(f"{name} is not tried: {status.message}", "amber", [details], status.message)
+        return Headline(f"{name} is not tried: {status.message}", "amber", [details], status.message)
 
     def _without_gates(self) -> str:
         chosen = self.explanation.chosen
@@ -115,7 +115,7 @@ class Presentation(Matrix, ABC):
             return "Without them it would fit nowhere."
         return f"Without them it would go to {self.explanation.nodes[chosen]}, as shown below."
 
-    def _unschedulable(self, name: str) -> Answer:
+    def _unschedulable(self, name: str) -> Headline:
         found = self.explanation
         reasons, total = self.reasons(), len(found.nodes)
         bound = f" It runs on {self.case.bound_to} now, but would not be placed again." if self.case.bound_to else ""
@@ -123,13 +123,13 @@ class Presentation(Matrix, ABC):
         details = [bound.strip()] if bound else []
         details += self.notes()
         if found.pre_filter is not None:
-            return Answer(f"{name} {verb}: {found.pre_filter.message}", "red", details, found.message)
+            return Headline(f"{name} {verb}: {found.pre_filter.message}", "red", details, found.message)
         if not reasons and found.pre_filter_nodes is not None:
             named = ", ".join(found.pre_filter_nodes[:3])
             title = f"{name} {verb}: it may only run on {named}, and the cluster has no such node"
-            return Answer(title, "red", details, found.message)
+            return Headline(title, "red", details, found.message)
         if not reasons:
-            return Answer(f"{name} {verb}: {found.message or 'there are no nodes'}", "red", details, found.message)
+            return Headline(f"{name} {verb}: {found.message or 'there are no nodes'}", "red", details, found.message)
         if len(reasons) == 1:
             title = f"{name} {verb}: {self._none(reasons[0][0])}"
         else:
@@ -137,9 +137,9 @@ class Presentation(Matrix, ABC):
             left = len(reasons) - 3
             more = "" if left < 1 else "; and one more reason" if left == 1 else f"; and {left} more reasons"
             title = f"{name} {verb}: of {total} nodes, {'; '.join(listed)}{more}"
-        return Answer(title, "red", details, found.message)
+        return Headline(title, "red", details, found.message)
 
-    def _scheduled(self, name: str) -> Answer:
+    def _scheduled(self, name: str) -> Headline:
         found = self.explanation
         assert found.chosen is not None
         node, top = found.nodes[found.chosen], int(found.total.max())
@@ -152,17 +152,17 @@ class Presentation(Matrix, ABC):
             )
         details += [held(asked) for asked in found.asks.values()] + self.notes()
         if len(found.feasible) == 1:
-            return Answer(f"{name} goes to {node}, the only node that can run it", "blue", details)
+            return Headline(f"{name} goes to {node}, the only node that can run it", "blue", details)
         if len(found.best) > 1:
             others = "1 other node" if len(found.best) == 2 else f"{len(found.best) - 1} other nodes"
             details.append(self.tied)
             title = f"{name} goes to {node}: {top} of {self.ceiling}, shared with {others}"
-            return Answer(title, "blue", details)
+            return Headline(title, "blue", details)
         second = int(self.order[1])
         margin = top - int(found.total[second])
         behind = found.nodes[int(found.feasible[second])]
         decided = self.decided_by(int(self.order[0]), second)
-        return Answer(
+        return Headline(
             f"{name} goes to {node}: {top} of {self.ceiling}, {margin} ahead of {behind}; {decided} decided",
             "blue",
             details,

@@ -24,7 +24,7 @@ from kschedweb import __version__
 from kschedweb.clusters.connecting.addresses import Endpoint
 from kschedweb.clusters.connecting.client import tls_context
 from kschedweb.clusters.connecting.credentials import Secret
-from kschedweb.clusters.connecting.wire import Answer, Failure, Wire, WireError
+from kschedweb.clusters.connecting.wire import Failure, Wire, WireError, WireResponse
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.redaction import redact_text
 
@@ -90,7 +90,7 @@ def _query(wire: Wire, query: str, at: float, until: float) -> Vector:
     return Vector(found.labels, found.values, found.warnings, clock_skew(answer.headers.get("date", ""), asked))
 
 
-def _unpacked(answer: Answer) -> bytes:
+def _unpacked(answer: WireResponse) -> bytes:
     if answer.headers.get("content-encoding", "").lower() != "gzip":
         return answer.body
     try:

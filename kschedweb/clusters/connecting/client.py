@@ -28,7 +28,7 @@ from kschedweb import __version__
 from kschedweb.clusters.connecting.addresses import Endpoint, endpoint_check
 from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.clusters.connecting.failures import SLOW, ClusterError, Stopped, line_error, refusal, unanswered
-from kschedweb.clusters.connecting.wire import KEEP_ALIVE, Answer, Wire, WireError
+from kschedweb.clusters.connecting.wire import KEEP_ALIVE, Wire, WireError, WireResponse
 from kschedweb.web.errors import ApplicationError
 
 CONNECT_SECONDS = 5.0
@@ -174,7 +174,7 @@ class Client:
         *,
         content: str = JSON,
         seconds: float = READ_SECONDS,
-    ) -> Answer:
+    ) -> WireResponse:
         """One short call, tried once; the answer whatever its status, within ``seconds``.
 
         Raises ClusterError where there is no answer; its ``reached`` says whether the server may have done it.
@@ -187,7 +187,7 @@ class Client:
             answer = self._call(method, path, data, content, seconds)
         return answer
 
-    def _call(self, method: str, path: str, data: bytes, content: str, seconds: float) -> Answer:
+    def _call(self, method: str, path: str, data: bytes, content: str, seconds: float) -> WireResponse:
         try:
             return self._wire.call(
                 method, path, data, content, connect=self._left(CONNECT_SECONDS), seconds=self._left(seconds)

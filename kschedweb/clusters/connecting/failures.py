@@ -6,7 +6,7 @@ import ssl
 
 import urllib3
 
-from kschedweb.clusters.connecting.wire import Answer, WireError
+from kschedweb.clusters.connecting.wire import WireError, WireResponse
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.redaction import redact_text
 
@@ -57,7 +57,7 @@ def refusal(code: int, path: str, retry_after: str = "", method: str = "GET") ->
     return ClusterError(text, code=code, passing=code in RETRIED, wait=wait)
 
 
-def status_text(answer: Answer) -> str:
+def status_text(answer: WireResponse) -> str:
     """What the API server says of a write that it refused: the message of its Status object, "" for anything else."""
     status = answer.json()
     message = status.get("message") if isinstance(status, dict) and status.get("kind") == "Status" else None

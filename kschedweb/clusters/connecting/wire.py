@@ -77,7 +77,7 @@ class LargeError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WireResponse:
     """``code`` is the HTTP status, ``headers`` have their names in lower case."""
 
     code: int
@@ -122,7 +122,7 @@ class Wire:
 
     def call(
         self, method: str, path: str, body: bytes = b"", content: str = "", *, connect: float, seconds: float
-    ) -> Answer:
+    ) -> WireResponse:
         """One call; ``connect`` and ``seconds`` limit connecting and the whole. Raises WireError.
 
         ``path`` follows that of the endpoint, and is ready for the line: in ASCII, without blanks.
@@ -207,7 +207,7 @@ class _Reading:
         self._ended = self._stays = self._more = False
         self.code = 0  # the status, once the head has come to its end
 
-    def answer(self) -> tuple[Answer, bool]:
+    def answer(self) -> tuple[WireResponse, bool]:
         """The answer, and whether the connection may be used again."""
         while not self._ended:
             if not (chunk := self._received()):
@@ -220,7 +220,7 @@ class _Reading:
                 self._more = True
             if self._head > LARGEST_HEAD or self._size > self._largest:
                 raise LargeError("an answer larger than any object")
-        return Answer(self.code, b"".join(self._body), self._headers), self._stays and not self._more
+        return WireResponse(self.code, b"".join(self._body), self._headers), self._stays and not self._more
 
     def _received(self) -> bytes:
         """What came; b"" where the end of the connection is that of the answer."""

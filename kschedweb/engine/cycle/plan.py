@@ -94,7 +94,7 @@ class Scored(NamedTuple):
     columns: list[ScoreColumn]
 
 
-class Answer(NamedTuple):
+class NodeAnswer(NamedTuple):
     """What the plugins whose answers age say about one node."""
 
     codes: tuple[int, ...]  # of their filters, in order
@@ -126,7 +126,7 @@ class Plan:
         self._version = -1  # of the snapshot's pods, when all of the following was true
         self._columns: list[FilterColumn] = []
         self._feasible: NDArray[np.intp] | None = None
-        self._by_room: dict[Hashable, Answer] = {}
+        self._by_room: dict[Hashable, NodeAnswer] = {}
 
     def _near(self, plugin: Plugin) -> bool:
         return self._scopes[plugin.name] < Scope.CLUSTER
@@ -300,7 +300,7 @@ class Plan:
             if self._share:
                 self._by_room[self._snapshot.room(node)] = answer
 
-    def _ask(self, rows: NDArray[np.intp]) -> list[Answer] | None:
+    def _ask(self, rows: NDArray[np.intp]) -> list[NodeAnswer] | None:
         """The answers that age, for ``rows``; ``None`` where a score is out of range and has to be asked elsewhere."""
         cycle = Cycle(self._snapshot, self._pod, dict(self._state), self._kept)
         codes, first = [], np.full(len(rows), NOWHERE, dtype=np.int32)
@@ -319,9 +319,9 @@ class Plan:
         by_row = list(zip(*reversed(codes), strict=True)) or [()] * len(rows)
         score, columns = parts.sum(axis=0).tolist(), parts.T.tolist()
         answers = zip(by_row, first.tolist(), score, columns, strict=True)
-        return [Answer(code, one, total, tuple(part)) for code, one, total, part in answers]
+        return [NodeAnswer(code, one, total, tuple(part)) for code, one, total, part in answers]
 
-    def _put(self, node: int, answer: Answer) -> None:
+    def _put(self, node: int, answer: NodeAnswer) -> None:
         for (position, _), code in zip(self._aging_filters, answer.codes, strict=True):
             self._columns[position].codes[node] = code
         first = min(int(self._fixed_first[node]), answer.first)

@@ -28,7 +28,7 @@ POST_FILTERS = frozenset({"DefaultPreemption", "DynamicResources"})
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FailedTry:
     """``placement`` is what a try comes to; what it says is true only where that is so ``to_the_letter``.
 
     The beginning of the next search for nodes moves on by ``step``.
@@ -46,7 +46,7 @@ class Hopeless:
 
     def __init__(self, scheduler: Scheduler, queue: SchedulingQueue) -> None:
         self._scheduler, self._nominator = scheduler, queue.nominator
-        self._known: dict[tuple[str, Hashable], Answer] = {}
+        self._known: dict[tuple[str, Hashable], FailedTry] = {}
         self._simple = _simple(scheduler.frameworks) if not scheduler.configuration.extenders else frozenset()
         self._snapshot: Snapshot | None = None
         self._objects = self._version = 0
@@ -58,11 +58,11 @@ class Hopeless:
             snapshot = self._follow()
             if self._answers(pod):
                 step = (self._scheduler.start - start) % len(snapshot)
-                self._known[pod.scheduler_name, pod.alike] = Answer(
+                self._known[pod.scheduler_name, pod.alike] = FailedTry(
                     placement, step, pod.priority, snapshot.pods.version
                 )
 
-    def answer(self, pod: Pod) -> Answer | None:
+    def answer(self, pod: Pod) -> FailedTry | None:
         """What a try of ``pod`` comes to now; ``None`` where it has to be made."""
         self._follow()
         known = self._known.get((pod.scheduler_name, pod.alike))
@@ -70,7 +70,7 @@ class Hopeless:
             return None
         return known if known.version == self._version else replace(known, to_the_letter=False)
 
-    def advance(self, known: Answer) -> None:
+    def advance(self, known: FailedTry) -> None:
         """The search for nodes moves on as if it had been made."""
         self._scheduler.advance(known.step)
 

@@ -27,7 +27,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Answer:
+class DeliveryResult:
     """How a try went; ``status`` is ``None`` where there was no answer at all."""
 
     status: int | None = None
@@ -43,12 +43,12 @@ class Answer:
         return self.status == 410
 
 
-def send(*, url: str, secret: str, message_id: str, body: str, resolver: Resolver | None = None) -> Answer:
+def send(*, url: str, secret: str, message_id: str, body: str, resolver: Resolver | None = None) -> DeliveryResult:
     """Send ``body``, signed now, to ``url``."""
     try:
         checked = endpoint_check(url, carries=CARRIES, resolver=resolver)
     except ApplicationError as error:
-        return Answer(error=error.detail)
+        return DeliveryResult(error=error.detail)
     timestamp = int(time.time())
     headers = {
         "Host": checked.host_header,
@@ -64,13 +64,13 @@ def send(*, url: str, secret: str, message_id: str, body: str, resolver: Resolve
         except WireError as error:
             if error.code and error.failure in (Failure.SLOW, Failure.LARGE):
                 return _answer(error.code)  # what follows the status is of no use here
-            return Answer(error=WORDS[error.failure])
+            return DeliveryResult(error=WORDS[error.failure])
     return _answer(answer.code)
 
 
-def _answer(status: int) -> Answer:
+def _answer(status: int) -> DeliveryResult:
     if 200 <= status < 300:
-        return Answer(status)
+        return DeliveryResult(status)
     if 300 <= status < 400:
-        return Answer(status, f"It answered {status} and sends elsewhere, which is not followed.")
-    return Answer(status, f"It answered {status}.")
+        return DeliveryResult(status, f"It answered {status} and sends elsewhere, which is not followed.")
+    return DeliveryResult(status, f"It answered {status}.")

@@ -18,7 +18,7 @@ from kschedweb.clusters.connecting.addresses import AddressError, endpoint_check
 from kschedweb.clusters.connecting.credentials import text_open, text_seal
 from kschedweb.live.approvals.models import ApprovalRequest, Delivered, Delivery, Endpoint, EndpointSecret, Event
 from kschedweb.live.approvals.webhooks import messages
-from kschedweb.live.approvals.webhooks.sending import CARRIES, Answer, send
+from kschedweb.live.approvals.webhooks.sending import CARRIES, DeliveryResult, send
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem
 from kschedweb.web.saving import conflict_where
 
@@ -142,7 +142,7 @@ def delivery_try(delivery_id: UUID | str) -> bool:
         secret = secret_of(delivery.endpoint)
         answer = send(url=delivery.endpoint.url, secret=secret, message_id=str(delivery.pk), body=delivery.body)
     except ApplicationError as error:
-        answer = Answer(error=error.detail)
+        answer = DeliveryResult(error=error.detail)
     delivery_conclude(delivery=delivery, answer=answer, now=timezone.now())
     return answer.ok
 
@@ -156,7 +156,7 @@ def secret_of(endpoint: Endpoint) -> str:
 
 
 @transaction.atomic
-def delivery_conclude(*, delivery: Delivery, answer: Answer, now: datetime) -> None:
+def delivery_conclude(*, delivery: Delivery, answer: DeliveryResult, now: datetime) -> None:
     """Note how a try went: it is over, or comes again later, or is given up."""
     values: dict[str, Any] = {"status": answer.status, "error": answer.error[:LONGEST_ERROR]}
     if answer.ok:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from kschedweb.clusters.connecting.client import Client, ClusterError
 from kschedweb.clusters.connecting.failures import refusal, status_text
-from kschedweb.clusters.connecting.wire import Answer
+from kschedweb.clusters.connecting.wire import WireResponse
 from kschedweb.clusters.following.facts import Json
 from kschedweb.live.schedulers.election.elector import RENEW_SECONDS, Record
 from kschedweb.live.schedulers.writing.recorder import election_event
@@ -87,7 +87,7 @@ class ObjectLock:
             path = f"/api/v1/namespaces/{quote(self._namespace, safe='')}/events"
             self._client.send("POST", path, event, seconds=self._seconds)
 
-    def _read(self, answer: Answer) -> Json:
+    def _read(self, answer: WireResponse) -> Json:
         found = answer.json() if answer.code < 300 else None
         if isinstance(found, dict) and isinstance(found.get("metadata"), dict):
             return found

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from kschedweb.clusters.connecting.client import JSON, STRATEGIC, Client, ClusterError
 from kschedweb.clusters.connecting.failures import refusal, status_text
-from kschedweb.clusters.connecting.wire import Answer
+from kschedweb.clusters.connecting.wire import WireResponse
 from kschedweb.clusters.following.facts import Json, KnownPods, Named
 from kschedweb.live.schedulers.writing.limits import TokenBucket
 from kschedweb.live.schedulers.writing.patches import (
@@ -166,7 +166,7 @@ class Writer:
 
     # Sending.
 
-    def read(self, path: str) -> Answer:
+    def read(self, path: str) -> WireResponse:
         """What stands at ``path``. Raises ClusterError where there is no answer."""
         return self._client.send("GET", path, seconds=self._call_seconds)
 
@@ -189,7 +189,9 @@ class Writer:
             rest *= FACTOR
         raise AssertionError
 
-    def _send(self, method: str, path: str, body: Json, content: str = JSON, *, patient: bool = True) -> Answer | None:
+    def _send(
+        self, method: str, path: str, body: Json, content: str = JSON, *, patient: bool = True
+    ) -> WireResponse | None:
         """One call when it is its turn; again where the server says so (429). ``None``: who writes leads no more."""
         until = time.monotonic() + self._call_seconds
         while True:
@@ -213,12 +215,12 @@ def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _said(answer: Answer) -> str:
+def _said(answer: WireResponse) -> str:
     """Why the server did not do it: in its own words where it is an API server that speaks."""
     return status_text(answer) or refusal(answer.code, "the pod", method="PATCH").detail
 
 
-def _refused(answer: Answer) -> WriteResult:
+def _refused(answer: WireResponse) -> WriteResult:
     text = _said(answer)
     # The pod of that name is another one now: a deletion calls that a conflict, a patch an invalid change.
     another = "Precondition failed: UID" in text or (answer.code == INVALID and "metadata.uid" in text)
@@ -227,7 +229,7 @@ def _refused(answer: Answer) -> WriteResult:
     return WriteResult(Result.CONFLICT if answer.code == CONFLICT else Result.REFUSED, text)
 
 
-def _seen(answer: Answer, pod: Named, node: str, why: str) -> WriteResult:
+def _seen(answer: WireResponse, pod: Named, node: str, why: str) -> WriteResult:
     found = answer.json() if answer.code == 200 else None
     if not isinstance(found, dict) or found.get("metadata", {}).get("uid") != pod.uid:
         return WriteResult(Result.MISSING, why or f"There is no pod {pod.namespace}/{pod.name} with this uid any more.")
