@@ -29,4 +29,4 @@ class Gate(Inquiry):
     seed = models.PositiveIntegerField()
     thresholds = models.JSONField(default=dict)  # as engine.whatif.thresholds reads them
     passed = models.BooleanField(null=True)
-    verdict = models.JSONField(null=True)  # engine.whatif.gate.Verdict as plain data
+    verdict = models.JSONField(null=True)  # engine.studies.gate.gate.GateVerdict as plain data

@@ -1,4 +1,4 @@
-"""A verdict as text for machines and people: JSON, JUnit XML, Markdown. Each is made of ``Verdict.to_dict()``."""
+"""A verdict as text for machines and people: JSON, JUnit XML, Markdown. Each is made of ``GateVerdict.to_dict()``."""
 
 from __future__ import annotations
 
