@@ -27,6 +27,6 @@ class Gate(Inquiry):
     objects_given = models.BinaryField(null=True)
     place = models.CharField(max_length=16)
     seed = models.PositiveIntegerField()
-    thresholds = models.JSONField(default=dict)  # as engine.whatif.thresholds reads them
+    thresholds = models.JSONField(default=dict)  # as engine.studies.gate.thresholds reads them
     passed = models.BooleanField(null=True)
     verdict = models.JSONField(null=True)  # engine.studies.gate.gate.GateVerdict as plain data

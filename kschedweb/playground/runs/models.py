@@ -40,7 +40,7 @@ class Run(models.Model):
     engine = models.CharField(max_length=64, blank=True)  # the version that ran it
     summary = models.JSONField(default=list)  # measures, in their order
     notes = models.JSONField(default=list)  # what was left out or read differently
-    outcome = models.BinaryField(null=True)  # engine.whatif's encoding
+    outcome = models.BinaryField(null=True)  # as engine.studies.play.packing packs it
     groups = models.JSONField(default=list)  # dashboard.grouping.Grouping of the outcome's nodes, in its order
     virtual_seconds = models.FloatField(null=True)
     seconds = models.FloatField(null=True)  # that the run took

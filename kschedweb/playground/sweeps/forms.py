@@ -110,7 +110,7 @@ class Row:
         return self.offer.label if self.offer else self.path or "another field"
 
     def dimension(self) -> dict[str, Any]:
-        """As engine.whatif.space reads it."""
+        """As engine.studies.search.space reads it."""
         plain: dict[str, Any] = {"path": self.path}
         if self.values:
             return plain | {"values": [_typed(one.strip()) for one in self.values.split(",") if one.strip()]}

@@ -40,7 +40,7 @@ class Sweep(models.Model):
     policy = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
     label = models.CharField(max_length=120)  # of the base policy: "default@1", also once that is deleted
     configuration = models.TextField()  # its document as it was
-    space = models.JSONField()  # as engine.whatif.space reads it
+    space = models.JSONField()  # as engine.studies.search.space reads it
     objectives = models.JSONField()  # [{"measure": "skew_cpu", "direction": "lower"}], the first orders the tables
     method = models.CharField(max_length=8, choices=Method.choices)
     planned = models.PositiveIntegerField()  # trials
