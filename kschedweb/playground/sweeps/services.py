@@ -50,9 +50,9 @@ def sweep_start(
 ) -> Sweep:
     """Start looking for better weights and arguments of ``policy`` ("name" or "name@revision") on a scenario.
 
-    ``space`` is a list of dimensions as engine.studies.search.space reads it, ``objectives`` a list of measure and direction.
-    ``trials`` bounds a search, of which the base policy and one-at-a-time trials are the beginning; a grid has as many
-    as it has. Raises ApplicationError with the path of everything that is wrong.
+    ``space`` is a list of dimensions as engine.studies.search.space reads it, ``objectives`` a list of measures with
+    their directions. ``trials`` bounds a search, which begins with the base policy and one-at-a-time trials; a grid has
+    as many as it has. Raises ApplicationError with the path of everything that is wrong.
     """
     base = _base(policy)
     found = _space(space, base.document)
