@@ -27,7 +27,7 @@ from typing import Any
 from kschedweb.engine.experiment import report
 from kschedweb.engine.experiment.policies import FUTURE, Document, PolicyError, configuration, policies
 from kschedweb.engine.experiment.replay import replay
-from kschedweb.engine.experiment.report import Run
+from kschedweb.engine.experiment.report import ExperimentRun
 from kschedweb.engine.experiment.search import Found, search
 from kschedweb.engine.experiment.workload import Setup, SetupError, Workload
 from kschedweb.engine.simulation import SimulationError
@@ -138,7 +138,7 @@ def _run(options: argparse.Namespace) -> dict[str, Any]:
     return report.comparison(workloads[0].setup, runs)
 
 
-def _told(runs: Iterable[Run]) -> list[Run]:
+def _told(runs: Iterable[ExperimentRun]) -> list[ExperimentRun]:
     """All of them, each said on stderr as it is done."""
     found = []
     for run in runs:
@@ -147,7 +147,7 @@ def _told(runs: Iterable[Run]) -> list[Run]:
     return found
 
 
-def _write_csv(path: Path, runs: Sequence[Run]) -> None:
+def _write_csv(path: Path, runs: Sequence[ExperimentRun]) -> None:
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["policy", "seed", "hours", "skew", "mean", "lowest", "highest"])

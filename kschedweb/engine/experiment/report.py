@@ -23,7 +23,7 @@ ROOMY = 4  # times as much room for requests: as much as all pods may use
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ExperimentRun:
     """One policy with one seed."""
 
     policy: str
@@ -49,24 +49,24 @@ def checked(name: str, document: Any) -> None:
         raise PolicyError(f"{name}: {error}") from None
 
 
-def run(asked: tuple[Workload, str, Any], progress: Progress | None = None) -> Run:
+def run(asked: tuple[Workload, str, Any], progress: Progress | None = None) -> ExperimentRun:
     """Replay a workload under a policy by its name and document; ``None`` stands for knowing the future."""
     workload, name, of_policy = asked
     if of_policy is None:
-        return Run(name, workload.seed, knowing_future(workload, progress=progress))
-    return Run(name, workload.seed, replay(workload, configuration(of_policy), progress=progress))
+        return ExperimentRun(name, workload.seed, knowing_future(workload, progress=progress))
+    return ExperimentRun(name, workload.seed, replay(workload, configuration(of_policy), progress=progress))
 
 
-def bound(asked: tuple[Workload, str]) -> Run:
+def bound(asked: tuple[Workload, str]) -> ExperimentRun:
     """Replay a workload with one thing taken away that keeps the skew up."""
     workload, name = asked
     if name == DEFAULT:
-        return Run(name, workload.seed, replay(workload, configuration(None)))
+        return ExperimentRun(name, workload.seed, replay(workload, configuration(None)))
     if name in (BOUNDS[2], BOUNDS[4]):
         workload = _steady(workload)
     if name in (BOUNDS[3], BOUNDS[4]):
         workload = Workload(workload.recording, workload.seed, replace(workload.setup, room=ROOMY))
-    return Run(name, workload.seed, knowing_future(workload))
+    return ExperimentRun(name, workload.seed, knowing_future(workload))
 
 
 def _steady(workload: Workload) -> Workload:
@@ -76,7 +76,7 @@ def _steady(workload: Workload) -> Workload:
     return Workload(Recording(recording.names, means, recording.step), workload.seed, workload.setup)
 
 
-def comparison(setup: Setup, runs: Sequence[Run]) -> dict[str, Any]:
+def comparison(setup: Setup, runs: Sequence[ExperimentRun]) -> dict[str, Any]:
     """Measures of every run, and by policy their means over the seeds and the skew in parts of the default's."""
     base = {one.seed: one.outcome.balance.skew for one in runs if one.policy == DEFAULT}
     names = list(dict.fromkeys(one.policy for one in runs))
@@ -85,7 +85,7 @@ def comparison(setup: Setup, runs: Sequence[Run]) -> dict[str, Any]:
     return {"setup": setup.to_dict(), "policies": by_policy, "runs": listed}
 
 
-def _summary(runs: Sequence[Run], base: Mapping[int, float]) -> dict[str, float]:
+def _summary(runs: Sequence[ExperimentRun], base: Mapping[int, float]) -> dict[str, float]:
     found = {name: mean(one.outcome.to_dict()[name] for one in runs) for name in runs[0].outcome.to_dict()}
     known = [one for one in runs if base.get(one.seed)]
     if known:

@@ -44,7 +44,7 @@ class Decided:
     expired: bool = False  # nobody decided in time
 
 
-class Gate(Protocol):
+class ApprovalGate(Protocol):
     """Every method may be called again with the same arguments, by another process after a crash."""
 
     def held(
@@ -108,14 +108,14 @@ class ClosedGate:
         """Nothing was asked, so nothing ends."""
 
 
-_gate: list[Gate] = []
+_gate: list[ApprovalGate] = []
 
 
-def register(gate: Gate) -> None:
+def register(gate: ApprovalGate) -> None:
     """Make ``gate`` the one that is asked; the app calls this when it is ready."""
     _gate[:] = [gate]
 
 
-def gate() -> Gate:
+def gate() -> ApprovalGate:
     """The gate that is asked."""
     return _gate[0] if _gate else ClosedGate()

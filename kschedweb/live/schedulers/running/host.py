@@ -26,7 +26,7 @@ from kschedweb.clusters.connecting import opening
 from kschedweb.live.schedulers import metrics, selectors, services
 from kschedweb.live.schedulers.decisions.rows import moment
 from kschedweb.live.schedulers.models import LiveScheduler, Mode
-from kschedweb.live.schedulers.running.runs import Run, make_run
+from kschedweb.live.schedulers.running.runs import HostedRun, make_run
 from kschedweb.watermarks import selectors as watermarks
 from kschedweb.web.errors import ApplicationError
 
@@ -53,7 +53,7 @@ class Hosted:
     row: LiveScheduler
     key: tuple[Any, ...]  # of the settings it runs with: others need another run
     started_at: Any = field(default_factory=timezone.now)
-    run: Run | None = None
+    run: HostedRun | None = None
     error: str = ""
     failures: int = 0
     again_at: float = 0.0  # monotonic

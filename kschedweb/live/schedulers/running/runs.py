@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.state.watermarks.table import Watermarks
 
 
-class Run(Protocol):
+class HostedRun(Protocol):
     """What hosts one live scheduler, in any mode."""
 
     ticked: float  # when it last went round, in monotonic seconds
@@ -45,7 +45,7 @@ class Run(Protocol):
     def report(self) -> dict[str, Any]: ...
 
 
-Factory = Callable[[LiveScheduler, str], Run]
+Factory = Callable[[LiveScheduler, str], HostedRun]
 _others: dict[str, Factory] = {}
 
 
@@ -54,7 +54,7 @@ def register(mode: str, factory: Factory) -> None:
     _others[mode] = factory
 
 
-def make_run(row: LiveScheduler, identity: str) -> Run | None:
+def make_run(row: LiveScheduler, identity: str) -> HostedRun | None:
     """The run of ``row``, not begun yet; ``None`` for a mode that needs none here. Raises ApplicationError."""
     if row.mode == Mode.SCHEDULING:
         return _scheduling(row, identity)
