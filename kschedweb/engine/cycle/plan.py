@@ -1,4 +1,4 @@
-"""What the plugins of a profile say about pods that are all alike: asked once, and kept true as pods come and go.
+"""What the plugins of a profile say about pods of one signature: asked once, and corrected as pods come and go.
 
 The first pod of its kind is placed without a plan, by asking every plugin; where another one comes, a plan is made.
 Plugins that look no further than a node (``Scope`` below ``CLUSTER``: here "near") are asked about all nodes when the
@@ -44,7 +44,7 @@ class Plans:
 
     def get(self, framework: Framework, pod: Pod) -> Plan | Once:
         """How to ask the plugins about ``pod``."""
-        kind, selections = pod.alike, self._snapshot.objects.selections(pod)
+        kind, selections = pod.signature, self._snapshot.objects.selections(pod)
         plan, made_for = self._plans.pop(kind, (None, None))
         if plan is None or made_for != selections:
             if kind not in self._seen:

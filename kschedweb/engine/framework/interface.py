@@ -42,9 +42,9 @@ class Scope(IntEnum):
 class Cycle:
     """One pod's way through the plugins: what it reads, and the scratchpad it writes.
 
-    ``state`` lives as long as the cycle; ``kept`` from one pod to the next that is alike. From Reserve on ``decision``
-    says what was decided, where somebody wants to know; a Permit plugin that lets the pod wait leaves in ``asks``,
-    under its name, plain data for those who are to answer.
+    ``state`` lives as long as the cycle; ``kept`` is shared by pods of one signature. From Reserve on, ``decision``
+    says what was decided, where somebody wants to know. A Permit plugin that lets the pod wait leaves plain data for
+    those who are to answer in ``asks``, under its name.
     """
 
     snapshot: Snapshot
@@ -55,7 +55,7 @@ class Cycle:
     asks: dict[str, Json] = field(default_factory=dict)
 
     def keep(self, key: str, compute: Callable[[], Kept]) -> Kept:
-        """``compute()``, kept under ``key``: it must stay true, for all pods alike, or follow the pods as they move."""
+        """``compute()``, kept under ``key``: true for all pods of the signature, or updated as pods move."""
         if key not in self.kept:
             self.kept[key] = compute()
         kept: Kept = self.kept[key]
@@ -120,7 +120,7 @@ class Plugin(Protocol):
 class Scoped(Protocol):
     """How far the plugin looks for its filter and score of pods like ``pod``; without this it is ``Scope.CLUSTER``.
 
-    Below ``CLUSTER`` what it says about a node is asked once for all pods alike and again only when the node's
+    Below ``CLUSTER`` the plugin is asked about a node once for all pods of a signature, and again only when the node's
     pods change. It may then be asked about any node, and normalised scores must depend on raw scores only.
     """
 

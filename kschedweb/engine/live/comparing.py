@@ -75,7 +75,7 @@ def _compare_pods(fresh: Fresh, known: Mapping[str, Pod], found: Found) -> None:
             found[uid, "there"] = f"{_name(fresh.pods[uid])} is in the cluster, and not known here."
         elif uid not in fresh.pods:
             found[uid, "there"] = f"{_name(known[uid])} is known here, and not in the cluster."
-        elif known[uid].alike != fresh.pods[uid].alike:
+        elif known[uid].signature != fresh.pods[uid].signature:
             found[uid, "object"] = f"{_name(known[uid])} is known here as it was before it changed."
 
 

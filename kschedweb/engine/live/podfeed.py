@@ -69,7 +69,7 @@ class PodFeed:
         if new.terminating:
             return self._work.supersede(reservation, "the pod is being deleted", now)
         # The answer that is awaited is about the pod as it was.
-        return self._work.supersede(reservation, CHANGED, now) if old.alike != new.alike else []
+        return self._work.supersede(reservation, CHANGED, now) if old.signature != new.signature else []
 
     def _settle(self, old: Pod, new: Pod, now: float) -> list[Intent]:
         """The pod has a node now: the one that it got here, or another."""
@@ -101,7 +101,7 @@ class PodFeed:
         return []
 
     def _replace(self, old: Pod, new: Pod) -> None:
-        if old.alike == new.alike:
+        if old.signature == new.signature:
             self._world.refresh(new)
         else:
             self._world.replace(old, new)

@@ -95,8 +95,8 @@ class Pod:
         return self.namespace, frozenset(self.labels.items()), self.terminating
 
     @cached_property
-    def alike(self) -> Hashable:
-        """Equal for pods that differ at most in name, uid, status and annotations: plugins treat them the same."""
+    def signature(self) -> Hashable:
+        """kube-scheduler's pod signature: equal for pods that differ at most in name, uid, status and annotations."""
         return (
             self.template,
             self.seen_by_selectors,
@@ -129,7 +129,7 @@ class Pod:
         """This pod, bound to ``node_name``."""
         bound = object.__new__(Pod)
         bound.__dict__.update(self.__dict__, node_name=node_name)
-        bound.__dict__.pop("alike", None)
+        bound.__dict__.pop("signature", None)
         return bound
 
     def under(self, scheduler_name: str) -> Pod:
@@ -164,9 +164,9 @@ class Pod:
         )
         stale = ["started", "scheduled"]
         if pod.terminating != self.terminating:
-            stale += ["seen_by_selectors", "alike"]
+            stale += ["seen_by_selectors", "signature"]
         elif pod.node_name != self.node_name:
-            stale.append("alike")
+            stale.append("signature")
         for name in stale:
             pod.__dict__.pop(name, None)
         return pod

@@ -1,4 +1,4 @@
-"""What came of trying to make room on nodes, for pods that are all alike.
+"""What came of trying to make room on nodes, for pods of one signature.
 
 A trial takes all pods of lower priority off a node and lets back in, in order of importance, whom there is room for.
 Where the filters look no further than what a node has room for, all nodes are tried at once: pod by pod of each node,
@@ -179,7 +179,7 @@ class Rooms:
 
     def _vector(self, pod: Pod) -> tuple[int, ...]:
         """What the pod takes of each resource, and with defaults of CPU and memory."""
-        key = id(pod.resources)  # shared by pods made alike, and alive as long as they are
+        key = id(pod.resources)  # shared by pods of one template, and alive as long as they are
         if key not in self._vectors:
             taken = pod.occupied
             self._vectors[key] = (*(taken.get(name, 0) for name in self._snapshot.resources), *pod.occupied_nonzero)

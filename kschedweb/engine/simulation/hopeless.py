@@ -2,7 +2,7 @@
 
 A pod that every node rejected for what its object says, or for want of room, is rejected again for as long as nodes
 stay as they are and pods only come to them: no node gets more room. No pod of lower priority may come either, for
-preemption could help then. Pods alike share the answer.
+preemption could help then. Pods of one signature share the answer.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ class Hopeless:
             snapshot = self._follow()
             if self._answers(pod):
                 step = (self._scheduler.start - start) % len(snapshot)
-                self._known[pod.scheduler_name, pod.alike] = FailedTry(
+                self._known[pod.scheduler_name, pod.signature] = FailedTry(
                     placement, step, pod.priority, snapshot.pods.version
                 )
 
     def answer(self, pod: Pod) -> FailedTry | None:
         """What a try of ``pod`` comes to now; ``None`` where it has to be made."""
         self._follow()
-        known = self._known.get((pod.scheduler_name, pod.alike))
+        known = self._known.get((pod.scheduler_name, pod.signature))
         if known is None or not self._answers(pod):
             return None
         return known if known.version == self._version else replace(known, to_the_letter=False)

@@ -223,7 +223,7 @@ class Pods:
 
 
 def started(pod: Pod, now: float) -> Pod:
-    """The pod with its start written down: of victims alike, preemption takes those that run for the shortest time."""
+    """The pod with its start time: of equal victims, preemption takes those that have run for the shortest time."""
     time = datetime.fromtimestamp(now, UTC).isoformat()
     return replace(pod, raw={**pod.raw, "status": {**mapping(pod.raw, "status"), "startTime": time}})
 

@@ -103,7 +103,7 @@ class PodTable:
         self._remember(Move(group, terms, node, 1))
 
     def refresh(self, pod: Pod) -> None:
-        """``pod`` is the newer object of a pod that is here, and alike."""
+        """Replace a pod that is here by a newer object of it, of the same signature."""
         self.pods[self.slots[pod.key]] = pod
 
     def remove(self, key: str) -> tuple[Pod, int]:

@@ -94,8 +94,8 @@ def explanation(decision: LiveDecision) -> tuple[Explanation, Insight] | None:
     return found, insight
 
 
-def alike(decision: LiveDecision) -> LiveDecision | None:
-    """The newest decision about the same pod that came to the same and has its columns; ``None`` where none has."""
+def same_result(decision: LiveDecision) -> LiveDecision | None:
+    """The newest other decision about the pod with the same result and kept columns; ``None`` where there is none."""
     rows = LiveDecision.objects.filter(scheduler=decision.scheduler_id, uid=decision.uid, has_columns=True)
     return rows.filter(node=decision.node, message=decision.message).exclude(pk=decision.pk).order_by("-at").first()
 

@@ -60,11 +60,11 @@ def test_it_does_not_matter_what_was_known_before(
 ) -> None:
     old, raw = Pod.read(patched(WHOLE, before)), patched(WHOLE, after)
     if looked_at:  # what was worked out of the old object must not be taken for that of the new one
-        assert all([old.alike, old.seen_by_selectors, old.started, old.scheduled])
+        assert all([old.signature, old.seen_by_selectors, old.started, old.scheduled])
     new, fresh = old.renewed(raw), Pod.read(raw)
     for field in fields(Pod):
         assert getattr(new, field.name) == getattr(fresh, field.name), field.name
-    assert new.alike == fresh.alike
+    assert new.signature == fresh.signature
     assert new.seen_by_selectors == fresh.seen_by_selectors
     assert new.started == fresh.started
     assert str(new.scheduled) == str(fresh.scheduled)  # NaN where nothing says when

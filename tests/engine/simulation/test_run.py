@@ -230,7 +230,7 @@ def test_a_replica_is_the_pod_that_its_text_would_be() -> None:
         twin = replica(Pod.read({**raw, "metadata": {**raw["metadata"], "uid": "u"}}), "b")
         expected = Pod.read({**raw, "metadata": {**raw["metadata"], "name": "b"}, "spec": without_node(raw["spec"])})
         assert (twin.raw, twin.key, twin.uid) == (expected.raw, "default/b", "default/b")
-        assert (twin.volumes, twin.alike, twin.node_name) == (expected.volumes, expected.alike, "")
+        assert (twin.volumes, twin.signature, twin.node_name) == (expected.volumes, expected.signature, "")
 
 
 def without_node(spec: dict) -> dict:

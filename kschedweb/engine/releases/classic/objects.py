@@ -76,7 +76,7 @@ def as_of_then(pod: Pod) -> Pod:
         pod_affinity=known.affinity,
         volumes=tuple(volume for volume in pod.volumes if not volume.ephemeral),
     )
-    then.__dict__["alike"] = (pod.alike, read, then.__dict__["owner"])
+    then.__dict__["signature"] = (pod.signature, read, then.__dict__["owner"])
     return then
 
 

@@ -191,7 +191,7 @@ class _Search:
         )
 
     def _unfit(self, trial: Trial) -> tuple[Unfit, ...]:
-        """Why the pods that are left over do not fit a new node with nothing on it, alike pods together."""
+        """Why the pods that are left over do not fit an empty new node; pods of one signature are grouped."""
         held = {int(trial.snapshot.pods.node[trial.snapshot.pods.slots[pod.key]]) for pod in self.pods
                 if pod.key in trial.snapshot.pods.slots}  # fmt: skip
         spare = next(row for row in trial.new.tolist() if row not in held)
@@ -199,9 +199,9 @@ class _Search:
         known: dict[object, str] = {}
         grouped: dict[tuple[str, str], list[str]] = {}
         for pod, message in zip(trial.unplaced, trial.messages, strict=True):
-            if pod.alike not in known:
-                known[pod.alike] = scheduler.misfit(pod, trial.snapshot.names[spare])
-            grouped.setdefault((message, known[pod.alike]), []).append(pod.key)
+            if pod.signature not in known:
+                known[pod.signature] = scheduler.misfit(pod, trial.snapshot.names[spare])
+            grouped.setdefault((message, known[pod.signature]), []).append(pod.key)
         return tuple(Unfit(tuple(keys), message, on_new) for (message, on_new), keys in grouped.items())
 
 

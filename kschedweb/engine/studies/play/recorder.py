@@ -284,7 +284,7 @@ def _samples(result: Result) -> Samples:
 
 
 def _requests(lives: list[Life], resources: list[str]) -> Any:
-    """i8[resources, pods]; alike pods share what they ask for."""
+    """What each pod requests: i8[resources, pods]. A template is read once."""
     known: dict[int, int] = {}
     distinct: list[list[int]] = []
     codes = []

@@ -51,13 +51,13 @@ def run(
 def _worked_out(
     prepared: Prepared, configuration: Configuration, outcome: Outcome, owed: Mapping[int, tuple[float, int]]
 ) -> dict[int, str]:
-    """What tries say that were not made; pods alike are told the same."""
+    """What the skipped tries would have said; pods of one signature get the same message."""
     rewind = Rewind(prepared, configuration, outcome)
     known: dict[Hashable, str] = {}
     messages = {}
     for row, (time, seen) in sorted(owed.items(), key=lambda item: (item[1][1], item[1][0])):
         pod = rewind.at(row, time, seen)
-        kind = seen, pod.scheduler_name, pod.alike
+        kind = seen, pod.scheduler_name, pod.signature
         if kind not in known:
             known[kind] = rewind.scheduler.find(pod, SearchRequest(post_filter=True, start=0)).condition
         messages[row] = known[kind]

@@ -47,7 +47,12 @@ def decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> HttpResp
     kept = selectors.explanation(row) if row.has_columns else None
     if kept is None:
         plugins, best = judged.ranked(row)
-        context |= {"title": judged.title(row), "plugins": plugins, "best": best, "alike": selectors.alike(row)}
+        context |= {
+            "title": judged.title(row),
+            "plugins": plugins,
+            "best": best,
+            "same_result": selectors.same_result(row),
+        }
     else:
         found = Judged(*kept)
         if getattr(request, "htmx", False) and request.htmx.target == "cell":  # type: ignore[attr-defined]

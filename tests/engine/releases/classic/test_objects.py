@@ -21,7 +21,7 @@ def test_pods_of_one_template_share_what_was_read() -> None:
     first, second = (as_of_then(Pod.read(pod(name, requests={"cpu": "1"}))) for name in "pq")
     assert asked(first) is asked(second)
     assert as_of_then(first) is first
-    assert first.alike == second.alike
+    assert first.signature == second.signature
 
 
 def test_controllers_of_one_name_are_told_apart_by_their_uid() -> None:
@@ -30,7 +30,7 @@ def test_controllers_of_one_name_are_told_apart_by_their_uid() -> None:
         owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": uid, "controller": True}
         raw["metadata"]["ownerReferences"] = [owner]
     first, second = (as_of_then(Pod.read(raw)) for raw in raws)
-    assert first.alike != second.alike
+    assert first.signature != second.signature
 
 
 def test_a_cluster_of_today_can_be_seen_as_one_of_then() -> None:

@@ -136,8 +136,8 @@ def test_another_try_of_the_pod_that_came_to_the_same_stands_for_one_without_col
     for one, message in zip(tries, ("full", "full", "full", "tainted"), strict=True):
         one.message, one.node = message, ""
     records_write(live.pk, [*tries, *(Columns(one.pk, lambda: b"x") for one in tries[1:])])
-    assert selectors.alike(tries[0]) == tries[1]
-    assert selectors.alike(tries[3]) is None
+    assert selectors.same_result(tries[0]) == tries[1]
+    assert selectors.same_result(tries[3]) is None
 
 
 def explained(live: LiveScheduler, *tries: tuple[Decision, bool], keep: int = 100) -> list[uuid.UUID]:
