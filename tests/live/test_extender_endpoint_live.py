@@ -17,8 +17,8 @@ from pytest_django import Settings
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.live.extender import services as extender
 from kschedweb.live.extender.configuration import extender_configuration
-from kschedweb.live.extender.desks import desks
 from kschedweb.live.extender.middleware import TROUBLE
+from kschedweb.live.extender.responders import responders
 from kschedweb.live.schedulers import services
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
 from kschedweb.live.schedulers.rbac import EXTENDER, Needs, rights, rules
@@ -77,7 +77,7 @@ def plane(control_plane: ControlPlane, settings: Settings) -> Iterator[ControlPl
     control_plane.create_nodes([node(number) for number in range(len(USE))])
     control_plane.grant("limited", rules(rights(Needs(EXTENDER, binds=True))))
     yield control_plane
-    desks.close()
+    responders.close()
     control_plane.wipe()
 
 

@@ -23,13 +23,13 @@ from kschedweb.accounts.authentication import StrangerThrottle
 from kschedweb.engine.cycle.answers import QuestionError
 from kschedweb.live.extender import metrics
 from kschedweb.live.extender.configuration import PREFIX
-from kschedweb.live.extender.desks import desks
+from kschedweb.live.extender.responders import responders
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
-    from kschedweb.live.extender.desks import Desk
+    from kschedweb.live.extender.responders import Responder
 
 PATH = re.compile(rf"{PREFIX}([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/(filter|prioritize|preempt|bind)/?")
 EMPTY: dict[str, Any] = {"prioritize": [], "preempt": {"NodeNameToMetaVictims": {}}}
@@ -57,11 +57,11 @@ def answer(request: HttpRequest) -> HttpResponse:
     if settings.HTTPS and not request.is_secure():
         return _refused(403, "Ask over https.")
     try:
-        desk = desks.opened(UUID(match[1]), request.headers.get("Authorization", ""))
+        responder = responders.opened(UUID(match[1]), request.headers.get("Authorization", ""))
     except (ApplicationError, DatabaseError) as error:
         logger.warning("extender_not_opened", scheduler=match[1], error=type(error).__name__)
         return _refused(503, "kschedweb cannot open the endpoint now.")
-    return _answered(request, desk, match[2]) if desk is not None else _stranger(request)
+    return _answered(request, responder, match[2]) if responder is not None else _stranger(request)
 
 
 def _stranger(request: HttpRequest) -> HttpResponse:
@@ -71,11 +71,11 @@ def _stranger(request: HttpRequest) -> HttpResponse:
     return _refused(429, "Too many wrong secrets.", Retry_After=str(int(throttle.wait() or 1) + 1))
 
 
-def _answered(request: HttpRequest, desk: Desk, verb: str) -> HttpResponse:
+def _answered(request: HttpRequest, responder: Responder, verb: str) -> HttpResponse:
     begun = time.perf_counter()
     found: Any
     try:
-        found, trouble = desk.answer(verb, request.body)
+        found, trouble = responder.answer(verb, request.body)
     except RequestDataTooBig:
         found, trouble = None, f"the question is larger than {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes"
     except (QuestionError, RecursionError, UnreadablePostError) as error:
@@ -86,7 +86,7 @@ def _answered(request: HttpRequest, desk: Desk, verb: str) -> HttpResponse:
     if found is None:
         found = EMPTY.get(verb, {"Error": f"kschedweb: {trouble}"})
     response = JsonResponse(found, safe=False)
-    metrics.answered(desk.settings.live, verb, time.perf_counter() - begun, trouble)
+    metrics.answered(responder.settings.live, verb, time.perf_counter() - begun, trouble)
     if trouble:
         response[TROUBLE] = " ".join(trouble.split())[:200].encode("ascii", "replace").decode()
     return response

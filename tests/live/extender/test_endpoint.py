@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.db import OperationalError
 
-from kschedweb.live.extender import desks as module
 from kschedweb.live.extender import middleware, services
-from kschedweb.live.extender.desks import Desks, read_settings
+from kschedweb.live.extender import responders as module
 from kschedweb.live.extender.middleware import TROUBLE
+from kschedweb.live.extender.responders import Responders, read_settings
 from kschedweb.live.schedulers.metrics import REGISTRY
 from kschedweb.live.schedulers.models import Mode
 from tests.engine.builders import node, pod
@@ -45,22 +45,22 @@ def unheard(_: LiveScheduler, view: View) -> Callable[[], None]:
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Desks]]:
-    """Puts desks of a kind at the address."""
-    made: list[Desks] = []
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Responders]]:
+    """Puts responders of a kind at the address."""
+    made: list[Responders] = []
 
-    def put(connect: Any = full_and_empty, read: Any = read_settings) -> Desks:
-        made.append(Desks(connect, read))
-        monkeypatch.setattr(middleware, "desks", made[-1])
+    def put(connect: Any = full_and_empty, read: Any = read_settings) -> Responders:
+        made.append(Responders(connect, read))
+        monkeypatch.setattr(middleware, "responders", made[-1])
         return made[-1]
 
     yield put
-    for desks in made:
-        desks.close()
+    for responders in made:
+        responders.close()
 
 
 @pytest.fixture
-def ask(client: Client, live: LiveScheduler, opened: Callable[..., Desks]) -> Ask:
+def ask(client: Client, live: LiveScheduler, opened: Callable[..., Responders]) -> Ask:
     """Ask as kube-scheduler does; the endpoint decides with NodeResourcesFit."""
     opened()
     live.mode = Mode.EXTENDER
@@ -103,7 +103,7 @@ def test_filter_prioritize_and_preempt_are_answered(ask: Ask) -> None:
 
 
 def test_before_the_cluster_is_read_filter_says_so_and_prioritize_prefers_nothing(
-    ask: Ask, opened: Callable[..., Desks]
+    ask: Ask, opened: Callable[..., Responders]
 ) -> None:
     opened(unheard)
     assert ask("filter").json()["Error"] == "kschedweb: the cluster is still being read"
@@ -172,7 +172,7 @@ def test_a_body_beyond_the_limit_is_refused(ask: Ask, settings: Settings) -> Non
 
 
 def test_questions_are_answered_while_the_database_is_gone(
-    ask: Ask, opened: Callable[..., Desks], monkeypatch: pytest.MonkeyPatch
+    ask: Ask, opened: Callable[..., Responders], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone, looks = False, 0
 
@@ -187,7 +187,7 @@ def test_questions_are_answered_while_the_database_is_gone(
     opened(read=read)
     assert ask("filter").json()["Error"] == ""
     gone = True
-    wait_until(lambda: looks > 0, 10, "the desk looked at its rows in vain")
+    wait_until(lambda: looks > 0, 10, "the responder looked at its rows in vain")
     assert ask("filter").json()["NodeNames"] == ["empty"]
     assert ask("filter", shown="kse_wrong").status_code == 503
 

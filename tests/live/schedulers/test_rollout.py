@@ -16,8 +16,8 @@ from kschedweb.clusters import services as clusters
 from kschedweb.decisions import services as playground
 from kschedweb.decisions.editing import effect
 from kschedweb.engine.releases import load
-from kschedweb.live.extender.desks import read_settings
 from kschedweb.live.extender.models import Endpoint
+from kschedweb.live.extender.responders import read_settings
 from kschedweb.live.schedulers import rollout, selectors, services
 from kschedweb.live.schedulers.models import LiveScheduler, Mode
 from kschedweb.live.schedulers.running.host import key_of

@@ -1,8 +1,8 @@
-"""What a web process needs to answer kube-scheduler from memory: one desk an endpoint that is asked.
+"""How a web process answers kube-scheduler from memory: one responder for each extender endpoint in use.
 
-A desk is opened by the first question and closed after ten minutes without one, so that a process that nobody asks
-reads no cluster. A thread of its own reads the rows again each two seconds; while the database is gone, what was read
-last holds, and questions are answered all the same.
+The first question opens a responder; ten minutes without a question close it, so that a process without questions
+reads no cluster. Each responder has a thread that reads the rows again every two seconds. While the database is gone,
+the responder goes on answering with the rows it read last.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 REREAD = 2.0  # seconds between two looks at the rows
-ROUND = 1.0  # seconds between two rounds of a desk's keeper
+ROUND = 1.0  # seconds between two rounds of a responder's keeper
 HEARTBEAT = 5.0
 IDLE = 600.0
 OFF = "the extender is switched off"
@@ -69,7 +69,7 @@ class Settings:
 
     @property
     def key(self) -> Hashable:
-        """Changes where the cluster has to be read anew, or answers are made otherwise."""
+        """Equal as long as the same cluster is read and questions are answered in the same way."""
         live, endpoint = self.live, self.endpoint
         cluster = live.cluster_id, live.cluster.server
         return live.mode, cluster, live.scheduler_name, self.revision.pk, live.reloads, tuple(endpoint.plugins)
@@ -85,7 +85,7 @@ def read_settings(live_id: UUID) -> Settings | None:
     return Settings(live, live.endpoint, revision_in_force(live)) if live is not None else None
 
 
-class Desk:
+class Responder:
     """Answers for one endpoint. ``connect`` starts what feeds the view, and returns how to stop it."""
 
     def __init__(
@@ -95,7 +95,7 @@ class Desk:
         read: Callable[[UUID], Settings | None],
     ) -> None:
         self.settings = settings
-        self.current = True  # until it is closed, or the rows ask for another one
+        self.current = True  # until it is closed
         self._read, self._read_at, self._told = read, time.monotonic(), ""
         self.counts: Counter[str] = Counter()
         self.asked = time.monotonic()
@@ -153,7 +153,7 @@ class Desk:
             return neutral(question), str(error)
 
     def _preempt(self, body: bytes) -> Result:
-        """Where nothing is known, what kube-scheduler offers is agreed to: no victim is ever added here."""
+        """Without knowledge of the cluster, agree to what kube-scheduler offers. No victim is ever added here."""
         offer = Offer.read(body)
         if trouble := self._trouble("preempts"):
             return offer.answer(offer.nodes), trouble
@@ -209,7 +209,7 @@ class Desk:
         connection.close()
 
     def _look(self) -> None:
-        """Take the rows over; close where they ask for another desk, or nobody asks this one any more."""
+        """Take over the rows; close if they call for another responder, or if no question has come for a while."""
         if time.monotonic() - self._read_at < REREAD:
             return
         self._read_at = time.monotonic()
@@ -243,8 +243,8 @@ class Desk:
         Candidate.objects.update_or_create(scheduler=self.settings.live, identity=IDENTITY, defaults=said)
 
 
-class Desks:
-    """All desks of this process. Safe to be asked by several threads."""
+class Responders:
+    """All responders of this process. Safe to be asked by several threads."""
 
     def __init__(
         self,
@@ -253,36 +253,36 @@ class Desks:
     ) -> None:
         self._connect, self._read = connect, read
         self._lock = threading.Lock()
-        self._desks: dict[UUID, Desk] = {}
+        self._responders: dict[UUID, Responder] = {}
 
-    def opened(self, live_id: UUID, header: str) -> Desk | None:
-        """The desk that the Authorization ``header`` opens; ``None`` where it opens none.
+    def opened(self, live_id: UUID, header: str) -> Responder | None:
+        """The responder that the Authorization ``header`` opens; ``None`` where it opens none.
 
-        The database is asked only where no desk is open that the header opens. Raises ApplicationError where the
+        The database is asked only where no responder is open that the header opens. Raises ApplicationError where the
         cluster's credentials do not open, and DatabaseError.
         """
-        desk = self._desks.get(live_id)
-        if desk is not None and desk.current and opens(desk.settings.endpoint.digest, header):
-            return desk
+        responder = self._responders.get(live_id)
+        if responder is not None and responder.current and opens(responder.settings.endpoint.digest, header):
+            return responder
         settings = self._read(live_id)
         if settings is None or not opens(settings.endpoint.digest, header):
             return None
         with self._lock:
-            desk = self._desks.get(live_id)
-            if desk is None or not desk.current or desk.settings.key != settings.key:
-                if desk is not None:
-                    desk.close()
-                desk = self._desks[live_id] = Desk(settings, self._connect, self._read)
-            desk.settings = settings
-            return desk
+            responder = self._responders.get(live_id)
+            if responder is None or not responder.current or responder.settings.key != settings.key:
+                if responder is not None:
+                    responder.close()
+                responder = self._responders[live_id] = Responder(settings, self._connect, self._read)
+            responder.settings = settings
+            return responder
 
     def close(self) -> None:
         """Close all of them."""
         with self._lock:
-            for desk in self._desks.values():
-                desk.close()
-            self._desks.clear()
+            for responder in self._responders.values():
+                responder.close()
+            self._responders.clear()
 
 
 IDENTITY = f"{socket.gethostname()}_{os.getpid()}_web"
-desks = Desks(follow)
+responders = Responders(follow)
