@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.cycle.placement import Placement, Unplaced
-from kschedweb.engine.cycle.plan import Once, Plan, Scored
+from kschedweb.engine.cycle.plan import Plan, Scored, Unplanned
 from kschedweb.engine.cycle.ranking import UNRANKED, Standing, standing
 from kschedweb.engine.cycle.request import SearchRequest
 from kschedweb.engine.cycle.search import Filtered, heap_root, highest, lead, positions, search
@@ -32,7 +32,7 @@ class Attempt:
     ``percentage`` of the nodes are scored, where the profile does not say how many.
     """
 
-    plan: Plan | Once
+    plan: Plan | Unplanned
     cycle: Cycle
     outcome: PreFilterOutcome
     handle: CycleHandle
@@ -117,7 +117,7 @@ class Attempt:
         return int(best[draw(len(best))]), len(best)
 
     def _standing(
-        self, plan: Plan | Once, scored: Scored, rows: NDArray[np.intp], best: int, added: Ints | None = None
+        self, plan: Plan | Unplanned, scored: Scored, rows: NDArray[np.intp], best: int, added: Ints | None = None
     ) -> Standing:
         """What is to be told of the choice of the node at the place ``best`` of ``rows``."""
         snapshot, ranks = self.cycle.snapshot, self.request.ranks
@@ -151,7 +151,7 @@ class Attempt:
         rows, places = np.unique(passed.rows, return_inverse=True)
         scored, plan = passed.scored_on(self.cycle), self.plan
         if scored is not self.cycle:
-            plan = Once(self.handle.framework, scored.snapshot)
+            plan = Unplanned(self.handle.framework, scored.snapshot)
         found = plan.totals(scored, rows)
         added, spoken = self.extenders.prioritize(self.cycle, passed)
         ranks = np.unique(found.totals[places] + added, return_inverse=True)[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kschedweb.engine.cycle.placement import Placement, Unplaced
-from kschedweb.engine.cycle.plan import Once
+from kschedweb.engine.cycle.plan import Unplanned
 from kschedweb.engine.cycle.search import lead, positions
 from kschedweb.engine.extenders.extender import Extenders, Passed
 from kschedweb.engine.framework.diagnosis import EXTENDER, Diagnosis
@@ -49,7 +49,7 @@ def _filters(explanation: Explanation, cycle: Cycle, outcome: PreFilterOutcome, 
         explanation.pre_filter = outcome.status
         diagnosis = Diagnosis.of_pre_filter(snapshot.names, snapshot.index, outcome.status)
     else:
-        filtered = Once(handle.framework, snapshot).filter(cycle, outcome).beside(handle.beside_nominated(cycle))
+        filtered = Unplanned(handle.framework, snapshot).filter(cycle, outcome).beside(handle.beside_nominated(cycle))
         if outcome.nodes is not None:
             explanation.pre_filter_nodes = sorted(outcome.nodes)
             explanation.absent = outcome.absent().by(min(outcome.narrowed_by, default=""))

@@ -42,7 +42,7 @@ class Plans:
         other._seen = self._seen
         return other
 
-    def get(self, framework: Framework, pod: Pod) -> Plan | Once:
+    def get(self, framework: Framework, pod: Pod) -> Plan | Unplanned:
         """How to ask the plugins about ``pod``."""
         kind, selections = pod.signature, self._snapshot.objects.selections(pod)
         plan, made_for = self._plans.pop(kind, (None, None))
@@ -51,7 +51,7 @@ class Plans:
                 if len(self._seen) >= MANY:
                     self._seen.clear()
                 self._seen.add(kind)
-                return Once(framework, self._snapshot)
+                return Unplanned(framework, self._snapshot)
             if len(self._plans) * len(self._snapshot) >= MAX_PLANNED:
                 del self._plans[next(iter(self._plans))]
             plan = Plan(framework, self._snapshot, pod)
@@ -59,8 +59,8 @@ class Plans:
         return plan
 
 
-class Once:
-    """Asks every plugin, for a pod that may be the only one of its kind."""
+class Unplanned:
+    """Asks every plugin, for a pod that may be the only one of its signature."""
 
     def __init__(self, framework: Framework, snapshot: Snapshot) -> None:
         self.framework, self._snapshot = framework, snapshot

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.cycle.plan import Once, Plan, Scored
+from kschedweb.engine.cycle.plan import Plan, Scored, Unplanned
 from kschedweb.engine.framework.decision import Ranked
 from kschedweb.engine.framework.diagnosis import EXTENDER
 from kschedweb.engine.state.columns import Ints
@@ -28,7 +28,7 @@ UNRANKED = Standing()
 
 
 def standing(
-    plan: Plan | Once,
+    plan: Plan | Unplanned,
     scored: Scored,
     rows: NDArray[np.intp],
     names: list[str],

@@ -67,8 +67,8 @@ class CycleHandle:
         nodes = (cycle.snapshot.index.get(name) for name in self.nominator.nodes())
         return frozenset(node for node in nodes if node is not None and to_yield_to(cycle, self.nominator, node))
 
-    def far(self, pod: Pod) -> list[FilterPlugin]:
-        """The filters asked about ``pod`` that look further than at what a node has room for."""
+    def filters_beyond_room(self, pod: Pod) -> list[FilterPlugin]:
+        """The filters for ``pod`` whose scope is wider than ``Scope.ROOM``."""
         return [plugin for plugin in self._filters() if self.framework.scope(plugin, pod) > Scope.ROOM]
 
     def refusals(

@@ -168,16 +168,16 @@ class PreFilterExtensions(Protocol):
 
 
 @runtime_checkable
-class Heeding(Protocol):
-    """Can ``pod``, by coming to a node or leaving it, change what the filter says of that very node?
+class PodDependent(Protocol):
+    """Does the filter's answer about a node depend on whether ``pod`` is on that node?
 
-    Without this every pod can, unless the plugin's scope says otherwise. The answer must be the same for all cycles
-    of pods alike.
+    Without this method it depends on every pod, unless the plugin's scope says otherwise. The answer must be the same
+    in all cycles of pods with one signature.
     """
 
     name: str
 
-    def heeds(self, cycle: Cycle, pod: Pod) -> bool: ...
+    def depends_on(self, cycle: Cycle, pod: Pod) -> bool: ...
 
 
 @runtime_checkable
@@ -237,8 +237,8 @@ class Handle(Protocol):
     def crowded(self, cycle: Cycle) -> frozenset[int]:
         """The nodes with pods nominated to them that the cycle's pod must leave room for."""
 
-    def far(self, pod: Pod) -> list[FilterPlugin]:
-        """The filters asked about ``pod`` that look further than at what a node has room for."""
+    def filters_beyond_room(self, pod: Pod) -> list[FilterPlugin]:
+        """The filters for ``pod`` whose scope is wider than ``Scope.ROOM``."""
 
     def refusals(
         self, cycle: Cycle, nodes: NDArray[np.intp], known: Sequence[FilterColumn], farthest: Scope = Scope.CLUSTER

@@ -92,7 +92,7 @@ class Dynamic:
             statuses.append(unschedulable(TOO_HIGH.format(metric, node), about=metric))
         return Verdicts(codes, statuses)
 
-    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+    def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         return False
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:

@@ -76,7 +76,7 @@ class HheWaterLevelBalance:
         """Every node passes: the level is a preference."""
         return Verdicts.uniform(cycle.size(rows))
 
-    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+    def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         return False
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:

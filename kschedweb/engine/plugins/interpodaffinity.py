@@ -122,7 +122,7 @@ class InterPodAffinity:
     def remove_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
         self._count(cycle, pod, node, -1)
 
-    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+    def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         own, means_incoming = cycle.pod.pod_affinity, _incoming(cycle)
         return any(means_incoming(term) for term in pod.pod_affinity.anti_required) or any(
             _matches_group(_merged(term, cycle.snapshot), pod.namespace, pod.labels)

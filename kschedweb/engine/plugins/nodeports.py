@@ -37,7 +37,7 @@ class NodePorts:
         cycle.state[self.name] = cycle.pod.host_ports
         return PreFilterResult() if cycle.pod.host_ports else PreFilterResult(SKIP)
 
-    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+    def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         return bool(pod.host_ports)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:

@@ -52,7 +52,7 @@ class NodeVolumeLimits:
         counted = any(volume.claim is not None or volume.in_tree is not None for volume in cycle.pod.volumes)
         return PreFilterResult() if counted else PreFilterResult(SKIP)
 
-    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+    def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         return bool(pod.volumes)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:

@@ -101,7 +101,7 @@ class VolumeBinding:
             return PreFilterResult(error(str(problem)))
         return PreFilterResult(IMMEDIATE) if state.immediate else PreFilterResult()
 
-    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+    def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         return False
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:

@@ -75,7 +75,7 @@ class VolumeRestrictions:
         if state is not None:
             state.conflicts += sign * sum(name in state.claims for name in _claims(pod))
 
-    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+    def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         return bool(pod.volumes)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:

@@ -66,7 +66,7 @@ class VolumeZone:
         cycle.state[self.name] = topologies
         return PreFilterResult()
 
-    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+    def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         return False
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:

@@ -10,7 +10,7 @@ import numpy as np
 
 from kschedweb.engine.extenders.extender import ExtenderError
 from kschedweb.engine.framework.diagnosis import Diagnosis
-from kschedweb.engine.framework.interface import Cycle, Handle, Heeding, PreemptingExtender, Scope
+from kschedweb.engine.framework.interface import Cycle, Handle, PodDependent, PreemptingExtender, Scope
 from kschedweb.engine.framework.status import Code, CycleError, Status, error, fit_error, unresolvable
 from kschedweb.engine.objects.access import Json
 from kschedweb.engine.objects.pod import Pod
@@ -75,23 +75,23 @@ class Search:
 
     def __init__(self, handle: Handle, cycle: Cycle, diagnosis: Diagnosis) -> None:
         self._handle, self._cycle, self._diagnosis = handle, cycle, diagnosis
-        self._far = handle.far(cycle.pod)
+        self._beyond_room = handle.filters_beyond_room(cycle.pod)
         self._crowded = handle.crowded(cycle)
-        # Of filters that cannot say which pods they heed, any move of a pod may change the answers.
-        self._heeding = [plugin for plugin in self._far if isinstance(plugin, Heeding)]
-        self._blind = len(self._heeding) < len(self._far)
+        # If a filter does not say which pods its answers depend on, any pod that moves may change them.
+        self._selective = [plugin for plugin in self._beyond_room if isinstance(plugin, PodDependent)]
+        self._any_pod_counts = len(self._selective) < len(self._beyond_room)
         size = len(cycle.snapshot)
-        self._trials = Trials(size) if self._blind else cycle.keep("preemption", lambda: Trials(size))
+        self._trials = Trials(size) if self._any_pod_counts else cycle.keep("preemption", lambda: Trials(size))
         self._trials.refresh(cycle.snapshot)
-        self._barred = self._rejected_afar()
+        self._barred = self._rejected_beyond_room()
         self._world: Cycle | None = None
         self._nodes: Rows = np.zeros(0, dtype=np.intp)
 
-    def _rejected_afar(self) -> Mask:
-        """The nodes that filters reject for more than want of room: only pods they heed can change that."""
+    def _rejected_beyond_room(self) -> Mask:
+        """The nodes that such filters reject: only pods that these filters depend on can change that."""
         barred: Mask = np.zeros(len(self._cycle.snapshot), dtype=np.bool_)
         known = {column.plugin: column.codes for column in self._diagnosis.filters}
-        for plugin in () if self._blind else self._far:
+        for plugin in () if self._any_pod_counts else self._beyond_room:
             # Where PreFilter rejected the pod no filter was asked.
             codes = known[plugin.name] if plugin.name in known else plugin.filter(self._cycle, ALL).codes
             barred |= codes != 0
@@ -122,7 +122,7 @@ class Search:
     def _try(self, nodes: Rows) -> None:
         victims = [self._lower(pods) for pods in pods_on_each(self._cycle.snapshot.pods, nodes)]
         alone = [
-            self._blind or node in self._crowded or any(map(self._heeded, there))
+            self._any_pod_counts or node in self._crowded or any(map(self._affects, there))
             for node, there in zip(nodes.tolist(), victims, strict=True)
         ]
         for node in nodes[alone].tolist():
@@ -132,14 +132,14 @@ class Search:
             others = np.flatnonzero(~np.array(alone))
             self._try_rooms(nodes[others], [victims[place] for place in others.tolist()])
 
-    def _heeded(self, pod: Pod) -> bool:
-        """Whether a filter that looks far heeds the pod on its node."""
+    def _affects(self, pod: Pod) -> bool:
+        """Whether a filter beyond room depends on the pod being on its node."""
         kind = pod.template, pod.seen_by_selectors, pod.volumes
-        for plugin in self._heeding:
+        for plugin in self._selective:
             key = plugin.name, kind
-            if key not in self._trials.heeded:
-                self._trials.heeded[key] = plugin.heeds(self._cycle, pod)
-            if self._trials.heeded[key]:
+            if key not in self._trials.affects:
+                self._trials.affects[key] = plugin.depends_on(self._cycle, pod)
+            if self._trials.affects[key]:
                 return True
         return False
 

@@ -28,7 +28,7 @@ FEW = 8
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """The pods that would have to go (the most important first; how many a budget would keep), or why it is no use."""
+    """The victims, the most important first, and how many of them violate a budget; or why evictions do not help."""
 
     victims: tuple[Pod, ...] = ()
     violations: int = 0
@@ -36,9 +36,9 @@ class TrialResult:
 
 
 class Trials:
-    """Outcomes by node, and as columns what is compared of them.
+    """The results by node, with columns of what is compared between them.
 
-    ``state`` int8[nodes] says UNTRIED, REFUSED or FOUND; ``heeded`` remembers which kinds of pods filters heed.
+    ``state`` int8[nodes] is UNTRIED, REFUSED or FOUND. ``affects`` remembers on which kinds of pods filters depend.
     """
 
     def __init__(self, nodes: int) -> None:
@@ -49,7 +49,7 @@ class Trials:
         self._outcomes: list[TrialResult | None] = [None] * nodes
         self._keys: Ints = np.zeros((4, nodes), dtype=np.int64)
         self._started: NDArray[np.float64] = np.zeros(nodes, dtype=np.float64)
-        self.heeded: dict[Hashable, bool] = {}
+        self.affects: dict[Hashable, bool] = {}
         self._fleeting: set[int] = set()
         self._version = -1
 

@@ -99,7 +99,7 @@ def test_all_at_once_and_one_by_one_come_to_the_same(seed: int) -> None:
     objects, waiting = crowd(random.Random(seed))
     at_once = outcomes(objects, waiting)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(CycleHandle, "far", lambda self, pod: [Unknown()])
+        patch.setattr(CycleHandle, "filters_beyond_room", lambda self, pod: [Unknown()])
         assert outcomes(objects, waiting) == at_once
 
 
@@ -114,7 +114,7 @@ def test_nominated_pods_are_heeded_and_then_forgotten(seed: int) -> None:
     }
     at_once = outcomes(objects, waiting, nominated)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(CycleHandle, "far", lambda self, pod: [Unknown()])
+        patch.setattr(CycleHandle, "filters_beyond_room", lambda self, pod: [Unknown()])
         assert outcomes(objects, waiting, nominated) == at_once
 
 

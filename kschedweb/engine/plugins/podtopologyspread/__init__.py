@@ -139,7 +139,7 @@ class PodTopologySpread:
     def remove_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
         self._move(cycle, pod, node, -1)
 
-    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+    def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         constraints: list[Constraint] = cycle.state.get(self.name, [])
         return pod.namespace == cycle.pod.namespace and any(
             constraint.selector.matches(pod.labels) for constraint in constraints

@@ -156,7 +156,7 @@ class VolcanoUsage:
             codes[(codes == 0) & known & (used > most)] = code
         return Verdicts(codes[rows], STATUSES)
 
-    def heeds(self, cycle: Cycle, pod: Pod) -> bool:
+    def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
         return False
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:

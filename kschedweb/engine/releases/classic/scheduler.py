@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kschedweb.engine.cycle.attempt import MIN_FEASIBLE
 from kschedweb.engine.cycle.cycle import NO_NODES
 from kschedweb.engine.cycle.placement import Placement
-from kschedweb.engine.cycle.plan import Once, Plan, Plans
+from kschedweb.engine.cycle.plan import Plan, Plans, Unplanned
 from kschedweb.engine.cycle.search import NOWHERE, Filtered
 from kschedweb.engine.extenders.extender import Passed, Post
 from kschedweb.engine.framework.explanation import FEASIBLE, ScoreColumn
@@ -68,7 +68,7 @@ class ClassicScheduler:
             self._check(pod)
         found = ClassicExplanation(pod.key, "", snapshot.names, listed=snapshot.listed)
         cycle = Cycle(snapshot, pod)
-        plan = Once(self._framework, snapshot)
+        plan = Unplanned(self._framework, snapshot)
         filtered = plan.filter(cycle, plan.pre_filter(cycle))
         found.filters = filtered.columns
         found.rejected_by = np.where(filtered.first == NOWHERE, np.int32(FEASIBLE), filtered.first)
@@ -193,7 +193,7 @@ class ClassicScheduler:
             return size
         return max(MIN_FEASIBLE, size * percentage // EVERYTHING)
 
-    def _best(self, plan: Plan | Once, cycle: Cycle, rows: NDArray[np.intp]) -> int:
+    def _best(self, plan: Plan | Unplanned, cycle: Cycle, rows: NDArray[np.intp]) -> int:
         straight = self._wanted(len(self.snapshot)) == len(self.snapshot) and not self.extenders
         ascending = rows if straight and not self.start else np.unique(rows)
         totals = plan.totals(cycle, ascending).totals

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kschedweb.engine import Pod
-from kschedweb.engine.cycle.plan import Once, Plan, Plans
+from kschedweb.engine.cycle.plan import Plan, Plans, Unplanned
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.releases.classic import (
@@ -164,8 +164,8 @@ def test_extenders_that_nobody_may_ask_are_named() -> None:
 
 
 class NoPlans(Plans):
-    def get(self, framework: Framework, pod: Pod) -> Plan | Once:
-        return Once(framework, self._snapshot)
+    def get(self, framework: Framework, pod: Pod) -> Plan | Unplanned:
+        return Unplanned(framework, self._snapshot)
 
 
 class Forgetful(ClassicScheduler):
