@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kschedweb.decisions.parts import Cell, FilterVerdict, Row, Stage
+from kschedweb.decisions.parts import Cell, FilterVerdict, NodeRow, Stage
 from kschedweb.decisions.words import Reading
 from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE
 
@@ -136,7 +136,7 @@ class Matrix:
         # A node that passed more filters is nearer to fitting, so it comes first.
         return -int(self.explanation.rejected_by[node]), verdict.reasons if verdict else ()
 
-    def rows(self, positions: list[int]) -> list[Row]:
+    def rows(self, positions: list[int]) -> list[NodeRow]:
         """The matrix rows of these nodes, in this order."""
         found = self.explanation
         at = self.places
@@ -147,7 +147,7 @@ class Matrix:
             name = found.nodes[node]
             if node not in at:
                 rows.append(
-                    Row(name, status=found.verdict_at(node), reading=self.reading(node), other=others.get(name))
+                    NodeRow(name, status=found.verdict_at(node), reading=self.reading(node), other=others.get(name))
                 )
                 continue
             index = at[node]
@@ -159,7 +159,7 @@ class Matrix:
             )
             difference = None if other is None else (other if self.comparable else -other) - held
             rows.append(
-                Row(
+                NodeRow(
                     name,
                     self.ranks[index],
                     total,

@@ -44,7 +44,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class NodeRow:
     """One node of the matrix. Rejected nodes have a ``status`` and a ``reading``, feasible ones ``cells``."""
 
     node: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.template import Context, Template
 
 from kschedweb.dashboard.templatetags.ui import numbers
-from kschedweb.decisions.parts import Cell, Row
+from kschedweb.decisions.parts import Cell, NodeRow
 from kschedweb.decisions.templatetags.playground import placed
 
 HOSTILE = '<b>"&'
@@ -24,7 +24,7 @@ def test_a_number_that_is_not_known_is_a_dash() -> None:
 
 
 def test_scores_lead_to_their_arithmetic() -> None:
-    row = Row(f"node{HOSTILE}", 2, 90, -10, cells=(Cell(f"Fit{HOSTILE}", 7, 70, 2, 140, 5),))
+    row = NodeRow(f"node{HOSTILE}", 2, 90, -10, cells=(Cell(f"Fit{HOSTILE}", 7, 70, 2, 140, 5),))
     shown = placed(row, "stage=best&", True, False)
     assert shown == (
         '<td class="number">2</td><td class="number"><strong>90</strong></td><td class="number">−10</td>'
@@ -36,7 +36,7 @@ def test_scores_lead_to_their_arithmetic() -> None:
 
 def test_the_other_policy_s_total_stands_beside() -> None:
     def beside(other: int | None, difference: int | None) -> str:
-        row = Row("node", 1, 90, 0, other=other, difference=difference)
+        row = NodeRow("node", 1, 90, 0, other=other, difference=difference)
         return placed(row, "", True, True).partition('<td class="number">0</td>')[2]
 
     assert beside(95, 5) == '<td class="number">95</td><td class="number"><span class="delta-up">▲ +5</span></td>'

@@ -13,7 +13,7 @@ from kschedweb.engine.releases.classic.describing import DESCRIBED, PREDICATE, D
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kschedweb.decisions.parts import FilterVerdict, Row, Step
+    from kschedweb.decisions.parts import FilterVerdict, NodeRow, Step
 
 WORDS = {
     "mandatory": "always",
@@ -60,7 +60,7 @@ class Entry:
 class Shown:
     """One node of an example: the verdict of a predicate, or the steps to the score of a priority."""
 
-    row: Row
+    row: NodeRow
     verdict: FilterVerdict | None = None
     steps: Sequence[Step] = ()
 

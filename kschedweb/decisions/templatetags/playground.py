@@ -15,7 +15,7 @@ from kschedweb.engine.releases.classic.describing import described
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
-    from kschedweb.decisions.parts import Row
+    from kschedweb.decisions.parts import NodeRow
     from kschedweb.engine.releases.classic import Algorithm
 
 register = template.Library()
@@ -32,7 +32,7 @@ def explained(name: str, algorithm: Algorithm | str | None) -> str:
 
 
 @register.simple_tag
-def placed(row: Row, query: str, linked: bool, compared: bool) -> SafeString:
+def placed(row: NodeRow, query: str, linked: bool, compared: bool) -> SafeString:
     """The cells of a node that can run the pod; scores lead to their arithmetic where ``linked``.
 
     A page has a thousand of them, and the same takes many times as long where the template has a loop for it.

@@ -8,7 +8,7 @@ import numpy as np
 
 from kschedweb.engine.studies.play.outcome import Kind, Outcome
 from kschedweb.playground.runs.clock import Scale, span
-from kschedweb.playground.runs.maps.frames import Frames, Row
+from kschedweb.playground.runs.maps.frames import Frames, HeatmapRow
 from kschedweb.web.figures import Chart
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _pending_summary(outcome: Outcome) -> str:
     return f"{said}. {', '.join(parts).capitalize()}." if parts else f"{said}. No pod has to leave for another."
 
 
-def heatmap(found: Frames, rows: Sequence[Row], show: Show, end: float) -> Chart:
+def heatmap(found: Frames, rows: Sequence[HeatmapRow], show: Show, end: float) -> Chart:
     """Nodes over time, fullest first: a line a node, or the mean of neighbours in that order."""
     scale, unit = Scale.of(end), show.unit
     grouped = any(row.count > 1 for row in rows)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kschedweb.playground.runs.measures import Measure, amount, plotted
-from kschedweb.playground.sweeps.results import Curve, Results, Row, said
+from kschedweb.playground.sweeps.results import Curve, Results, TrialRow, said
 from kschedweb.web.figures import Chart
 
 MOST_ROWS = 60
@@ -23,7 +23,7 @@ def pareto(results: Results, first: int, second: int) -> Chart:
     x_unit, x_factor = plotted(measures[0], [row.values[first] for row in results.rows])
     y_unit, y_factor = plotted(measures[1], [row.values[second] for row in results.rows])
 
-    def trace(name: str, rows: Sequence[Row], **more: Any) -> dict[str, Any]:
+    def trace(name: str, rows: Sequence[TrialRow], **more: Any) -> dict[str, Any]:
         return {
             "type": "scatter",
             "mode": "markers",

@@ -75,7 +75,7 @@ class SweepForm(BaseForm):
 
 
 @dataclass
-class Row:
+class DimensionRow:
     """A dimension in the form; ``offer`` is ``None`` for a row whose path a person writes."""
 
     name: str
@@ -124,10 +124,10 @@ def _typed(text: str) -> Any:
     return {"true": True, "false": False}[text] if text in ("true", "false") else number(text)
 
 
-def rows(offers: Sequence[Offer], posted: Mapping[str, str] | None) -> list[Row]:
+def rows(offers: Sequence[Offer], posted: Mapping[str, str] | None) -> list[DimensionRow]:
     """A row for each offer and some blank ones, as ``posted`` fills them in."""
-    listed = [Row(f"d{place}", offer) for place, offer in enumerate(offers)]
-    listed += [Row(f"d{len(offers) + place}", None) for place in range(BLANK_ROWS)]
+    listed = [DimensionRow(f"d{place}", offer) for place, offer in enumerate(offers)]
+    listed += [DimensionRow(f"d{len(offers) + place}", None) for place in range(BLANK_ROWS)]
     for row in listed:
         if posted is None:
             offer = row.offer
@@ -143,7 +143,7 @@ def rows(offers: Sequence[Offer], posted: Mapping[str, str] | None) -> list[Row]
     return listed
 
 
-def show_problems(listed: Sequence[Row], errors: Sequence[FieldProblem]) -> list[FieldProblem]:
+def show_problems(listed: Sequence[DimensionRow], errors: Sequence[FieldProblem]) -> list[FieldProblem]:
     """Put what is wrong with a dimension into its row; what belongs to none is returned."""
     used = [row for row in listed if row.used]
     left = []

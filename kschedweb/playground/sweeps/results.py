@@ -24,7 +24,7 @@ HEAD = ("trial", "origin", "state", "front")
 
 
 @dataclass(frozen=True)
-class Row:
+class TrialRow:
     """A trial that is done: ``values`` are the objectives', means over the seeds; ``distance`` is the front's."""
 
     trial: Trial
@@ -87,7 +87,7 @@ class Results:
         return found
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[TrialRow]:
         """The trials that are done, best first: by the first objective, or those of the front before the others."""
         done = [(one, selectors.costs(self.sweep, one)) for one in self.trials if one.state == TrialState.DONE]
         known = [(trial, values) for trial, values in done if values is not None]
@@ -97,13 +97,13 @@ class Results:
         members = front(costs)
         far = distances(costs, members)
         rows = [
-            Row(trial, values, bool(members[place]), None if np.isnan(far[place]) else float(far[place]))
+            TrialRow(trial, values, bool(members[place]), None if np.isnan(far[place]) else float(far[place]))
             for place, (trial, values) in enumerate(known)
         ]
         order = sorted(range(len(rows)), key=lambda at: (not rows[at].front, *costs[at].tolist(), rows[at].number))
         return [rows[place] for place in order]
 
-    def arranged(self, ordering: str) -> list[Row]:
+    def arranged(self, ordering: str) -> list[TrialRow]:
         """``rows`` by "trial", "distance", "objective-N" or "dimension-N", downwards after a "-"; else as they are."""
         key, down = ordering.removeprefix("-"), ordering.startswith("-")
         columns: dict[str, list[Any]] = {
@@ -122,15 +122,15 @@ class Results:
         return turned(np.array(values, dtype=np.float64), lower)
 
     @cached_property
-    def base(self) -> Row | None:
+    def base(self) -> TrialRow | None:
         return next((row for row in self.rows if row.trial.origin == Origin.BASE), None)
 
     @property
-    def front(self) -> list[Row]:
+    def front(self) -> list[TrialRow]:
         return [row for row in self.rows if row.front]
 
     @cached_property
-    def best(self) -> Row | None:
+    def best(self) -> TrialRow | None:
         """The trial to begin with: of the front the one nearest to the best of everything."""
         known = [row for row in self.front if row.distance is not None]
         return min(known, key=lambda row: (row.distance or 0.0, row.number), default=None)
@@ -171,17 +171,17 @@ class Results:
         columns = [[values[at] for _, values, _ in points] for at in range(len(self.measures))]
         return Curve(one, [value for value, _, _ in points], columns, base)
 
-    def text(self, row: Row) -> list[str]:
+    def text(self, row: TrialRow) -> list[str]:
         return [amount(measure, value) for measure, value in zip(self.measures, row.values, strict=True)]
 
-    def against(self, row: Row) -> list[str]:
+    def against(self, row: TrialRow) -> list[str]:
         """How each objective changes against the base policy, "" where that is not known."""
         if self.base is None or row is self.base:
             return ["" for _ in self.measures]
         pairs = zip(self.measures, row.values, self.base.values, strict=True)
         return [difference(measure, value - before) for measure, value, before in pairs]
 
-    def settings(self, row: Row) -> list[tuple[str, bool]]:
+    def settings(self, row: TrialRow) -> list[tuple[str, bool]]:
         """What the trial sets each dimension to, and whether that differs from the base policy."""
         pairs = zip(row.trial.point, self.start, strict=True)
         return [("–" if value is None else said(value), not same(value, before)) for value, before in pairs]

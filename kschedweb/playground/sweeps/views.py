@@ -19,9 +19,8 @@ from kschedweb.decisions.selectors import profiles_named
 from kschedweb.playground.runs.clock import span
 from kschedweb.playground.runs.views import asked_revision
 from kschedweb.playground.sweeps import charts, offers, results, selectors, services
-from kschedweb.playground.sweeps.forms import BaseForm, SweepForm, choices, rows, show_problems
-from kschedweb.playground.sweeps.forms import Row as FormRow
-from kschedweb.playground.sweeps.results import Results, Row
+from kschedweb.playground.sweeps.forms import BaseForm, DimensionRow, SweepForm, choices, rows, show_problems
+from kschedweb.playground.sweeps.results import Results, TrialRow
 from kschedweb.policies.selectors import configuration
 from kschedweb.web.errors import ApplicationError, NotFound, Unprocessable
 from kschedweb.web.exports import FORMATS, export
@@ -95,7 +94,7 @@ def _asked(request: PageRequest) -> ScenarioRevision | None:
     return asked_revision(request)
 
 
-def _refused(form: SweepForm, listed: Sequence[FormRow], error: ApplicationError) -> None:
+def _refused(form: SweepForm, listed: Sequence[DimensionRow], error: ApplicationError) -> None:
     """Show what was refused beside its dimension or field, the rest above the form."""
     left = show_problems(listed, error.errors)
     if not left and any(row.errors for row in listed):
@@ -172,7 +171,7 @@ def sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
     return render(request, "playground/sweeps/sweep.html", context)
 
 
-def _entry(known: Results, row: Row) -> dict[str, Any]:
+def _entry(known: Results, row: TrialRow) -> dict[str, Any]:
     """A trial as a line of the table."""
     values = list(zip(known.text(row), known.against(row), strict=True))
     return {"row": row, "values": values, "settings": known.settings(row)}

@@ -42,7 +42,7 @@ GATE_HELP = {
 
 
 @dataclass
-class Row:
+class RuleRow:
     """A predicate or a priority. ``fixed`` says why its switch cannot be moved, "" where it can."""
 
     key: str
@@ -84,7 +84,7 @@ class Section:
 
     key: str
     is_default: bool
-    rows: list[Row]
+    rows: list[RuleRow]
     problems: list[Problem] = field(default_factory=list)
     new_kind: str = ""  # of a rule that is about to be added
     new_name: str = ""
@@ -209,14 +209,14 @@ def _section(key: str, values: dict[str, Any], edition: Edition) -> Section:
 
 def _row(
     key: str, name: str, weight: int, items: list[Item] | None, place: int | None, base: Path, edition: Edition
-) -> Row:
+) -> RuleRow:
     given = items[place] if items is not None and place is not None else {}
     given_argument = as_dict(given.get("argument"))
     kind = next((one for one in KINDS[key] if one in given_argument), "")
     described = DESCRIBED.get(name)
     is_mandatory = key == PREDICATES and name in edition.mandatory
     on = is_mandatory or (name in provided(key, edition) if items is None else place is not None)
-    row = Row(
+    row = RuleRow(
         key,
         name,
         on,

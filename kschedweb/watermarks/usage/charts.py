@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from kschedweb.watermarks.usage.measures import SHARES, Distribution, Floats, Row, Skew
+from kschedweb.watermarks.usage.measures import SHARES, Distribution, Floats, HeatmapRow, Skew
 from kschedweb.watermarks.usage.question import UsageQuery
 from kschedweb.web.figures import Chart
 
@@ -133,7 +133,9 @@ def _skew_summary(skew: Skew) -> str:
     )
 
 
-def heatmap_chart(asked: UsageQuery, times: Sequence[float], rows: Sequence[Row], total: int, address: str) -> Chart:
+def heatmap_chart(
+    asked: UsageQuery, times: Sequence[float], rows: Sequence[HeatmapRow], total: int, address: str
+) -> Chart:
     """Nodes over time, one line a node or a group of neighbours in the order; a click on a group shows its nodes."""
     at = [moment(time) for time in times]
     grouped = any(row.last > row.first for row in rows)
@@ -181,7 +183,7 @@ def heatmap_chart(asked: UsageQuery, times: Sequence[float], rows: Sequence[Row]
     return Chart(figure, f"{words}, {len(times)} times.", head, table)
 
 
-def _inside(row: Row) -> dict[str, str | int]:
+def _inside(row: HeatmapRow) -> dict[str, str | int]:
     """The filter that shows the nodes of a line: a group's one by one, or one alone."""
     return {"first": row.first, "last": row.last} if row.last > row.first else {"search": row.label}
 

@@ -105,7 +105,7 @@ def distribution(values: Floats) -> Distribution | None:
 
 
 @dataclass(frozen=True)
-class Row:
+class HeatmapRow:
     """A line of the heatmap: one node, or several in a row of the order; positions in the order, from 1."""
 
     label: str
@@ -131,7 +131,7 @@ def means(values: Floats, axis: int = 0) -> Floats:
     return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
 
 
-def lines(names: Sequence[str], values: Floats, order: Ints, first: int, last: int, most: int) -> list[Row]:
+def lines(names: Sequence[str], values: Floats, order: Ints, first: int, last: int, most: int) -> list[HeatmapRow]:
     """The places ``first`` to ``last`` (from 1) of ``order`` as at most ``most`` lines, each of nodes side by side."""
     places = np.arange(first - 1, min(last, len(order)))
     rows = []
@@ -142,7 +142,7 @@ def lines(names: Sequence[str], values: Floats, order: Ints, first: int, last: i
         begin, end = int(part[0]) + 1, int(part[-1]) + 1
         label = names[int(columns[0])] if begin == end else f"places {begin}–{end}"
         low, high = (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
-        rows.append(Row(label, begin, end, means(block, axis=1), low, high))
+        rows.append(HeatmapRow(label, begin, end, means(block, axis=1), low, high))
     return rows
 
 

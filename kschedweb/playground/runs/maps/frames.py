@@ -28,7 +28,7 @@ class Frames:
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class HeatmapRow:
     """A line of the heatmap: one node, or ``count`` neighbours and their mean."""
 
     label: str
@@ -42,7 +42,7 @@ def times(end: float, nodes: int) -> NDArray[np.float64]:
     return np.linspace(0.0, end, count)
 
 
-def rows(found: Frames) -> list[Row]:
+def rows(found: Frames) -> list[HeatmapRow]:
     """The nodes by mean load, fullest first, in at most MOST_ROWS lines."""
     there = ~np.isnan(found.values)
     mean = np.where(there, found.values, 0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
@@ -54,6 +54,6 @@ def rows(found: Frames) -> list[Row]:
         label = found.nodes[int(part[0])] if len(part) == 1 else f"places {place:,} to {place + len(part) - 1:,}"
         here = there[:, part].sum(axis=1)
         values = np.where(there[:, part], found.values[:, part], 0).sum(axis=1) / np.maximum(here, 1)
-        made.append(Row(label, len(part), np.where(here > 0, values, np.nan).astype(np.float32)))
+        made.append(HeatmapRow(label, len(part), np.where(here > 0, values, np.nan).astype(np.float32)))
         place += len(part)
     return made
