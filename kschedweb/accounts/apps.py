@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import navigation
 from kschedweb.web.navigation import Entry
-from kschedweb.web.retention import Rule, register
+from kschedweb.web.retention import RetentionRule, register
 
 
 class AccountsConfig(AppConfig):
@@ -23,9 +23,9 @@ class AccountsConfig(AppConfig):
             Entry("Audit", "scroll-text", "audit", 40, action=Action.ADMINISTER),
         )
         register(
-            Rule("accounts.AuditEntry", "at", "audit"),
-            Rule("sessions.Session", "expire_date"),
-            Rule("axes.AccessLog", "attempt_time", "logins", by_key=True),
-            Rule("axes.AccessAttempt", "attempt_time", "logins", by_key=True),
-            Rule("axes.AccessFailureLog", "attempt_time", "logins", by_key=True),
+            RetentionRule("accounts.AuditEntry", "at", "audit"),
+            RetentionRule("sessions.Session", "expire_date"),
+            RetentionRule("axes.AccessLog", "attempt_time", "logins", by_key=True),
+            RetentionRule("axes.AccessAttempt", "attempt_time", "logins", by_key=True),
+            RetentionRule("axes.AccessFailureLog", "attempt_time", "logins", by_key=True),
         )

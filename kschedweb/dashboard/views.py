@@ -24,7 +24,7 @@ from kschedweb.policies.scope import scope_of
 from kschedweb.watermarks.usage.selectors import present
 from kschedweb.web import searching
 from kschedweb.web.exports import FORMATS, export
-from kschedweb.web.nodemap.nodemap import MOST_NODES, NodeMap, Now, Side
+from kschedweb.web.nodemap.nodemap import MOST_NODES, MapSide, NodeMap, Now
 from kschedweb.web.pages import part
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _node_map(request: HttpRequest, cluster: str, found: QuerySet[NodeRow], use:
         inventory.values(listed, show.key, use),
         inventory.pods(listed),
     )
-    side = Side(
+    side = MapSide(
         label="",
         now=now,
         columns=f"{reverse('api:cluster-map', args=[cluster])}{query}",

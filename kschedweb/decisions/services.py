@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.case import AnyCase, Case
     from kschedweb.decisions.decider import Decider
-    from kschedweb.decisions.load_aware.sides import Side
+    from kschedweb.decisions.load_aware.sides import ScoringSide
     from kschedweb.engine.config import Configuration
     from kschedweb.engine.releases.classic import Algorithm
     from kschedweb.policies.models import Revision
@@ -105,7 +105,7 @@ def explain_with(
         return found.explanation
 
 
-def side_case(snapshot: Snapshot, pod_key: str, side: Side) -> Case:
+def side_case(snapshot: Snapshot, pod_key: str, side: ScoringSide) -> Case:
     """As ``case`` with ``side`` as the only plugin that scores; Unprocessable where its arguments are wrong."""
 
     def make() -> Case:

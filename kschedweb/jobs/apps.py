@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import navigation
 from kschedweb.web.navigation import Entry
-from kschedweb.web.retention import Rule, register
+from kschedweb.web.retention import RetentionRule, register
 
 
 class JobsConfig(AppConfig):
@@ -16,6 +16,6 @@ class JobsConfig(AppConfig):
     def ready(self) -> None:
         navigation.register(navigation.MAIN, Entry("Jobs", "list-checks", "jobs", 100, frozenset({"job"})))
         register(
-            Rule("jobs.Job", "ended_at", "jobs"),
-            Rule("jobs.IdempotencyKey", "created_at", timedelta(days=1)),
+            RetentionRule("jobs.Job", "ended_at", "jobs"),
+            RetentionRule("jobs.IdempotencyKey", "created_at", timedelta(days=1)),
         )

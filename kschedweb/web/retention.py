@@ -23,7 +23,7 @@ logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class Rule:
+class RetentionRule:
     """Rows of ``model`` go so long after ``time``, a field. ``keep`` is an entry of settings.KEEP_DAYS, a time of
     its own, or none where it says until when a row counts. Of some models only ``rows`` go.
     """
@@ -47,11 +47,11 @@ class Rule:
         return delete_batches(found.filter(pk__in=found.order_by("pk").values("pk")[:BATCH], **old))
 
 
-RULES: list[Rule] = []
+RULES: list[RetentionRule] = []
 CLEANINGS: dict[str, Callable[[], int]] = {}  # by table
 
 
-def register(*rules: Rule) -> None:
+def register(*rules: RetentionRule) -> None:
     """Have the rows that an app's ``rules`` name cleaned up."""
     RULES.extend(rules)
     CLEANINGS.update({rule.model: rule.clean for rule in rules})

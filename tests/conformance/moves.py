@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.releases.classic.comparing import Kind, Move, MoveVerdict, Rule, Side
+from kschedweb.engine.releases.classic.comparing import MoveRule, MoveVerdict, PodMove, RuleKind, RuleSide
 
 Json = dict[str, Any]
 CONFIG: Json = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -26,7 +26,7 @@ def of_today(scenario: Json, profile: Json) -> Json:
     return of_both | {"config": {**CONFIG, "parallelism": 1, "profiles": [profile]}}
 
 
-def check(move: Move, classic: Json, profile: Json) -> None:
+def check(move: PodMove, classic: Json, profile: Json) -> None:
     """Assert that ``move`` is what the two explanations come to."""
     ours, theirs = classic.get("best") or [], profile.get("best") or []
     common = set(ours) & set(theirs)
@@ -42,10 +42,10 @@ def check(move: Move, classic: Json, profile: Json) -> None:
     if refusals:
         assert told(move.rule) == refusals[0], move
         return
-    assert move.rule.kind is Kind.PREFERS
+    assert move.rule.kind is RuleKind.PREFERS
     shares = {
         (side, name, lead): lead / total_span(answer)
-        for side, answer in ((Side.CLASSIC, classic), (Side.PROFILE, profile))
+        for side, answer in ((RuleSide.CLASSIC, classic), (RuleSide.PROFILE, profile))
         for name, lead in leads(answer, move).items()
     }
     share = shares[move.rule.side, move.rule.name, move.rule.lead or 0]
@@ -62,32 +62,32 @@ def verdict(ours: list[str], theirs: list[str], common: set[str]) -> MoveVerdict
     return MoveVerdict.ONLY_CLASSIC if ours else MoveVerdict.ONLY_PROFILE
 
 
-def told(rule: Rule) -> tuple[str, Side, list[str]]:
+def told(rule: MoveRule) -> tuple[str, RuleSide, list[str]]:
     """What is compared of a rule that rejects: reasons of one status come in any order."""
-    assert rule.kind in (Kind.REJECTS, Kind.FAILS)
+    assert rule.kind in (RuleKind.REJECTS, RuleKind.FAILS)
     return rule.name, rule.side, sorted(rule.reason.split(", "))
 
 
-def refused_by_profile(answer: Json, node: str) -> list[tuple[str, Side, list[str]]]:
+def refused_by_profile(answer: Json, node: str) -> list[tuple[str, RuleSide, list[str]]]:
     """Why the profile does not let the pod go to ``node``, nothing where it does."""
     if not node or node in (answer.get("feasible") or []):
         return []
     found = answer["rejected"].get(node) or answer.get("preFilter")
     if found is None:  # left out by PreFilter
-        return [("NodeAffinity", Side.PROFILE, ["node(s) didn't satisfy plugin(s) [NodeAffinity]"])]
-    return [(found.get("plugin", ""), Side.PROFILE, sorted(", ".join(found["reasons"]).split(", ")))]
+        return [("NodeAffinity", RuleSide.PROFILE, ["node(s) didn't satisfy plugin(s) [NodeAffinity]"])]
+    return [(found.get("plugin", ""), RuleSide.PROFILE, sorted(", ".join(found["reasons"]).split(", ")))]
 
 
-def refused_by_classic(answer: Json, node: str) -> list[tuple[str, Side, list[str]]]:
+def refused_by_classic(answer: Json, node: str) -> list[tuple[str, RuleSide, list[str]]]:
     if not node or node in (answer.get("feasible") or []):
         return []
     if "error" in answer:
-        return [("", Side.CLASSIC, sorted(answer["error"].split(", ")))]
+        return [("", RuleSide.CLASSIC, sorted(answer["error"].split(", ")))]
     by = next(name for name, nodes in answer["predicates"].items() if nodes.get(node) == answer["rejected"][node])
-    return [(by, Side.CLASSIC, sorted(", ".join(answer["rejected"][node]).split(", ")))]
+    return [(by, RuleSide.CLASSIC, sorted(", ".join(answer["rejected"][node]).split(", ")))]
 
 
-def leads(answer: Json, move: Move) -> dict[str, int]:
+def leads(answer: Json, move: PodMove) -> dict[str, int]:
     """By how much each score prefers its side's node to the other's."""
     classic = "priorities" in answer
     scores = answer["priorities"] if classic else answer.get("scores", {})

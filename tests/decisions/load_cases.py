@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kschedweb.decisions.case import Case
 from kschedweb.decisions.decision import Decision
 from kschedweb.decisions.load_aware.row import KEYS
-from kschedweb.decisions.load_aware.sides import Side
+from kschedweb.decisions.load_aware.sides import ScoringSide
 from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.state.watermarks.crane import HOT_VALUE, METRICS
@@ -131,7 +131,7 @@ def watermarks(draw: st.DrawFn, names: list[str]) -> Watermarks:
     return Watermarks(names, NOW - np.array(ages), figures, workloads, "a test")
 
 
-def decided(snapshot: EngineSnapshot, asked: Pod, side: Side) -> Decision:
+def decided(snapshot: EngineSnapshot, asked: Pod, side: ScoringSide) -> Decision:
     """The decision of ``side`` alone. Raises CycleError where its cycle fails."""
     scheduler = Scheduler(snapshot, side.alone())
     return Decision(Case(snapshot, asked, scheduler, scheduler.explain(asked), ""))

@@ -12,7 +12,7 @@ import pytest
 from kschedweb.clusters import services as clusters
 from kschedweb.decisions import arithmetic
 from kschedweb.decisions.load_aware.row import Conditions, curve
-from kschedweb.decisions.load_aware.sides import Side, all_sides
+from kschedweb.decisions.load_aware.sides import ScoringSide, all_sides
 from kschedweb.engine import Snapshot
 from kschedweb.engine.experiment import Recording, Setup, Workload, replay
 from kschedweb.engine.experiment.policies import configuration, policies
@@ -50,7 +50,7 @@ def demo(admin: User) -> None:
     clusters.demo_load(user=admin)
 
 
-def side() -> Side:
+def side() -> ScoringSide:
     (found,) = (side for side in all_sides() if side.plugin == "Headroom")
     return found
 

@@ -36,7 +36,7 @@ class AddressError(ApplicationError):
 
 
 @dataclass(frozen=True)
-class Rule:
+class AddressRule:
     """Which addresses of one purpose the operator allows, by settings of its own: ``<NAME>_ALLOWLIST`` and
     ``<NAME>_ALLOW_INSECURE``.
     """
@@ -58,7 +58,7 @@ class Rule:
         return bool(getattr(settings, f"{self.name}_ALLOW_INSECURE"))
 
 
-CLUSTERS, EXTENDERS = Rule("CLUSTER", "another server"), Rule("EXTENDER", "an extender")
+CLUSTERS, EXTENDERS = AddressRule("CLUSTER", "another server"), AddressRule("EXTENDER", "an extender")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def endpoint_check(
     open: bool = False,
     carries: str = "the token",
     resolver: Resolver | None = None,
-    rule: Rule = CLUSTERS,
+    rule: AddressRule = CLUSTERS,
 ) -> Endpoint:
     """The endpoint of ``server``, an ``https://host[:port][/path]`` URL. Raises ``AddressError`` where it is refused.
 
@@ -172,7 +172,7 @@ class Allowlist:
     who controls a name could otherwise point it at this machine or at its neighbours.
     """
 
-    def __init__(self, entries: Iterable[str], rule: Rule = CLUSTERS) -> None:
+    def __init__(self, entries: Iterable[str], rule: AddressRule = CLUSTERS) -> None:
         self.rule = rule
         self.networks: list[Network] = []
         self.names: set[str] = set()

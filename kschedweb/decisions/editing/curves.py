@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kschedweb.decisions.forms import ConditionsForm, made
 from kschedweb.decisions.load_aware import figures as load_figures
 from kschedweb.decisions.load_aware.row import MOVING, Conditions, curve, variations
-from kschedweb.decisions.load_aware.sides import Side, own_side, policies
+from kschedweb.decisions.load_aware.sides import ScoringSide, own_side, policies
 from kschedweb.policies.selectors import configuration
 from kschedweb.web.errors import ApplicationError
 
@@ -51,7 +51,7 @@ def panels(shown: Editor, saved: Revision, posted: Mapping[str, str]) -> dict[st
     return found
 
 
-def _panel(side: Side, before: Side, posted: Mapping[str, str]) -> Panel:
+def _panel(side: ScoringSide, before: ScoringSide, posted: Mapping[str, str]) -> Panel:
     usual = {f"{PREFIX}-{name}": str(getattr(Conditions(), name)) for name in FIELDS}
     form = ConditionsForm({**usual, **{key: posted[key] for key in usual if posted.get(key)}}, prefix=PREFIX)
     if not form.is_valid():

@@ -17,7 +17,7 @@ from kschedweb.web.errors import ApplicationError, NotFound
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.case import Case
-    from kschedweb.decisions.load_aware.sides import Side
+    from kschedweb.decisions.load_aware.sides import ScoringSide
     from kschedweb.engine import Explanation
 
 USE = (("cpu", "15m"), ("memory", "15m"))
@@ -27,7 +27,7 @@ USE = (("cpu", "15m"), ("memory", "15m"))
 class Entrant:
     """One side's answer: ``case`` is ``None`` where the cycle fails, as ``error`` says."""
 
-    side: Side
+    side: ScoringSide
     case: Case | None
     error: str = ""
 
@@ -89,7 +89,7 @@ class Entrant:
 class Mark:
     """One side's score on one node; ``score`` is ``None`` where the node is rejected, as ``reason`` says."""
 
-    side: Side
+    side: ScoringSide
     score: int | None
     best: bool
     tint: int
@@ -199,7 +199,7 @@ class Contest:
         return Decision(entrant.case) if entrant is not None and entrant.case is not None else None
 
 
-def contest(snapshot: Snapshot, pod_key: str, sides: Sequence[Side]) -> Contest:
+def contest(snapshot: Snapshot, pod_key: str, sides: Sequence[ScoringSide]) -> Contest:
     """Ask every side about ``pod_key`` ("namespace/name"). Raises NotFound where the snapshot has no such pod."""
     engine = engine_snapshot(snapshot)
     entrants = []

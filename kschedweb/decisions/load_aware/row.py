@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kschedweb.decisions.load_aware.sides import DEFAULT_SCHEDULER, Side
+from kschedweb.decisions.load_aware.sides import DEFAULT_SCHEDULER, ScoringSide
 from kschedweb.decisions.presenters import presenter
 from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
@@ -117,7 +117,7 @@ class Curve:
     ``AGES``. ``error`` says why there is nothing.
     """
 
-    side: Side
+    side: ScoringSide
     percents: Sequence[int]
     given: list[Given]
     missing: Given
@@ -144,7 +144,7 @@ class Curve:
         return score, -percent
 
 
-def curve(side: Side, conditions: Conditions) -> Curve:
+def curve(side: ScoringSide, conditions: Conditions) -> Curve:
     """What ``side`` gives to the nodes of the row. Raises Unprocessable for conditions or arguments that are wrong."""
     snapshot = _snapshot(conditions.check())
     named = replace(side, args=presenter(side.plugin).named(side.args, snapshot.names))
@@ -159,7 +159,7 @@ def curve(side: Side, conditions: Conditions) -> Curve:
     return Curve(side, conditions.percents, row, given[-1], aged)
 
 
-def variations(side: Side, conditions: Conditions) -> list[tuple[str, Curve]]:
+def variations(side: ScoringSide, conditions: Conditions) -> list[tuple[str, Curve]]:
     """The curve for everything, first, and for each kind of figure alone that makes a difference."""
     whole = curve(side, replace(conditions, moving=EVERYTHING))
     alone = [(moving, curve(side, replace(conditions, moving=moving))) for moving in MOVING if moving != EVERYTHING]

@@ -23,7 +23,7 @@ REQUESTS = "NodeResourcesFit"
 
 
 @dataclass(frozen=True)
-class Side:
+class ScoringSide:
     """A scoring plugin with its arguments, as one of several that are put side by side.
 
     ``key`` names it in addresses. ``reference`` marks what is there to compare with: a plugin that goes by requests.
@@ -75,7 +75,7 @@ def policies() -> list[str]:
     return [spec.name for spec in CURRENT.registry.specs.values() if spec.load_aware and "score" in spec.points]
 
 
-def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAULT_SCHEDULER) -> list[Side]:
+def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAULT_SCHEDULER) -> list[ScoringSide]:
     """Every load-aware policy, with the arguments that ``configuration`` gives it, else with its defaults.
 
     The arguments are those of the profile called ``scheduler``, or of the first where none is called so.
@@ -84,20 +84,23 @@ def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAU
     found = []
     for name in policies():
         found += [
-            Side(form.key, name, form.label, form.about, {**given.get(name, {}), **form.args})
+            ScoringSide(form.key, name, form.label, form.about, {**given.get(name, {}), **form.args})
             for form in presenter(name).forms(CURRENT.registry.specs[name].help)
         ]
     about = f"{CURRENT.registry.specs[REQUESTS].help} It goes by requests, not by use: for comparison."
-    return [*found, Side(REQUESTS, REQUESTS, f"{REQUESTS} (requests)", about, given.get(REQUESTS, {}), reference=True)]
+    return [
+        *found,
+        ScoringSide(REQUESTS, REQUESTS, f"{REQUESTS} (requests)", about, given.get(REQUESTS, {}), reference=True),
+    ]
 
 
-def own_side(configuration: Configuration, scheduler: str, plugin: str) -> Side:
+def own_side(configuration: Configuration, scheduler: str, plugin: str) -> ScoringSide:
     """``plugin`` with exactly the arguments that the profile ``scheduler`` gives it."""
     given = arguments_of(configuration, scheduler).get(plugin, {})
-    return Side(plugin, plugin, plugin, CURRENT.registry.specs[plugin].help, given)
+    return ScoringSide(plugin, plugin, plugin, CURRENT.registry.specs[plugin].help, given)
 
 
-def side_named(key: str, sides: list[Side]) -> Side | None:
+def side_named(key: str, sides: list[ScoringSide]) -> ScoringSide | None:
     return next((side for side in sides if side.key == key), None)
 
 

@@ -18,7 +18,7 @@ from kschedweb.decisions.forms import ConditionsForm
 from kschedweb.decisions.load_aware import figures as load_figures
 from kschedweb.decisions.load_aware.contest import Contest, contest
 from kschedweb.decisions.load_aware.row import AGE_WORDS, Conditions, Curve, curve
-from kschedweb.decisions.load_aware.sides import Side, all_sides
+from kschedweb.decisions.load_aware.sides import ScoringSide, all_sides
 from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.policies.kinds import WITH_PROFILES
 from kschedweb.policies.scope import scope_of
@@ -88,11 +88,11 @@ def _revision(request: HttpRequest) -> Revision:
     return profiles_only(scope.revision)
 
 
-def _sides(revision: Revision) -> list[Side]:
+def _sides(revision: Revision) -> list[ScoringSide]:
     return all_sides(configuration(revision))
 
 
-def _curves(request: HttpRequest, sides: list[Side]) -> dict[str, Any]:
+def _curves(request: HttpRequest, sides: list[ScoringSide]) -> dict[str, Any]:
     """The curves under the asked conditions, under the default ones where those are wrong, as the form says."""
     usual = {name: getattr(Conditions(), name) for name in CONDITIONS}
     form = ConditionsForm({**usual, **{name: request.GET[name] for name in CONDITIONS if request.GET.get(name)}})
@@ -110,7 +110,7 @@ def _curves(request: HttpRequest, sides: list[Side]) -> dict[str, Any]:
     }
 
 
-def _changed(sides: list[Side], other: Revision | None, conditions: Conditions) -> list[tuple[str, Curve]]:
+def _changed(sides: list[ScoringSide], other: Revision | None, conditions: Conditions) -> list[tuple[str, Curve]]:
     """The curves of those policies that ``other`` gives other arguments."""
     if other is None:
         return []
@@ -121,7 +121,7 @@ def _changed(sides: list[Side], other: Revision | None, conditions: Conditions) 
     ]
 
 
-def _contest(request: HttpRequest, sides: list[Side]) -> tuple[Contest | None, str]:
+def _contest(request: HttpRequest, sides: list[ScoringSide]) -> tuple[Contest | None, str]:
     """Every side on the cluster's nodes for the asked pod, for the first pending one where none was asked."""
     snapshot = scope_of(request).snapshot
     asked = request.GET.get("pod_name", "").strip()

@@ -24,7 +24,7 @@ class Terms:
     affinity: PodAffinity
 
 
-class Move(NamedTuple):
+class PodDelta(NamedTuple):
     """A pod of a group and a term set (-1: none) that came to a node (``sign`` 1) or left it (-1)."""
 
     group: int
@@ -50,7 +50,7 @@ class PodTable:
         self._templates: dict[int, int] = {}  # template -> code of its terms
         self._guards, self._wishes = _Index(), _Index()
         self._columns = np.full((3, 16), -1, dtype=np.int32)
-        self._moves: list[Move] = []
+        self._moves: list[PodDelta] = []
         self._forgotten = 0
 
     @property
@@ -74,7 +74,7 @@ class PodTable:
     def version(self) -> int:
         return self._forgotten + len(self._moves)
 
-    def moves(self, since: int) -> list[Move] | None:
+    def moves(self, since: int) -> list[PodDelta] | None:
         """The moves after version ``since``, or ``None`` where they are too many to be remembered."""
         return self._moves[since - self._forgotten :] if since >= self._forgotten else None
 
@@ -100,7 +100,7 @@ class PodTable:
         self.pods.append(pod)
         self.slots[pod.key] = slot
         self._columns[:, slot] = node, group, terms
-        self._remember(Move(group, terms, node, 1))
+        self._remember(PodDelta(group, terms, node, 1))
 
     def refresh(self, pod: Pod) -> None:
         """Replace a pod that is here by a newer object of it, of the same signature."""
@@ -113,7 +113,7 @@ class PodTable:
         node, group, terms = self._columns[:, slot].tolist()
         assert pod is not None
         self._free(slot, len(self.pods) - 1 - int((self.node[::-1] == node).argmax()))
-        self._remember(Move(group, terms, node, -1))
+        self._remember(PodDelta(group, terms, node, -1))
         if len(self.pods) > 2 * len(self.slots) + MANY:
             self._compact()
         return pod, node
@@ -169,7 +169,7 @@ class PodTable:
                 self._wishes.add(code, term.selector)
         return code
 
-    def _remember(self, move: Move) -> None:
+    def _remember(self, move: PodDelta) -> None:
         self._moves.append(move)
         if len(self._moves) >= 2 * MANY:
             # Who looks often enough has seen the older half.
@@ -201,7 +201,7 @@ class Follower:
     def _recount(self) -> None:
         raise NotImplementedError
 
-    def _take(self, moves: list[Move]) -> None:
+    def _take(self, moves: list[PodDelta]) -> None:
         raise NotImplementedError
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.state.columns import Ints, Mask
 from kschedweb.engine.state.groups import Selection
-from kschedweb.engine.state.pods import Follower, Move
+from kschedweb.engine.state.pods import Follower, PodDelta
 from kschedweb.engine.state.snapshot import Snapshot
 
 Weights = Mapping[str, int]  # by topology key
@@ -32,7 +32,7 @@ class Tally(Follower):
         codes = self._codes[self._pods.nodes_of(self._selection)]
         self._counts = np.bincount(codes + 1, minlength=self._size + 1)[1:]
 
-    def _take(self, moves: list[Move]) -> None:
+    def _take(self, moves: list[PodDelta]) -> None:
         meant = self._pods.groups.meant(self._selection)
         for move in moves:
             if meant[move.group] and (code := self._codes[move.node]) >= 0:
@@ -138,7 +138,7 @@ class TermTally(Follower):
             slots = np.flatnonzero(counts[terms])  # code -1 reaches the last entry, which never counts
             self._sums.add_weights(key, nodes[slots], table[terms[slots]])
 
-    def _take(self, moves: list[Move]) -> None:
+    def _take(self, moves: list[PodDelta]) -> None:
         for move in moves:
             if move.terms >= 0:
                 for key, weight in self._weigh(move.terms).items():

@@ -5,7 +5,7 @@ from django.db.models import Q
 
 from kschedweb.web import navigation
 from kschedweb.web.navigation import Entry
-from kschedweb.web.retention import Rule, register
+from kschedweb.web.retention import RetentionRule, register
 
 PAGES = frozenset({"approval", "approvals-history", "webhooks", "webhook-new", "webhook", "webhook-delete"})
 
@@ -22,6 +22,6 @@ class ApprovalsConfig(AppConfig):
         gates.register(ApprovalGate())
         navigation.register(navigation.MAIN, Entry("Approvals", "user-check", "approvals", 80, PAGES))
         register(
-            Rule("approvals.ApprovalRequest", "ended_at", "approvals"),
-            Rule("approvals.Delivery", "created_at", "deliveries", ~Q(state=Delivered.PENDING)),
+            RetentionRule("approvals.ApprovalRequest", "ended_at", "approvals"),
+            RetentionRule("approvals.Delivery", "created_at", "deliveries", ~Q(state=Delivered.PENDING)),
         )

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kschedweb.engine.studies.capacity.capacity import Fit, Reason
-from kschedweb.engine.studies.capacity.drain import Block, Move, NodeDrain, Rehearsal, Stays
+from kschedweb.engine.studies.capacity.drain import Block, NodeDrain, Rehearsal, Replacement, Stays
 from kschedweb.engine.studies.capacity.sizing import Sizing, Unfit, Use
 from kschedweb.playground.capacity.models import Kind
 
@@ -54,5 +54,5 @@ def _rehearsal(plain: Json) -> Rehearsal:
 
 
 def _node(plain: Json) -> NodeDrain:
-    parts = {"moves": Move, "blocks": Block, "stays": Stays}
+    parts = {"moves": Replacement, "blocks": Block, "stays": Stays}
     return NodeDrain(**{**plain, **{name: tuple(part(**one) for one in plain[name]) for name, part in parts.items()}})

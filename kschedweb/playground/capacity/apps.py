@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import navigation
 from kschedweb.web.navigation import Entry
-from kschedweb.web.retention import Rule, register
+from kschedweb.web.retention import RetentionRule, register
 
 
 class CapacityConfig(AppConfig):
@@ -15,4 +15,4 @@ class CapacityConfig(AppConfig):
 
         navigation.register(navigation.PLAYGROUND, Entry("Capacity", "", "capacity-fit", 50, stems=("capacity",)))
         navigation.scoped("capacity-fit", "capacity-nodes", "capacity-drain")
-        register(Rule("capacity.Question", "created_at", "answers", ANSWERED))
+        register(RetentionRule("capacity.Question", "created_at", "answers", ANSWERED))

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import navigation
 from kschedweb.web.navigation import Entry
-from kschedweb.web.retention import Rule, register
+from kschedweb.web.retention import RetentionRule, register
 
 
 class ExperimentsConfig(AppConfig):
@@ -15,4 +15,4 @@ class ExperimentsConfig(AppConfig):
         from kschedweb.jobs.retention import IDLE
 
         navigation.register(navigation.PLAYGROUND, Entry("Experiments", "", "experiments", 80, stems=("experiment",)))
-        register(Rule("experiments.Experiment", "created_at", "work", IDLE))
+        register(RetentionRule("experiments.Experiment", "created_at", "work", IDLE))

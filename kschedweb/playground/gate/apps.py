@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import navigation
 from kschedweb.web.navigation import Entry
-from kschedweb.web.retention import Rule, register
+from kschedweb.web.retention import RetentionRule, register
 
 
 class GateConfig(AppConfig):
@@ -14,4 +14,4 @@ class GateConfig(AppConfig):
         from kschedweb.jobs.retention import ANSWERED
 
         navigation.register(navigation.PLAYGROUND, Entry("Gate", "", "gate", 60, stems=("gate",)))
-        register(Rule("gate.Gate", "created_at", "answers", ANSWERED))
+        register(RetentionRule("gate.Gate", "created_at", "answers", ANSWERED))

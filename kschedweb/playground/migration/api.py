@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.selectors import revision_asked
-from kschedweb.engine.releases.classic.comparing import Kind, Side
+from kschedweb.engine.releases.classic.comparing import RuleKind, RuleSide
 from kschedweb.playground.gate.selectors import missing, snapshot_of
 from kschedweb.playground.migration import listing, selectors, services, words
 from kschedweb.playground.migration.filters import QuestionFilter
@@ -81,8 +81,8 @@ class MovesRuleSerializer(serializers.Serializer[Any]):
     """A predicate or priority of the classic policy, or a plugin of the profile."""
 
     name = serializers.CharField(help_text="'' where none can be named.")
-    side = serializers.ChoiceField(choices=[str(one) for one in Side])
-    kind = serializers.ChoiceField(choices=[str(one) for one in Kind])
+    side = serializers.ChoiceField(choices=[str(one) for one in RuleSide])
+    kind = serializers.ChoiceField(choices=[str(one) for one in RuleKind])
 
 
 class MovesRuleCountSerializer(MovesRuleSerializer):

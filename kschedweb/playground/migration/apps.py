@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import navigation
 from kschedweb.web.navigation import Entry
-from kschedweb.web.retention import Rule, register
+from kschedweb.web.retention import RetentionRule, register
 
 
 class MovesConfig(AppConfig):
@@ -15,4 +15,4 @@ class MovesConfig(AppConfig):
         from kschedweb.jobs.retention import ANSWERED
 
         navigation.register(navigation.PLAYGROUND, Entry("Moves", "", "moves", 70, stems=("move",)))
-        register(Rule("moves.Question", "created_at", "answers", ANSWERED))
+        register(RetentionRule("moves.Question", "created_at", "answers", ANSWERED))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.engine.releases.classic.comparing import Kind, MoveVerdict, Side
+from kschedweb.engine.releases.classic.comparing import MoveVerdict, RuleKind, RuleSide
 from kschedweb.engine.releases.classic.describing import DESCRIBED
 from kschedweb.playground.migration.words import VERDICTS, rule_name, rule_words
 from kschedweb.playground.runs.rows import Rows, arranged
@@ -57,7 +57,7 @@ class MovedPod:
     def why(self) -> str:
         """What the rule does, and how strongly or in which words."""
         rule = self.raw["rule"]
-        if rule["kind"] != Kind.PREFERS:
+        if rule["kind"] != RuleKind.PREFERS:
             return str(rule["reason"])
         return f"{counted(rule['lead'], 'points')} ahead, {100 * rule['share']:.0f} % of the span"
 
@@ -122,7 +122,7 @@ class Group:
     @property
     def explained(self) -> bool:
         """Whether there is a page about it."""
-        return self.raw["side"] == Side.CLASSIC and self.name in DESCRIBED
+        return self.raw["side"] == RuleSide.CLASSIC and self.name in DESCRIBED
 
     @property
     def only(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.engine.releases.classic.comparing import Kind, MoveVerdict, Side
+from kschedweb.engine.releases.classic.comparing import MoveVerdict, RuleKind, RuleSide
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 CONVERSION = "its conversion"
-SIDES = {Side.CLASSIC: "classic policy", Side.PROFILE: "profile"}
+SIDES = {RuleSide.CLASSIC: "classic policy", RuleSide.PROFILE: "profile"}
 VERDICTS = {
     MoveVerdict.MOVES: ("would move", "No node that one could choose is one that the other could."),
     MoveVerdict.ONLY_CLASSIC: ("fit only under the classic policy", "The profile finds no node for them."),
@@ -43,15 +43,15 @@ def pods_of(question: Question) -> str:
 
 def rule_words(rule: dict[str, Any]) -> str:
     """What a rule does, such as "rejects the node under the profile"."""
-    if rule["kind"] == Kind.FAILS:
+    if rule["kind"] == RuleKind.FAILS:
         return "an error ends the cycle"
-    if rule["kind"] == Kind.PREFERS:
+    if rule["kind"] == RuleKind.PREFERS:
         return "prefers its own node most"
     return "rejects the other's node"
 
 
 def rule_name(rule: dict[str, Any]) -> str:
-    return str(rule["name"]) or ("an error" if rule["kind"] == Kind.FAILS else "no rule that can be named")
+    return str(rule["name"]) or ("an error" if rule["kind"] == RuleKind.FAILS else "no rule that can be named")
 
 
 def sentence(counts: dict[str, Any]) -> str:
@@ -69,14 +69,14 @@ def sentence(counts: dict[str, Any]) -> str:
     for verdict in (MoveVerdict.ONLY_CLASSIC, MoveVerdict.ONLY_PROFILE):
         if number := verdicts[verdict]:
             verb = "fits" if number == 1 else "fit"
-            said += f"; {number:,} {verb} only under the {SIDES[Side(verdict.removeprefix('only '))]}"
+            said += f"; {number:,} {verb} only under the {SIDES[RuleSide(verdict.removeprefix('only '))]}"
     return said
 
 
 def notes(algorithm: Algorithm, configuration: Configuration, conversion: str) -> list[str]:
     """What an answer leaves out, and what was said of a ``conversion``."""
     found = [f"The conversion: {conversion}"] if conversion else []
-    for extenders, side in ((algorithm.extenders, Side.CLASSIC), (configuration.extenders, Side.PROFILE)):
+    for extenders, side in ((algorithm.extenders, RuleSide.CLASSIC), (configuration.extenders, RuleSide.PROFILE)):
         if extenders:
             found.append(f"Extenders of the {SIDES[side]} are not asked: {len(extenders)}.")
     if algorithm.never_asked:

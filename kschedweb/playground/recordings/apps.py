@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import navigation
 from kschedweb.web.navigation import Entry
-from kschedweb.web.retention import Rule, register
+from kschedweb.web.retention import RetentionRule, register
 
 
 class RecordingsConfig(AppConfig):
@@ -15,4 +15,4 @@ class RecordingsConfig(AppConfig):
         from kschedweb.jobs.retention import IDLE
 
         navigation.register(navigation.PLAYGROUND, Entry("Recordings", "", "recordings", 90, stems=("recording",)))
-        register(Rule("recordings.Recording", "created_at", "work", IDLE))
+        register(RetentionRule("recordings.Recording", "created_at", "work", IDLE))

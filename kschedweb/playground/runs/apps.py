@@ -8,7 +8,7 @@ from django.db.models import Q
 from kschedweb.playground.scenarios.signals import ready_placed
 from kschedweb.web import navigation
 from kschedweb.web.navigation import Entry
-from kschedweb.web.retention import Rule, register
+from kschedweb.web.retention import RetentionRule, register
 
 
 class RunsConfig(AppConfig):
@@ -26,8 +26,8 @@ class RunsConfig(AppConfig):
             Entry("Compare", "", "comparisons", 30, stems=("comparison",)),
         )
         register(
-            Rule("runs.Comparison", "created_at", "work", ~Q(runs__job__state__in=UNFINISHED)),
-            Rule("runs.Run", "created_at", "work", Q(comparison=None) & IDLE),
+            RetentionRule("runs.Comparison", "created_at", "work", ~Q(runs__job__state__in=UNFINISHED)),
+            RetentionRule("runs.Run", "created_at", "work", Q(comparison=None) & IDLE),
         )
 
 

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import navigation
 from kschedweb.web.navigation import Entry
-from kschedweb.web.retention import Rule, register
+from kschedweb.web.retention import RetentionRule, register
 
 
 class SweepsConfig(AppConfig):
@@ -15,4 +15,4 @@ class SweepsConfig(AppConfig):
         from kschedweb.jobs.retention import IDLE
 
         navigation.register(navigation.PLAYGROUND, Entry("Sweep", "", "sweeps", 40, stems=("sweep",)))
-        register(Rule("sweeps.Sweep", "created_at", "work", IDLE))
+        register(RetentionRule("sweeps.Sweep", "created_at", "work", IDLE))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedweb.policies.classic.effective import Effective, Rule, effective
+from kschedweb.policies.classic.effective import Effective, RunningRule, effective
 from kschedweb.policies.classic.validation import ClassicChecked
 from kschedweb.policies.diff import PolicyChange
 
@@ -28,7 +28,7 @@ def _settings(before: Effective, after: Effective) -> Iterator[PolicyChange]:
             yield PolicyChange("policy", was.name, was.value, now.value)
 
 
-def _rules(where: str, before: list[Rule], after: list[Rule]) -> Iterator[PolicyChange]:
+def _rules(where: str, before: list[RunningRule], after: list[RunningRule]) -> Iterator[PolicyChange]:
     old, new = {one.name: one for one in before}, {one.name: one for one in after}
     for name in [*new, *(name for name in old if name not in new)]:
         was, now = old.get(name), new.get(name)
@@ -41,7 +41,7 @@ def _rules(where: str, before: list[Rule], after: list[Rule]) -> Iterator[Policy
             yield PolicyChange(where, f"{name} argument", was.argument, now.argument)
 
 
-def _on(rule: Rule) -> str:
+def _on(rule: RunningRule) -> str:
     return " ".join(["on", *([f"×{rule.weight}"] if rule.weight else []), *([rule.argument] if rule.argument else [])])
 
 

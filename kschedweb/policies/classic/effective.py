@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rule:
+class RunningRule:
     """A predicate or a priority that runs; ``weight`` is 0 for a predicate."""
 
     name: str
@@ -42,8 +42,8 @@ class Setting:
 class Effective:
     """``predicates`` are in the order in which they are asked; ``never_asked`` are named in vain."""
 
-    predicates: list[Rule]
-    priorities: list[Rule]
+    predicates: list[RunningRule]
+    priorities: list[RunningRule]
     settings: list[Setting]
     extenders: list[list[tuple[str, str]]]
     never_asked: tuple[str, ...]
@@ -56,7 +56,7 @@ def effective(checked: ClassicChecked) -> Effective | None:
         return None
     edition, given = algorithm.edition, arguments_of(policy)
     predicates = [
-        Rule(
+        RunningRule(
             one.name,
             given["predicates"].get(one.name, ""),
             one.name in edition.default_predicates | edition.mandatory,
@@ -65,7 +65,7 @@ def effective(checked: ClassicChecked) -> Effective | None:
         for one in algorithm.predicates
     ]
     priorities = [
-        Rule(
+        RunningRule(
             name,
             given["priorities"].get(name, ""),
             edition.default_priorities.get(name) == weight and name not in given["priorities"],

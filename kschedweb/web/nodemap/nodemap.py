@@ -177,7 +177,7 @@ def _nodes(count: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class MapSide:
     """One of the maps of a figure: its heading and link, its nodes now, and where its columns are."""
 
     label: str
@@ -194,7 +194,7 @@ class Side:
 class NodeMap:
     """What parts/nodemap.html shows: maps side by side that are looked at in the same way."""
 
-    sides: list[Side]
+    sides: list[MapSide]
     shows: list[Show]
     by: str
     group: str = ""

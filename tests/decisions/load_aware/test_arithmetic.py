@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.decisions import arithmetic
-from kschedweb.decisions.load_aware.sides import Side, all_sides, policies
+from kschedweb.decisions.load_aware.sides import ScoringSide, all_sides, policies
 from kschedweb.decisions.presenters import presenter
 from kschedweb.decisions.presenters.base import Presenter
 from kschedweb.engine.framework.status import CycleError
@@ -111,7 +111,7 @@ def test_the_steps_come_to_the_score_of_the_engine(plugin: str, data: st.DataObj
     if data.draw(st.integers(0, 9), label="figures") == 0:
         snapshot.watermarks = None
     try:
-        decision = decided(snapshot, asked, Side(form.key, plugin, form.label, "", {**arguments, **form.args}))
+        decision = decided(snapshot, asked, ScoringSide(form.key, plugin, form.label, "", {**arguments, **form.args}))
     except CycleError:
         return  # as kube-scheduler's would: a score beyond 100
     for column in decision.explanation.scores:

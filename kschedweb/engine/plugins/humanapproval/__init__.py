@@ -29,7 +29,7 @@ WORDS = {CPU: "CPU", MEMORY: "memory"}
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ApprovalRule:
     """One rule of the arguments, its selectors parsed."""
 
     name: str
@@ -48,7 +48,7 @@ class Rule:
     reason: str
 
     @classmethod
-    def read(cls, raw: Json, number: int) -> Rule:
+    def read(cls, raw: Json, number: int) -> ApprovalRule:
         """A rule as the configuration has it, defaults set; the ``number`` names one without a name."""
         selectors = [raw.get(key) for key in ("podSelector", "nodeSelector")]
         pods, nodes = (None if one is None else label_selector(one) for one in selectors)
@@ -138,7 +138,7 @@ class HumanApproval:
     name = "HumanApproval"
 
     def __init__(self, args: dict[str, Any]) -> None:
-        self.rules = [Rule.read(raw, number) for number, raw in enumerate(args.get("rules") or (), start=1)]
+        self.rules = [ApprovalRule.read(raw, number) for number, raw in enumerate(args.get("rules") or (), start=1)]
         self.all = args.get("matching") == "All"
 
     @property

@@ -34,14 +34,14 @@ class MoveVerdict(StrEnum):
     NEITHER = "neither"  # it fits nowhere, under neither
 
 
-class Side(StrEnum):
+class RuleSide(StrEnum):
     """Whose rule it is."""
 
     CLASSIC = "classic"
     PROFILE = "profile"
 
 
-class Kind(StrEnum):
+class RuleKind(StrEnum):
     """What the rule does."""
 
     REJECTS = "rejects"  # the node that the other side chooses
@@ -50,7 +50,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class MoveRule:
     """A predicate or priority of the classic policy, or a plugin of the profile; ``name`` is "" where none is to blame.
 
     One that rejects gives its ``reason`` in the scheduler's words. One that prefers gives its side's node ``lead``
@@ -60,8 +60,8 @@ class Rule:
     """
 
     name: str
-    side: Side
-    kind: Kind
+    side: RuleSide
+    kind: RuleKind
     reason: str = ""
     lead: int | None = None
     share: float | None = None
@@ -72,7 +72,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class PodMove:
     """What becomes of one pod, which the snapshot has on ``bound_to`` ("": pending).
 
     ``classic`` and ``profile`` are the nodes that both choose, "" for none; where the same one is possible, that.
@@ -87,7 +87,7 @@ class Move:
     profile: str = ""
     classic_best: int = 0
     profile_best: int = 0
-    rule: Rule | None = None
+    rule: MoveRule | None = None
 
     @property
     def differs(self) -> bool:
@@ -106,9 +106,9 @@ class Tally:
 
     def __init__(self) -> None:
         self._verdicts: Counter[MoveVerdict] = Counter()
-        self._rules: dict[tuple[str, Side, Kind], Counter[MoveVerdict]] = {}
+        self._rules: dict[tuple[str, RuleSide, RuleKind], Counter[MoveVerdict]] = {}
 
-    def add(self, move: Move) -> None:
+    def add(self, move: PodMove) -> None:
         self._verdicts[move.verdict] += 1
         if (rule := move.rule) is not None:
             self._rules.setdefault((rule.name, rule.side, rule.kind), Counter())[move.verdict] += 1
@@ -151,7 +151,7 @@ def moves(
     pods: Iterable[Pod],
     *,
     sequence: bool = False,
-) -> Iterator[Move]:
+) -> Iterator[PodMove]:
     """What becomes of each of ``pods``, of the same cluster as both schedulers see it; neither snapshot is changed.
 
     Each by itself on the cluster as it is, a bound one as if it were taken off its node. In ``sequence`` each that
@@ -174,7 +174,7 @@ class _Answer:
     ``found`` is ``None`` where the cycle failed, as ``failure`` says.
     """
 
-    side: Side
+    side: RuleSide
     found: Explanation | None
     best: NDArray[np.intp]
     node: str = ""
@@ -195,7 +195,7 @@ class Pair:
         self.classic, self.profile = ClassicScheduler(classic, algorithm), Scheduler(snapshot, configuration)
         self._there = np.array([snapshot.index[name] for name in classic.names], dtype=np.intp)
 
-    def bind(self, pod: Pod, move: Move) -> None:
+    def bind(self, pod: Pod, move: PodMove) -> None:
         """Put ``pod`` where either would have it."""
         if move.classic:
             self.classic.bind(pod, move.classic)
@@ -203,7 +203,7 @@ class Pair:
             self.profile.nominator.remove(pod.key)
             self.profile.bind(pod, move.profile)
 
-    def move(self, pod: Pod) -> Move:
+    def move(self, pod: Pod) -> PodMove:
         """What becomes of ``pod``; one that is bound is looked at as if it were not."""
         ours, theirs = self._by_classic(pod), self._by_profile(pod)
         common = np.intersect1d(ours.best, theirs.best, assume_unique=True)
@@ -211,22 +211,22 @@ class Pair:
         if common.size:
             verdict = MoveVerdict.SAME if len(ours.best) == len(theirs.best) == 1 else MoveVerdict.EITHER
             node = self.profile.snapshot.names[int(common[0])]
-            return Move(pod.key, pod.node_name, verdict, node, node, *numbers)
+            return PodMove(pod.key, pod.node_name, verdict, node, node, *numbers)
         if not ours.node and not theirs.node:
-            return Move(pod.key, pod.node_name, MoveVerdict.NEITHER)
+            return PodMove(pod.key, pod.node_name, MoveVerdict.NEITHER)
         verdict = MoveVerdict.MOVES
         if not ours.node or not theirs.node:
             verdict = MoveVerdict.ONLY_CLASSIC if ours.node else MoveVerdict.ONLY_PROFILE
-        return Move(pod.key, pod.node_name, verdict, ours.node, theirs.node, *numbers, _rule(ours, theirs))
+        return PodMove(pod.key, pod.node_name, verdict, ours.node, theirs.node, *numbers, _rule(ours, theirs))
 
     def _by_classic(self, pod: Pod) -> _Answer:
         try:
             found = self.classic.explain(pod, as_run=True)
         except CycleError as error:
-            return _Answer(Side.CLASSIC, None, NOTHING, failure=str(error))
+            return _Answer(RuleSide.CLASSIC, None, NOTHING, failure=str(error))
         if found.chosen is None:
-            return _Answer(Side.CLASSIC, found, NOTHING)
-        return _Answer(Side.CLASSIC, found, self._there[found.best], found.node)
+            return _Answer(RuleSide.CLASSIC, found, NOTHING)
+        return _Answer(RuleSide.CLASSIC, found, self._there[found.best], found.node)
 
     def _by_profile(self, pod: Pod) -> _Answer:
         if pod.scheduler_name not in self.profile.frameworks:
@@ -234,44 +234,44 @@ class Pair:
         try:
             found = self.profile.explain(pod)
         except CycleError as error:
-            return _Answer(Side.PROFILE, None, NOTHING, failure=str(error))
+            return _Answer(RuleSide.PROFILE, None, NOTHING, failure=str(error))
         if found.chosen is None or not found.pre_enqueue.ok:
-            return _Answer(Side.PROFILE, found, NOTHING)
-        return _Answer(Side.PROFILE, found, np.array(found.best, dtype=np.intp), found.node)
+            return _Answer(RuleSide.PROFILE, found, NOTHING)
+        return _Answer(RuleSide.PROFILE, found, np.array(found.best, dtype=np.intp), found.node)
 
 
-def _rule(ours: _Answer, theirs: _Answer) -> Rule:
+def _rule(ours: _Answer, theirs: _Answer) -> MoveRule:
     """Why the two differ: what lets the pod not go where the other puts it, else what draws it away from there most."""
     refusals = (_refusal(theirs, ours.node), _refusal(ours, theirs.node))
     refusal = next((rule for rule in refusals if rule is not None), None)
     return refusal or _preference(ours, theirs)
 
 
-def _refusal(answer: _Answer, node: str) -> Rule | None:
+def _refusal(answer: _Answer, node: str) -> MoveRule | None:
     """What keeps the pod off ``node`` ("": nobody asks for one), ``None`` where nothing does."""
     if not node:
         return None
     found = answer.found
     if found is None:
-        return Rule("", answer.side, Kind.FAILS, answer.failure)
+        return MoveRule("", answer.side, RuleKind.FAILS, answer.failure)
     status = rejection(found, node) if found.pre_enqueue.ok else found.pre_enqueue
     if status.ok:
         return None
-    kind = Kind.FAILS if status.code is Code.ERROR else Kind.REJECTS
-    return Rule(status.plugin, answer.side, kind, status.message)
+    kind = RuleKind.FAILS if status.code is Code.ERROR else RuleKind.REJECTS
+    return MoveRule(status.plugin, answer.side, kind, status.message)
 
 
-def _preference(ours: _Answer, theirs: _Answer) -> Rule:
+def _preference(ours: _Answer, theirs: _Answer) -> MoveRule:
     """Of all rules the one that leads its side's node by the largest share of its side's span, the classic's first."""
     candidates = [*_voices(ours, theirs.node), *_voices(theirs, ours.node)]
     return max(candidates, key=lambda rule: rule.share or 0.0)
 
 
-def _voices(answer: _Answer, other: str) -> Iterator[Rule]:
+def _voices(answer: _Answer, other: str) -> Iterator[MoveRule]:
     found = answer.found
     assert found is not None
     first, second = (int(np.searchsorted(found.feasible, found.nodes.index(node))) for node in (answer.node, other))
     span = int(found.total.max() - found.total.min())
     for name, lead in leads(found, first, second).items():
         if lead > 0:
-            yield Rule(name, answer.side, Kind.PREFERS, lead=lead, share=lead / span)
+            yield MoveRule(name, answer.side, RuleKind.PREFERS, lead=lead, share=lead / span)

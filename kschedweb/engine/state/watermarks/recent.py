@@ -11,7 +11,7 @@ import numpy as np
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Floats
-from kschedweb.engine.state.pods import Follower, Move, PodTable
+from kschedweb.engine.state.pods import Follower, PodDelta, PodTable
 
 
 class Counted(NamedTuple):
@@ -65,7 +65,7 @@ class RecentPods(Follower):
             if pod is not None:
                 self._count(pod, node)
 
-    def _take(self, moves: list[Move]) -> None:
+    def _take(self, moves: list[PodDelta]) -> None:
         self._sum_up({move.node for move in moves})
 
     def _sum_up(self, nodes: Iterable[int]) -> None:

@@ -44,7 +44,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Move:
+class Replacement:
     """A pod that is evicted; ``target`` is where its replacement goes, "" where nothing replaces it."""
 
     pod: str
@@ -78,7 +78,7 @@ class NodeDrain:
     """What became of one node; ``waves`` is how often evictions had to wait for replacements, plus one."""
 
     name: str
-    moves: tuple[Move, ...]
+    moves: tuple[Replacement, ...]
     blocks: tuple[Block, ...]
     stays: tuple[Stays, ...]
     waves: int
@@ -100,7 +100,7 @@ class Rehearsal:
         return all(node.emptied for node in self.nodes)
 
     @property
-    def moves(self) -> list[Move]:
+    def moves(self) -> list[Replacement]:
         return [move for node in self.nodes for move in node.moves]
 
     @property
@@ -193,7 +193,7 @@ class _Drain:
     leaving: frozenset[str]
     options: Options
     pulse: Pulse | None
-    _moves: list[Move] = field(default_factory=list)
+    _moves: list[Replacement] = field(default_factory=list)
     _evicted: list[Pod] = field(default_factory=list)
 
     def empty(self, name: str, *, whole: bool = False) -> NodeDrain:
@@ -256,7 +256,7 @@ class _Drain:
             budget = self.budgets.evict(pod)
             if budget is not None and target:
                 waiting.append(budget)
-            self._moves.append(Move(pod.key, name, target, wave, "" if budget is None else budget.key))
+            self._moves.append(Replacement(pod.key, name, target, wave, "" if budget is None else budget.key))
         for budget in waiting:
             replaced(budget)
         return left

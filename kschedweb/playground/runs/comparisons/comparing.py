@@ -21,7 +21,7 @@ MOVED = Measure("moved", "Pods that go elsewhere", "pods", "", "Pods on another 
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedPolicy:
     """One policy of a comparison: its runs that are done, by seed."""
 
     position: int
@@ -76,17 +76,17 @@ class Line:
     values: list[dict[int, float]]
 
 
-def sides(comparison: Comparison) -> list[Side]:
+def sides(comparison: Comparison) -> list[ComparedPolicy]:
     """The policies in their order, the reference first."""
-    found: dict[int, Side] = {}
+    found: dict[int, ComparedPolicy] = {}
     for run in comparison.runs.all():
-        side = found.get(run.position) or Side(run.position, run.label, {}, 0)
+        side = found.get(run.position) or ComparedPolicy(run.position, run.label, {}, 0)
         done = {**side.runs, run.seed: run} if run.ended_at else side.runs
-        found[run.position] = Side(side.position, side.label, done, side.total + 1)
+        found[run.position] = ComparedPolicy(side.position, side.label, done, side.total + 1)
     return [found[position] for position in sorted(found)]
 
 
-def lines(listed: Sequence[Side], differences: Sequence[Difference] = (), ordering: str = "") -> list[Line]:
+def lines(listed: Sequence[ComparedPolicy], differences: Sequence[Difference] = (), ordering: str = "") -> list[Line]:
     """Every measure over the policies, and the pods that moved; empty until the reference has a run.
 
     What changes most comes first; else ``ordering`` is "measure" or "change-N" (of the policy at position N),
@@ -107,7 +107,7 @@ def lines(listed: Sequence[Side], differences: Sequence[Difference] = (), orderi
     return arranged(made, lambda line: line.changes[places[key]].share, down=down) if key in places else made
 
 
-def _moved(listed: Sequence[Side], differences: Sequence[Difference]) -> list[Line]:
+def _moved(listed: Sequence[ComparedPolicy], differences: Sequence[Difference]) -> list[Line]:
     """The pods that go elsewhere than under the reference, as a measure that the reference does not have."""
     known = {(one.run.position, one.run.seed): one.counts for one in differences if one.counts}
     values: list[dict[int, float]] = [{}]
@@ -192,7 +192,7 @@ def groups(counts: Sequence[dict[str, Any]]) -> list[Group]:
     return [Group(plugin, number, f"{100 * number / most:.1f}%") for plugin, number in ordered]
 
 
-def sentence(listed: Sequence[Side], found: Sequence[Line], moving: int | None, pods: int) -> str:
+def sentence(listed: Sequence[ComparedPolicy], found: Sequence[Line], moving: int | None, pods: int) -> str:
     """What the comparison says, in one sentence."""
     if not found or len(listed) < 2:
         return ""
@@ -207,7 +207,7 @@ def sentence(listed: Sequence[Side], found: Sequence[Line], moving: int | None, 
     return f"{other} moves {moving:,} of {pods:,} pods; {said}"
 
 
-def _most(listed: Sequence[Side], found: Sequence[Line]) -> str:
+def _most(listed: Sequence[ComparedPolicy], found: Sequence[Line]) -> str:
     changing = [line for line in found if line.weight and line.measure is not MOVED]
     if not changing:
         return "no measure changes"

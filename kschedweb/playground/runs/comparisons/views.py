@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
-    from kschedweb.playground.runs.comparisons.comparing import Side
+    from kschedweb.playground.runs.comparisons.comparing import ComparedPolicy
     from kschedweb.playground.runs.models import Comparison, Run
 
 PAGE_SIZE, MOVED_SIZE = 50, 25
@@ -120,7 +120,7 @@ def _may_share(request: PageRequest, found: Comparison) -> bool:
     return not scenario.shared and not scenario.built_in and may_change(request.user, scenario)
 
 
-def _chosen(request: HttpRequest, sides: list[Side]) -> Side | None:
+def _chosen(request: HttpRequest, sides: list[ComparedPolicy]) -> ComparedPolicy | None:
     """The policy beside the reference: that of ?other=, the first without one."""
     asked = request.GET.get("other", "")
     return next((side for side in sides[1:] if str(side.position) == asked), sides[1] if len(sides) > 1 else None)
@@ -130,7 +130,7 @@ def _asked(request: HttpRequest) -> dict[str, str]:
     return {name: request.GET.get(name, "").strip() for name in ("plugin", "what", "search")}
 
 
-def _sentence(request: PageRequest, found: Comparison, sides: list[Side]) -> ComparisonForm:
+def _sentence(request: PageRequest, found: Comparison, sides: list[ComparedPolicy]) -> ComparisonForm:
     """The sentence as it stands, to be changed and run again."""
     seeds = sorted({run.seed for run in found.runs.all()})
     initial = {
@@ -152,7 +152,7 @@ def _moved(request: HttpRequest, listed: moved.MovedList) -> dict[str, Any]:
 
 
 def _figures(
-    request: HttpRequest, sides: list[Side], lines: list[comparing.Line], chosen: Side | None
+    request: HttpRequest, sides: list[ComparedPolicy], lines: list[comparing.Line], chosen: ComparedPolicy | None
 ) -> dict[str, Any]:
     """Every family with its chart of one seed and a strip a measure; the maps, where both runs of a seed are done."""
     listed = [
@@ -177,7 +177,7 @@ def _figures(
     return shown | _maps(request, both)
 
 
-def _maps(request: HttpRequest, both: list[tuple[Side, Run]]) -> dict[str, Any]:
+def _maps(request: HttpRequest, both: list[tuple[ComparedPolicy, Run]]) -> dict[str, Any]:
     """Two node maps under one player."""
     shown = [maps.Shown(run, selectors.outcome(run), side.label) for side, run in both]
     outcomes = [one.outcome for one in shown]
@@ -190,7 +190,7 @@ def _export(
     form: str,
     of: str,
     found: Comparison,
-    sides: list[Side],
+    sides: list[ComparedPolicy],
     lines: list[comparing.Line],
     listed: moved.MovedList,
 ) -> HttpResponseBase:

@@ -10,8 +10,7 @@ from django.urls import reverse
 
 from kschedweb.playground.runs.clock import span
 from kschedweb.playground.runs.maps import nodes
-from kschedweb.web.nodemap.nodemap import NodeMap, Now, Show
-from kschedweb.web.nodemap.nodemap import Side as MapSide
+from kschedweb.web.nodemap.nodemap import MapSide, NodeMap, Now, Show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

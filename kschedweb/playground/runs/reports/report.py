@@ -40,7 +40,7 @@ from kschedweb.web.errors import Conflict
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kschedweb.playground.runs.comparisons.comparing import Line, Side
+    from kschedweb.playground.runs.comparisons.comparing import ComparedPolicy, Line
     from kschedweb.playground.runs.models import Comparison, Run
     from kschedweb.playground.scenarios.models import ScenarioRevision
     from kschedweb.web.figures import Chart
@@ -97,7 +97,7 @@ class Report:
     documents: list[Document]
     table: list[dict[str, Any]] = field(default_factory=list)  # a measure a row: name, unit, direction, values
     lines: list[Line] = field(default_factory=list)
-    sides: list[Side] = field(default_factory=list)
+    sides: list[ComparedPolicy] = field(default_factory=list)
     groups: list[comparing.Group] = field(default_factory=list)
     families: list[tuple[FamilyChart, list[tuple[Line, Chart]]]] = field(default_factory=list)
     maps: list[tuple[str, str, Chart]] = field(default_factory=list)  # (name, label, chart)
@@ -227,7 +227,7 @@ def comparison_report(comparison: Comparison, address: str) -> Report:
     return report
 
 
-def _moved(listed: moved.MovedList, side: Side) -> Listing:
+def _moved(listed: moved.MovedList, side: ComparedPolicy) -> Listing:
     return Listing(
         f"moved under {side.label}",
         f"Pods that go elsewhere under {side.label}",

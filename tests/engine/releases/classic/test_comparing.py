@@ -11,7 +11,7 @@ from kschedweb.engine import Snapshot
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.releases import load
 from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
-from kschedweb.engine.releases.classic.comparing import Kind, Move, MoveVerdict, Side, Tally, asked, moves
+from kschedweb.engine.releases.classic.comparing import MoveVerdict, PodMove, RuleKind, RuleSide, Tally, asked, moves
 from kschedweb.engine.scenario import Scenario
 from kschedweb.engine.scenario.classic import ClassicScenario
 from tests.conformance.classic import RECORDED, unpacked
@@ -26,7 +26,7 @@ ASKING = {"cpu": "1", "memory": "2Gi"}
 scenarios = cache(partial(unpacked, RECORDED))
 
 
-def compared(*objects: dict, policy: dict | None = None, sequence: bool = False, **profile: Any) -> dict[str, Move]:
+def compared(*objects: dict, policy: dict | None = None, sequence: bool = False, **profile: Any) -> dict[str, PodMove]:
     """What becomes of all pods among ``objects``, by their names."""
     loaded = load_policy({**POLICY, **(LEAST if policy is None else policy)})
     configuration = load({**CONFIG, "profiles": [profile]}).configuration
@@ -55,7 +55,11 @@ def test_the_score_that_draws_the_pod_elsewhere_is_named() -> None:
     found = compared(node("half"), node("empty"), FILLED, pod("p", requests=ASKING), pluginConfig=[MOST])["p"]
     assert (found.verdict, found.classic, found.profile) == (MoveVerdict.MOVES, "empty", "half")
     assert found.rule is not None
-    assert (found.rule.name, found.rule.side, found.rule.kind) == ("LeastRequestedPriority", Side.CLASSIC, Kind.PREFERS)
+    assert (found.rule.name, found.rule.side, found.rule.kind) == (
+        "LeastRequestedPriority",
+        RuleSide.CLASSIC,
+        RuleKind.PREFERS,
+    )
     assert found.rule.lead == 5  # of 10: the other node is half full
     assert found.rule.share == 1.0
 
@@ -65,7 +69,11 @@ def test_a_filter_that_rejects_the_old_node_comes_before_any_score() -> None:
     found = compared(node("half"), tainted, FILLED, pod("p", requests=ASKING))["p"]
     assert (found.verdict, found.classic, found.profile) == (MoveVerdict.MOVES, "empty", "half")
     assert found.rule is not None
-    assert (found.rule.name, found.rule.side, found.rule.kind) == ("TaintToleration", Side.PROFILE, Kind.REJECTS)
+    assert (found.rule.name, found.rule.side, found.rule.kind) == (
+        "TaintToleration",
+        RuleSide.PROFILE,
+        RuleKind.REJECTS,
+    )
     assert found.rule.reason == "node(s) had untolerated taint(s)"
 
 
@@ -76,7 +84,7 @@ def test_a_predicate_that_rejects_the_new_node_is_named() -> None:
     found = compared(*nodes, FILLED, pod("p", requests=ASKING), policy=policy)["p"]
     assert (found.verdict, found.classic, found.profile) == (MoveVerdict.MOVES, "half", "empty")
     assert found.rule is not None
-    assert (found.rule.name, found.rule.side) == ("CheckNodeLabelPresence", Side.CLASSIC)
+    assert (found.rule.name, found.rule.side) == ("CheckNodeLabelPresence", RuleSide.CLASSIC)
 
 
 def test_a_pod_that_fits_only_under_one_says_what_rejects_it() -> None:
@@ -88,7 +96,7 @@ def test_a_pod_that_fits_only_under_one_says_what_rejects_it() -> None:
     turned = compared(tainted, pod("p"), policy={}, plugins={"multiPoint": {"disabled": [{"name": "TaintToleration"}]}})
     assert turned["p"].verdict is MoveVerdict.ONLY_PROFILE
     assert turned["p"].rule is not None
-    assert (turned["p"].rule.name, turned["p"].rule.side) == ("PodToleratesNodeTaints", Side.CLASSIC)
+    assert (turned["p"].rule.name, turned["p"].rule.side) == ("PodToleratesNodeTaints", RuleSide.CLASSIC)
 
 
 def test_a_gated_pod_waits_only_under_the_profile() -> None:
@@ -104,7 +112,7 @@ def test_a_cycle_that_fails_says_why() -> None:
     found = compared(node("a"), pod("p", volumes=volumes), plugins={"multiPoint": blind})["p"]
     assert found.verdict is MoveVerdict.ONLY_PROFILE
     assert found.rule is not None
-    assert (found.rule.side, found.rule.kind) == (Side.CLASSIC, Kind.FAILS)
+    assert (found.rule.side, found.rule.kind) == (RuleSide.CLASSIC, RuleKind.FAILS)
     assert 'persistentvolumeclaim "gone" not found' in found.rule.reason
 
 
@@ -121,7 +129,7 @@ def test_a_node_that_pre_filter_leaves_out_is_one_that_the_profile_rejects() -> 
     found = compared(node("half"), node("empty"), FILLED, raw, policy=blind)["p"]
     assert (found.verdict, found.classic, found.profile) == (MoveVerdict.MOVES, "empty", "half")
     assert found.rule is not None
-    assert (found.rule.name, found.rule.kind) == ("NodeAffinity", Kind.REJECTS)
+    assert (found.rule.name, found.rule.kind) == ("NodeAffinity", RuleKind.REJECTS)
 
 
 def test_a_bound_pod_is_looked_at_as_if_it_were_off_its_node() -> None:

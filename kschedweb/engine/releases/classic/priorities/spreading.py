@@ -13,7 +13,7 @@ from kschedweb.engine.releases.classic.owners import selectors, services
 from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
 from kschedweb.engine.state.columns import ALL, Floats, Ints, LabelColumn, Mask, Rows
 from kschedweb.engine.state.groups import Selection
-from kschedweb.engine.state.pods import Follower, Move
+from kschedweb.engine.state.pods import Follower, PodDelta
 from kschedweb.engine.state.snapshot import Snapshot
 
 MAX_PRIORITY = 10
@@ -45,7 +45,7 @@ class PodCounts(Follower):
         nodes = self._pods.node[self._meant()[self._pods.group]]
         self._counts = np.bincount(nodes + 1, minlength=self._nodes + 1)[1:]
 
-    def _take(self, moves: list[Move]) -> None:
+    def _take(self, moves: list[PodDelta]) -> None:
         meant = self._meant()
         for move in moves:
             if meant[move.group]:
