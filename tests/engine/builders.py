@@ -7,6 +7,7 @@ from typing import Any
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.releases import load
 
+NOT_NOW, NEVER = "Unschedulable", "UnschedulableAndUnresolvable"
 CONFIGURATION = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
 
@@ -46,6 +47,12 @@ def scheduler(*objects: dict, **profile: Any) -> Scheduler:
 def explain(raw: dict, *objects: dict, **profile: Any) -> dict:
     """What the engine says of one pod."""
     return scheduler(*objects, **profile).explain(Pod.read(raw)).to_dict()
+
+
+def refused(answer: dict, plugin: str) -> dict[str, tuple[str, ...]]:
+    """Node -> the code and the reasons that the plugin's filter gave."""
+    found = answer["filters"].get(plugin, {})
+    return {name: (verdict["code"], *verdict["reasons"]) for name, verdict in found.items()}
 
 
 def raw_scores(answer: dict, plugin: str) -> list[int]:

@@ -16,8 +16,6 @@ from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.nominator import Nominator
 from tests.engine.builders import CONFIGURATION, node, pod, scheduler
 
-NO_CLAIMS = "no new claims to deallocate"
-
 
 def placed(name: str, on: str, cpu: str, priority: int = 0) -> dict:
     return pod(name, on=on, requests={"cpu": cpu}, priority=priority)
@@ -31,41 +29,10 @@ def condition(engine: Scheduler, **spec: Any) -> str:
     return explained
 
 
-def test_pods_of_equal_priority_are_no_victims() -> None:
-    small = node("b", allocatable={"cpu": "2"})
-    said = condition(scheduler(node("a"), small, placed("x", "a", "4"), placed("y", "b", "2")), cpu="3")
+def test_the_words_of_all_plugins_follow_those_of_the_filters() -> None:
+    said = condition(scheduler(node("a"), placed("x", "a", "4")), preemptionPolicy="Never")
     assert said == (
-        f"0/2 nodes are available: 2 Insufficient cpu. {NO_CLAIMS}, preemption: 0/2 nodes are available: "
-        "1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling."
-    )
-
-
-def test_nodes_that_no_eviction_helps_are_counted() -> None:
-    tainted = node("a", taints=[{"key": "k", "effect": "NoSchedule"}])
-    cordoned = node("b", unschedulable=True)
-    said = condition(
-        scheduler(tainted, cordoned, node("c", allocatable={"cpu": "1"}), node("d"), placed("x", "d", "3"))
-    )
-    assert said == (
-        "0/4 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, "
-        f"2 Insufficient cpu. {NO_CLAIMS}, preemption: 0/4 nodes are available: "
-        "1 No preemption victims found for incoming pod, 3 Preemption is not helpful for scheduling."
-    )
-
-
-def test_what_still_fails_without_the_victims_is_said() -> None:
-    engine = scheduler(node("a"), placed("x", "a", "1"), placed("y", "a", "3", priority=100))
-    said = condition(engine, priority=50)
-    assert said == (
-        f"0/1 nodes are available: 1 Insufficient cpu. {NO_CLAIMS}, preemption: 0/1 nodes are available: "
-        "1 Insufficient cpu."
-    )
-
-
-def test_a_pod_that_may_never_preempt_says_so() -> None:
-    said = condition(scheduler(node("a"), placed("x", "a", "4")), priority=100, preemptionPolicy="Never")
-    assert said == (
-        f"0/1 nodes are available: 1 Insufficient cpu. {NO_CLAIMS}, "
+        "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, "
         "preemption: not eligible due to preemptionPolicy=Never."
     )
 
@@ -85,32 +52,6 @@ def test_where_room_can_be_made_nothing_is_added() -> None:
     assert placement.condition == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
     assert (placement.node, placement.nominated, placement.victims) == ("", "a", ("default/x",))
     assert "default/x" in engine.snapshot.pods.slots
-
-
-def waiting(nominated: str, **status: Any) -> Pod:
-    raw = pod("p", requests={"cpu": "2"}, priority=100)
-    return Pod.read({**raw, "status": {"nominatedNodeName": nominated, **status}})
-
-
-def test_a_pod_waits_for_its_victims_to_leave() -> None:
-    leaving = placed("x", "a", "4")
-    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    by_us = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
-    leaving["status"] = {"conditions": [by_us]}
-    result = scheduler(node("a"), leaving).schedule_one(waiting("a"), SearchRequest(post_filter=True))
-    assert (
-        result.post_filter == f"{NO_CLAIMS}, preemption: not eligible due to a terminating pod on the nominated node."
-    )
-    assert result.nominated is None
-
-    leaving["status"] = {"conditions": [by_us | {"reason": "EvictionByEvictionAPI"}]}
-    result = scheduler(node("a"), leaving).schedule_one(waiting("a"), SearchRequest(post_filter=True))
-    assert (result.nominated, result.victims) == ("a", ("default/x",))
-
-
-def test_a_nomination_that_came_to_nothing_is_taken_away() -> None:
-    engine = scheduler(node("a"), placed("x", "a", "4", priority=1000))
-    assert engine.schedule_one(waiting("a"), SearchRequest(post_filter=True)).nominated == ""
 
 
 def test_room_made_for_another_is_left_to_it() -> None:

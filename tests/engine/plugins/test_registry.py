@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
@@ -60,3 +62,8 @@ def test_the_plugins_that_run_are_at_the_points_the_configuration_knows() -> Non
         plugin = factory({})
         points = {point for point, protocol in POINTS.items() if isinstance(plugin, protocol)}
         assert points <= CURRENT.registry.specs[name].points, name
+
+
+@pytest.mark.parametrize("module", sorted(module.name for module in iter_modules(plugins.__path__)))
+def test_a_plugin_has_tests_of_its_own(module: str) -> None:
+    assert Path(__file__).with_name(f"test_{module}.py").is_file()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import NodeJoins, PodArrives, Settings, Simulation, Start
 from tests.engine.builders import CONFIGURATION, node
-from tests.engine.plugins.test_volumes import NO_VOLUME, claim, on_nodes, storage_class, user, volume
+from tests.engine.storage import NO_VOLUME, claim, on_nodes, storage_class, user, volume
 
 HOST = "kubernetes.io/hostname"
 

@@ -9,7 +9,7 @@ import pytest
 from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine.objects.storage import Claim, PersistentVolume
 from tests.engine.builders import node, scheduler
-from tests.engine.plugins.test_volumes import (
+from tests.engine.storage import (
     DRIVER,
     NO_ACCESS,
     NO_VOLUME,

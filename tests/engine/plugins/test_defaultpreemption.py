@@ -1,0 +1,134 @@
+"""DefaultPreemption: who may evict others, on which nodes it is tried, and what is said where it does not help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedweb.engine import Pod, Scheduler
+from kschedweb.engine.cycle.placement import Placement
+from kschedweb.engine.cycle.request import SearchRequest
+from kschedweb.engine.plugins.defaultpreemption import DefaultPreemption, being_preempted
+from kschedweb.engine.releases import load
+from tests.engine.builders import CONFIGURATION, node, pod, scheduler
+
+NAME = "DefaultPreemption"
+NO_CLAIMS = "no new claims to deallocate"
+BY_US = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+
+
+def placed(name: str, on: str, cpu: str, priority: int = 0) -> dict:
+    return pod(name, on=on, requests={"cpu": cpu}, priority=priority)
+
+
+def leaving(name: str, condition: dict, priority: int = 0) -> dict:
+    """A terminating pod that fills node a."""
+    raw = placed(name, "a", "4", priority)
+    raw["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    return {**raw, "status": {"conditions": [condition]}}
+
+
+def tried(engine: Scheduler, cpu: str = "2", nominated: str = "", **spec: Any) -> Placement:
+    """What becomes of a pod of priority 100, of which an explanation says the same."""
+    raw = pod("p", requests={"cpu": cpu}, **{"priority": 100, **spec})
+    status = {"nominatedNodeName": nominated} if nominated else {}
+    wanting = Pod.read({**raw, "status": status})
+    explained = engine.explain(wanting, preemption=True).condition
+    placement = engine.schedule_one(wanting, SearchRequest(post_filter=True))
+    assert placement.condition == explained
+    return placement
+
+
+def test_pods_of_lower_priority_go() -> None:
+    found = tried(scheduler(node("a"), placed("x", "a", "3", priority=99)))
+    assert (found.nominated, found.victims, found.post_filter) == ("a", ("default/x",), "")
+
+
+def test_pods_of_equal_priority_are_no_victims() -> None:
+    objects = [node("a"), node("b", allocatable={"cpu": "2"}), placed("x", "a", "4", 100), placed("y", "b", "2", 100)]
+    assert tried(scheduler(*objects), cpu="3").post_filter == (
+        f"{NO_CLAIMS}, preemption: 0/2 nodes are available: "
+        "1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling."
+    )
+
+
+def test_nodes_that_no_eviction_helps_are_counted() -> None:
+    hopeless = [
+        node("a", taints=[{"key": "k", "effect": "NoSchedule"}]),
+        node("b", unschedulable=True),
+        node("c", allocatable={"cpu": "1"}),
+    ]
+    found = tried(scheduler(*hopeless, node("d"), placed("x", "d", "3", 100)))
+    assert found.post_filter == (
+        f"{NO_CLAIMS}, preemption: 0/4 nodes are available: "
+        "1 No preemption victims found for incoming pod, 3 Preemption is not helpful for scheduling."
+    )
+
+
+def test_what_still_fails_without_the_victims_is_said() -> None:
+    engine = scheduler(node("a"), placed("x", "a", "1"), placed("y", "a", "3", priority=100))
+    said = f"{NO_CLAIMS}, preemption: 0/1 nodes are available: 1 Insufficient cpu."
+    assert tried(engine, priority=50).post_filter == said
+
+
+def test_a_pod_that_may_never_preempt_says_so() -> None:
+    found = tried(scheduler(node("a"), placed("x", "a", "4")), preemptionPolicy="Never")
+    assert found.post_filter == f"{NO_CLAIMS}, preemption: not eligible due to preemptionPolicy=Never."
+    assert found.nominated is None
+
+
+def test_a_pod_waits_for_its_victims_to_leave() -> None:
+    found = tried(scheduler(node("a"), leaving("x", BY_US)), nominated="a")
+    said = f"{NO_CLAIMS}, preemption: not eligible due to a terminating pod on the nominated node."
+    assert (found.post_filter, found.nominated) == (said, None)
+
+
+@pytest.mark.parametrize("change", [{"reason": "EvictionByEvictionAPI"}, {"status": "False"}])
+def test_a_pod_does_not_wait_for_those_it_did_not_evict(change: dict) -> None:
+    found = tried(scheduler(node("a"), leaving("x", BY_US | change)), nominated="a")
+    assert (found.nominated, found.victims) == ("a", ("default/x",))
+
+
+def test_a_pod_whose_nominated_node_can_never_take_it_looks_elsewhere() -> None:
+    engine = scheduler(node("a", unschedulable=True), node("b"), leaving("x", BY_US), placed("y", "b", "3"))
+    found = tried(engine, nominated="a")
+    assert (found.nominated, found.victims) == ("b", ("default/y",))
+
+
+def test_a_nomination_that_came_to_nothing_is_taken_away() -> None:
+    assert tried(scheduler(node("a"), placed("x", "a", "4", priority=1000)), nominated="a").nominated == ""
+
+
+def test_a_pod_that_does_not_terminate_is_not_being_preempted() -> None:
+    assert being_preempted(Pod.read(leaving("x", BY_US)))
+    assert not being_preempted(Pod.read({**placed("x", "a", "4"), "status": {"conditions": [BY_US]}}))
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ({"minCandidateNodesPercentage": 101}, ["Percentage: Invalid value: 101: not in valid range [0, 100]"]),
+        ({"minCandidateNodesAbsolute": -1}, ["Absolute: Invalid value: -1: not in valid range [0, inf)"]),
+        (
+            {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": 0},
+            [
+                "Percentage: Invalid value: 0: cannot be zero at the same time as minCandidateNodesAbsolute",
+                "Absolute: Invalid value: 0: cannot be zero at the same time as minCandidateNodesPercentage",
+            ],
+        ),
+    ],
+)
+def test_it_tries_some_nodes_at_least(args: dict, said: list[str]) -> None:
+    loaded = load({**CONFIGURATION, "profiles": [{"pluginConfig": [{"name": NAME, "args": args}]}]})
+    path = "profiles[0].pluginConfig[0].args.minCandidateNodes"
+    assert loaded.errors == [f"{path}{one}" for one in said]
+
+
+@given(st.integers(0, 5000), st.integers(0, 100), st.integers(0, 200))
+def test_it_tries_a_share_of_the_nodes_and_no_fewer_than_the_number_set(nodes: int, share: int, least: int) -> None:
+    plugin = DefaultPreemption({"minCandidateNodesPercentage": share, "minCandidateNodesAbsolute": least})
+    assert plugin.wanted(nodes) == min(nodes, max(least, nodes * share // 100))
+    assert DefaultPreemption({}).wanted(nodes) == min(nodes, max(100, nodes // 10))

@@ -1,0 +1,210 @@
+"""InterPodAffinity: near the pods one wants, away from those one does not, and what they want counts too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.objects.node import HOSTNAME, ZONE
+from tests.engine.builders import NEVER, NOT_NOW, explain, node, pod, refused
+from tests.engine.waking import becomes, comes, goes, joins, turns
+
+NAME = "InterPodAffinity"
+AFFINITY = (NEVER, "node(s) didn't match pod affinity rules")
+ANTI_AFFINITY = (NOT_NOW, "node(s) didn't match pod anti-affinity rules")
+EXISTING = (NOT_NOW, "node(s) didn't satisfy existing pods anti-affinity rules")
+MUST, PREFER = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+WEB = {"app": "web"}
+NODES = [node("a", labels={ZONE: "one"}), node("b", labels={ZONE: "one"}), node("c", labels={ZONE: "two"}), node("d")]
+
+
+def term(key: str = HOSTNAME, **fields: Any) -> dict:
+    return {"topologyKey": key, "labelSelector": {"matchLabels": WEB}, **fields}
+
+
+def near(*terms: dict) -> dict:
+    return {"podAffinity": {MUST: list(terms or (term(),))}}
+
+
+def apart(*terms: dict) -> dict:
+    return {"podAntiAffinity": {MUST: list(terms or (term(),))}}
+
+
+def wishes(kind: str, weight: int, key: str = ZONE) -> dict:
+    return {kind: {PREFER: [{"weight": weight, "podAffinityTerm": term(key)}]}}
+
+
+def web(name: str = "web", on: str = "", **spec: Any) -> dict:
+    return pod(name, on=on, labels=WEB, **spec)
+
+
+def refusals(incoming: dict, *placed: dict) -> dict[str, tuple[str, ...]]:
+    return refused(explain(incoming, *NODES, *placed), NAME)
+
+
+def test_a_pod_goes_where_the_topology_has_a_pod_it_wants_near() -> None:
+    incoming = pod("p", affinity=near(term(ZONE)))
+    assert refusals(incoming, web(on="a")) == {"c": AFFINITY, "d": AFFINITY}
+    assert refusals(incoming, pod("stranger", on="a")) == dict.fromkeys("abcd", AFFINITY)
+
+
+def test_one_pod_must_match_all_terms() -> None:
+    stable = {"matchLabels": {"track": "stable"}}
+    incoming = pod("p", affinity=near(term(), term(labelSelector=stable)))
+    both = pod("both", on="a", labels={**WEB, "track": "stable"})
+    one, other = web(on="b"), pod("other", on="b", labels={"track": "stable"})
+    assert refusals(incoming, both, one, other) == dict.fromkeys("bcd", AFFINITY)
+
+
+def test_the_first_pod_that_wants_to_be_near_itself_goes_where_the_labels_are() -> None:
+    incoming = web("p", affinity=near(term(ZONE)))
+    assert refusals(incoming) == {"d": AFFINITY}
+    assert refusals(incoming, web(on="c")) == dict.fromkeys("abd", AFFINITY)
+
+
+def test_a_pod_stays_away_from_those_it_does_not_want() -> None:
+    incoming = pod("p", affinity=apart(term(ZONE)))
+    assert refusals(incoming, web(on="a")) == {"a": ANTI_AFFINITY, "b": ANTI_AFFINITY}
+    assert refusals(incoming, web(on="d")) == {}, "no topology, no neighbours"
+
+
+def test_a_pod_stays_away_from_those_who_do_not_want_it() -> None:
+    hermit = pod("hermit", on="c", affinity=apart(term(ZONE)))
+    assert refusals(web("p"), hermit) == {"c": EXISTING}
+    assert refusals(pod("p"), hermit) == {}
+    terminating = pod("hermit", on="c", affinity=apart(term(ZONE)))
+    terminating["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert refusals(web("p"), terminating) == {"c": EXISTING}
+
+
+def test_affinity_is_told_before_anti_affinity_and_its_own_before_theirs() -> None:
+    incoming = web("p", affinity={**near(term(labelSelector={"matchLabels": {"app": "db"}})), **apart()})
+    here = [web(on="a", affinity=apart()), pod("db", on="a", labels={"app": "db"})]
+    assert refusals(incoming, *here) == {"a": ANTI_AFFINITY, **dict.fromkeys("bcd", AFFINITY)}
+
+
+def test_only_pods_of_its_namespace_count_unless_it_says_otherwise() -> None:
+    other = web(on="a")
+    other["metadata"]["namespace"] = "other"
+    namespaces = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"team": name}}}
+        for name in ("default", "other")
+    ]
+    team = {"namespaceSelector": {"matchLabels": {"team": "other"}}}
+    for fields, far in (
+        ({}, False),
+        ({"namespaces": ["other"]}, True),
+        ({"namespaceSelector": {}}, True),
+        (team, True),
+    ):
+        assert bool(refusals(pod("p", affinity=apart(term(**fields))), other, *namespaces)) is far
+
+
+@pytest.mark.parametrize(
+    ("selector", "fits"),
+    [
+        ({"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}, False),
+        ({"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["x"]}]}, False),
+        ({"matchLabels": {"team": "y"}}, True),
+        ({"matchLabels": {"team": "x"}}, False),
+        ({}, False),
+    ],
+)
+def test_a_namespace_selector_is_also_asked_about_no_labels(selector: dict, fits: bool) -> None:
+    """kube-scheduler keeps the selector when it lists the namespaces, so one that matches no labels matches all."""
+    namespaces = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "labels": {"team": "x"}}},
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "b"}},
+    ]
+    placed = web(on="n")
+    placed["metadata"]["namespace"] = "a"
+    raw = pod("p", affinity=apart(term(namespaceSelector=selector)))
+    raw["metadata"]["namespace"] = "b"
+    assert ("chosen" in explain(raw, node("n"), placed, *namespaces)) is fits
+
+
+def test_a_selector_that_cannot_be_read_refuses_the_pod() -> None:
+    bad = {"matchExpressions": [{"key": "app", "operator": "Like", "values": ["web"]}]}
+    answer = explain(pod("p", affinity=near(term(labelSelector=bad))), *NODES)
+    assert (answer["preFilter"]["plugin"], answer["preFilter"]["code"]) == (NAME, NEVER)
+    (said,) = answer["preFilter"]["reasons"]
+    assert said.startswith("parsing pod: ")
+    assert said.endswith('"Like" is not a valid label selector operator')
+
+
+def test_wishes_of_both_sides_add_up() -> None:
+    incoming = web("p", affinity={**wishes("podAffinity", 10), **wishes("podAntiAffinity", 3, HOSTNAME)})
+    placed = [web("one", on="a"), web("two", on="c", affinity=wishes("podAntiAffinity", 4))]
+    answer = explain(incoming, *NODES, *placed)
+    assert answer["scores"][NAME]["raw"] == {"a": 7, "b": 10, "c": 3, "d": 0}
+    assert answer["scores"][NAME]["normalized"] == {"a": 70, "b": 100, "c": 30, "d": 0}
+
+
+def test_required_affinity_of_placed_pods_counts_as_the_profile_says() -> None:
+    fan = pod("fan", on="c", affinity=near())
+
+    def answer(**args: int) -> dict:
+        return explain(web("p"), *NODES, fan, pluginConfig=[{"name": NAME, "args": args}])
+
+    assert answer()["scores"][NAME]["raw"] == {"a": 0, "b": 0, "c": 1, "d": 0}
+    assert answer(hardPodAffinityWeight=7)["scores"][NAME]["raw"] == {"a": 0, "b": 0, "c": 7, "d": 0}
+    assert NAME in answer(hardPodAffinityWeight=0)["skippedScorePlugins"]
+
+
+def test_wishes_of_placed_pods_can_be_left_out_where_the_pod_has_none() -> None:
+    profile = {"pluginConfig": [{"name": NAME, "args": {"ignorePreferredTermsOfExistingPods": True}}]}
+    fan = pod("fan", on="c", affinity=wishes("podAffinity", 4))
+    assert NAME in explain(web("p"), *NODES, fan, **profile)["skippedScorePlugins"]
+    choosy = web("p", affinity=wishes("podAffinity", 1))
+    answer = explain(choosy, *NODES, fan, **profile)
+    assert answer["scores"][NAME]["raw"] == {"a": 0, "b": 0, "c": 4, "d": 0}
+
+
+def test_its_score_needs_its_pre_score() -> None:
+    with pytest.raises(CycleError, match='failed to read "PreScoreInterPodAffinity" from cycleState: not found'):
+        explain(pod("p"), node("n"), plugins={"preScore": {"disabled": [{"name": NAME}]}})
+
+
+FRIENDLY, HOSTILE = pod("p", affinity=near(term(ZONE))), pod("p", affinity=apart(term(ZONE)))
+STRANGER = pod("web", on="a")
+
+
+def test_a_friend_that_comes_wakes() -> None:
+    assert comes(NAME, FRIENDLY, web(on="a"))
+    assert not comes(NAME, FRIENDLY, STRANGER)
+    assert not comes(NAME, FRIENDLY, web()), "it waits, too"
+    assert becomes(NAME, FRIENDLY, STRANGER, web(on="a"))
+    assert not goes(NAME, FRIENDLY, web(on="a"))
+
+
+def test_a_foe_that_goes_wakes() -> None:
+    assert goes(NAME, HOSTILE, web(on="a"))
+    assert not goes(NAME, HOSTILE, STRANGER)
+    assert becomes(NAME, HOSTILE, web(on="a"), STRANGER)
+    assert not becomes(NAME, HOSTILE, STRANGER, web(on="a"))
+    assert goes(NAME, web("p"), pod("hermit", on="a", affinity=apart()))
+    assert not comes(NAME, HOSTILE, web(on="a"))
+
+
+def test_a_node_in_the_topology_wakes() -> None:
+    zoned, moved, bare = node("n", labels={ZONE: "z"}), node("n", labels={ZONE: "y"}), node("n")
+    assert joins(NAME, FRIENDLY, zoned)
+    assert not joins(NAME, FRIENDLY, bare)
+    assert joins(NAME, HOSTILE, bare)
+    assert turns(NAME, FRIENDLY, zoned, moved)
+    assert not turns(NAME, FRIENDLY, zoned, bare)
+    assert turns(NAME, HOSTILE, zoned, bare)
+    assert not turns(NAME, HOSTILE, bare, zoned)
+
+
+@pytest.mark.parametrize("key", [HOSTNAME, ZONE])
+@pytest.mark.parametrize("where", "abcd")
+@pytest.mark.parametrize("labels", [WEB, {"app": "db"}])
+def test_anti_affinity_is_the_same_whoever_came_first(key: str, where: str, labels: dict) -> None:
+    hermit = apart(term(key))
+    theirs = refusals(pod("p", labels=labels), pod("q", on=where, affinity=hermit))
+    ours = refusals(pod("p", affinity=hermit), pod("q", on=where, labels=labels))
+    assert theirs.keys() == ours.keys()
+    assert bool(ours) == (labels == WEB and (key == HOSTNAME or where != "d"))

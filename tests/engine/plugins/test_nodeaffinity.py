@@ -1,0 +1,134 @@
+"""NodeAffinity: the nodes a pod's selector and affinity, or its profile's, ask for or prefer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.engine.builders import NEVER, explain, node, normalized_scores, pod, raw_scores, refused
+from tests.engine.waking import joins, turns
+
+NAME = "NodeAffinity"
+OWN = (NEVER, "node(s) didn't match Pod's node affinity/selector")
+ENFORCED = (NEVER, "node(s) didn't match scheduler-enforced node affinity")
+MUST, PREFER = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+SSD = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
+
+
+def expression(key: str, operator: str, *values: str) -> dict:
+    return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
+
+
+def named(*names: str) -> dict:
+    return {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]}
+
+
+def wanting(*terms: dict, **spec: Any) -> dict:
+    return pod("p", affinity={"nodeAffinity": {MUST: {"nodeSelectorTerms": list(terms)}}}, **spec)
+
+
+def preferring(**weights: int) -> dict:
+    terms = [{"weight": weight, "preference": expression(key, "Exists")} for key, weight in weights.items()]
+    return pod("p", affinity={"nodeAffinity": {PREFER: terms}})
+
+
+def added(**affinity: Any) -> dict:
+    return {"pluginConfig": [{"name": NAME, "args": {"addedAffinity": affinity}}]}
+
+
+@pytest.mark.parametrize(
+    ("term", "matches"),
+    [
+        (expression("n", "In", "6", "7"), True),
+        (expression("n", "In", "6"), False),
+        (expression("n", "NotIn", "6"), True),
+        (expression("n", "NotIn", "7"), False),
+        (expression("absent", "NotIn", "7"), True),
+        (expression("n", "Exists"), True),
+        (expression("absent", "Exists"), False),
+        (expression("n", "DoesNotExist"), False),
+        (expression("absent", "DoesNotExist"), True),
+        (expression("n", "Gt", "6"), True),
+        (expression("n", "Gt", "7"), False),
+        (expression("n", "Lt", "8"), True),
+        (expression("word", "Gt", "6"), False),
+        (expression("absent", "Lt", "8"), False),
+        ({}, False),
+        (named("n"), True),
+        ({"matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n"]}]}, False),
+        # What cannot be parsed matches nothing.
+        (expression("n", "In"), False),
+        (expression("n", "Gt", "-1"), False),
+        (expression("n", "Like", "7"), False),
+    ],
+)
+def test_a_term_is_matched_by_label_or_name(term: dict, matches: bool) -> None:
+    answer = explain(wanting(term), node("n", labels={"n": "7", "word": "x"}))
+    assert refused(answer, NAME) == ({} if matches else {"n": OWN})
+
+
+def test_one_term_is_enough_and_the_selector_holds_beside() -> None:
+    nodes = [node("a", labels={"disk": "ssd"}), node("b", labels={"n": "1"}), node("c")]
+    assert refused(explain(wanting(SSD, expression("n", "Exists")), *nodes), NAME) == {"c": OWN}
+    both = wanting(SSD, expression("n", "Exists"), nodeSelector={"disk": "ssd"})
+    assert refused(explain(both, *nodes), NAME) == {"b": OWN, "c": OWN}
+
+
+def test_what_the_profile_adds_is_told_first() -> None:
+    nodes = [node("a", labels={"disk": "ssd"}), node("b"), node("c", labels={"x": "y", "disk": "ssd"})]
+    profile = added(**{MUST: {"nodeSelectorTerms": [SSD]}})
+    answer = explain(pod("p", nodeSelector={"x": "y"}), *nodes, **profile)
+    assert refused(answer, NAME) == {"a": OWN, "b": ENFORCED}
+    assert refused(explain(pod("p"), *nodes, **profile), NAME) == {"b": ENFORCED}
+
+
+def test_terms_that_all_name_nodes_leave_only_those_to_be_looked_at() -> None:
+    nodes = [node("a"), node("b"), node("c")]
+    assert explain(wanting(named("a"), named("c")), *nodes)["preFilterNodes"] == ["a", "c"]
+    assert "preFilterNodes" not in explain(wanting(named("a"), expression("x", "Exists")), *nodes)
+    answer = explain(wanting(named("a", "b")), *nodes)
+    assert answer["preFilter"] == {"plugin": NAME, "code": NEVER, "reasons": ["pod affinity terms conflict"]}
+
+
+def test_the_weights_of_preferred_terms_that_match_add_up() -> None:
+    nodes = [node("a", labels={"x": "", "y": ""}), node("b", labels={"y": ""}), node("c"), node("d", labels={"z": ""})]
+    answer = explain(preferring(x=10, y=30, z=0), *nodes)
+    assert raw_scores(answer, NAME) == [40, 30, 0, 0]
+    assert normalized_scores(answer, NAME) == [100, 75, 0, 0]
+
+
+def test_preferences_of_the_profile_count_too() -> None:
+    nodes = [node("a", labels={"disk": "ssd"}), node("b", labels={"x": ""})]
+    profile = added(**{PREFER: [{"weight": 5, "preference": SSD}]})
+    assert raw_scores(explain(preferring(x=15), *nodes, **profile), NAME) == [5, 15]
+    assert raw_scores(explain(pod("p"), *nodes, **profile), NAME) == [5, 0]
+    assert NAME in explain(pod("p"), *nodes)["skippedScorePlugins"]
+
+
+def test_a_node_that_matches_now_wakes() -> None:
+    choosy, labelled = pod("p", nodeSelector={"x": "y"}), node("n", labels={"x": "y"})
+    assert joins(NAME, choosy, labelled)
+    assert not joins(NAME, choosy, node("n"))
+    assert turns(NAME, choosy, node("n"), labelled)
+    assert not turns(NAME, choosy, labelled, node("n", labels={"x": "y", "z": "z"}))
+    assert turns(NAME, wanting(SSD), node("n"), node("n", labels={"disk": "ssd"}))
+
+
+TERMS = st.builds(
+    expression, st.sampled_from("xy"), st.sampled_from(["In", "NotIn"]), st.sampled_from("12"), st.sampled_from("23")
+)
+NODES = [node(x + y, labels={"x": x, "y": y}) for x in "123" for y in "123"]
+
+
+@settings(max_examples=20)
+@given(TERMS, TERMS)
+def test_terms_are_alternatives(one: dict, other: dict) -> None:
+    def kept(*terms: dict) -> set[str]:
+        return set(explain(wanting(*terms), *NODES)["feasible"] or ())
+
+    assert kept(one, other) == kept(one) | kept(other)
+    both = {"matchExpressions": one["matchExpressions"] + other["matchExpressions"]}
+    assert kept(both) == kept(one) & kept(other)

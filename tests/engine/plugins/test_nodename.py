@@ -1,0 +1,26 @@
+"""NodeName: a pod that names its node goes nowhere else."""
+
+from __future__ import annotations
+
+from kschedweb.engine.framework.events import NODE_DELETE
+from kschedweb.engine.objects.node import Node
+from tests.engine.builders import NEVER, explain, node, pod, refused
+from tests.engine.waking import joins, turns, wakes
+
+NAME = "NodeName"
+REFUSED = (NEVER, "node(s) didn't match the requested node name")
+
+
+def test_every_other_node_is_refused() -> None:
+    assert refused(explain(pod("p", on="b"), node("a"), node("b")), NAME) == {"a": REFUSED}
+    assert refused(explain(pod("p"), node("a"), node("b")), NAME) == {}
+
+
+def test_a_node_that_does_not_exist_refuses_all() -> None:
+    assert refused(explain(pod("p", on="c"), node("a"), node("b")), NAME) == {"a": REFUSED, "b": REFUSED}
+
+
+def test_only_a_node_that_comes_wakes() -> None:
+    assert joins(NAME, pod("p"), node("n"))
+    assert not wakes(NAME, pod("p"), NODE_DELETE, Node.read(node("n")), None)
+    assert not turns(NAME, pod("p"), node("n"), node("n", allocatable={"cpu": "8"}))

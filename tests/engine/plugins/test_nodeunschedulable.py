@@ -1,0 +1,46 @@
+"""NodeUnschedulable: a cordon keeps pods away that do not tolerate it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engine.builders import NEVER, explain, node, pod, refused
+from tests.engine.waking import becomes, joins, turns
+
+NAME = "NodeUnschedulable"
+CORDON = "node.kubernetes.io/unschedulable"
+CORDONED = node("n", unschedulable=True)
+TOLERANT = pod("p", tolerations=[{"key": CORDON, "operator": "Exists"}])
+ELSEWHERE = pod("p", tolerations=[{"key": "k", "operator": "Exists"}])
+
+
+def test_a_cordoned_node_is_refused() -> None:
+    answer = explain(pod("p"), CORDONED, node("m"))
+    assert refused(answer, NAME) == {"n": (NEVER, "node(s) were unschedulable")}
+
+
+@pytest.mark.parametrize(
+    ("toleration", "fits"),
+    [
+        ({"key": CORDON, "operator": "Exists"}, True),
+        ({"operator": "Exists"}, True),
+        ({"key": CORDON, "effect": "NoSchedule"}, True),
+        ({"key": CORDON, "value": "x"}, False),
+        ({"key": CORDON, "operator": "Exists", "effect": "NoExecute"}, False),
+        ({"key": "k", "operator": "Exists"}, False),
+    ],
+)
+def test_it_is_tolerated_as_a_taint_without_a_value(toleration: dict, fits: bool) -> None:
+    assert ("chosen" in explain(pod("p", tolerations=[toleration]), CORDONED)) is fits
+
+
+def test_a_node_that_is_not_cordoned_wakes() -> None:
+    assert joins(NAME, pod("p"), node("n"))
+    assert not joins(NAME, pod("p"), CORDONED)
+    assert turns(NAME, pod("p"), CORDONED, node("n"))
+    assert not turns(NAME, pod("p"), node("n"), node("n", taints=[{"key": "k", "effect": "NoSchedule"}]))
+
+
+def test_to_tolerate_the_cordon_wakes() -> None:
+    assert becomes(NAME, pod("p"), pod("p"), TOLERANT)
+    assert not becomes(NAME, pod("p"), pod("p"), ELSEWHERE)

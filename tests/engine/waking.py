@@ -1,0 +1,62 @@
+"""Short ways to ask whether a change in the cluster wakes a pod that a plugin rejected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedweb.engine import Pod
+from kschedweb.engine.framework.events import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    NODE_ADD,
+    ClusterEvent,
+    ObjectChange,
+    node_changes,
+    pod_changes,
+)
+from kschedweb.engine.objects.node import Node
+from kschedweb.engine.queue import QueuedPod
+from kschedweb.engine.queue.hints import Hints, Strategy
+from kschedweb.engine.state.cluster import ClusterObjects
+from tests.engine.queue.queues import frameworks
+
+Json = dict[str, Any]
+HINTS = Hints(frameworks())
+NOTHING = ClusterObjects()
+
+
+def wakes(plugin: str, raw: Json, event: ClusterEvent, old: Any, new: Any) -> bool:
+    """Whether ``event`` makes a pod be tried again that ``plugin`` rejected."""
+    queued = QueuedPod(Pod.read(raw), 0.0, rejected_by=frozenset({plugin}))
+    return HINTS.strategy(queued, event, ObjectChange(old, new, NOTHING)) is Strategy.AFTER_BACKOFF
+
+
+def comes(plugin: str, raw: Json, new: Json) -> bool:
+    """Whether a pod that got a node does."""
+    return wakes(plugin, raw, ASSIGNED_POD_ADD, None, Pod.read(new))
+
+
+def goes(plugin: str, raw: Json, old: Json) -> bool:
+    """Whether a pod that left does."""
+    return wakes(plugin, raw, ASSIGNED_POD_DELETE, Pod.read(old), None)
+
+
+def joins(plugin: str, raw: Json, new: Json) -> bool:
+    """Whether a node that came does."""
+    return wakes(plugin, raw, NODE_ADD, None, Node.read(new))
+
+
+def turns(plugin: str, raw: Json, old: Json, new: Json) -> bool:
+    """Whether the change of a node does, by any of the events it amounts to."""
+    before, after = Node.read(old), Node.read(new)
+    return any(wakes(plugin, raw, event, before, after) for event in node_changes(before, after))
+
+
+def becomes(plugin: str, raw: Json, old: Json, new: Json) -> bool:
+    """Whether the change of a pod does, by any of the events it amounts to."""
+    before, after = Pod.read(old), Pod.read(new)
+    return any(wakes(plugin, raw, event, before, after) for event in pod_changes(before, after))
+
+
+def raw_object(name: str = "c", namespace: str = "default", **fields: Any) -> Json:
+    return {"metadata": {"name": name, "namespace": namespace, **fields.pop("metadata", {})}, **fields}
